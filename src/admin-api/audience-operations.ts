@@ -76,7 +76,7 @@ function showOperation(audiences: AudienceOperations): Operation {
     const audience = known.find((candidate) => candidate.key === key)
     if (audience === undefined) return refuse(notFound('audience', keysOf(known)))
     const { limit, after } = reading.value
-    // One more than is told shows whether there are more.
+    // One more than is sent shows whether there are more.
     const members = await audiences.members({ key, limit: limit + 1, after })
     const page = members.slice(0, limit)
     const last = members.length > limit ? page.at(-1) : undefined
@@ -114,7 +114,7 @@ function removeOperation(audiences: AudienceOperations, clock: Clock): Streaming
   }
 }
 
-/** Tells what happens; each change only where nobody else is told of it. */
+/** Sends what happens; each change only where nothing else receives it. */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
   tell: StreamingInput['tell'],
@@ -144,7 +144,7 @@ function endOfSync(outcome: AudienceSyncOutcome, { sourceId, isDryRun }: SyncQue
     case 'incomplete':
     case 'ended':
     case 'superseded':
-      return { kind: 'told', record: syncRecord(outcome, { isDryRun }) }
+      return { kind: 'sent', record: syncRecord(outcome, { isDryRun }) }
     case 'taken':
       return { kind: 'refused', refusal: takenRefusal(outcome.audience) }
     case 'running':
@@ -163,7 +163,7 @@ function endOfRemoval(
     case 'removed':
     case 'ended':
     case 'superseded':
-      return { kind: 'told', record: removalRecord(outcome, { isDryRun }) }
+      return { kind: 'sent', record: removalRecord(outcome, { isDryRun }) }
     case 'running':
     case 'unknown_source':
     case 'unknown_audience':

@@ -2,7 +2,7 @@ import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import type { Refusal } from './answer.ts'
 
-/** Logs what nobody expected, and refuses the request without telling what it was. */
+/** Logs an unexpected error, and refuses the request without saying what it was. */
 export function refusalOfFailure(error: unknown, log: Log): Refusal {
   log.warn('a request to the admin API failed', {
     error: messageOf(error),

@@ -37,7 +37,7 @@ async function reasonsOf(ready: Readiness, log: Log): Promise<readonly string[]>
   try {
     return await ready()
   } catch (error) {
-    log.warn('readiness could not be told', { error: messageOf(error) })
+    log.warn('readiness could not be checked', { error: messageOf(error) })
     return ['It could not be found out']
   }
 }

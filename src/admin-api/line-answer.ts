@@ -7,7 +7,7 @@ import type { ApiRecord } from './operation.ts'
 /** How long a client may take nothing of an answer before it counts as gone. */
 export const untakenMs: number = 5 * 60_000
 
-/** An answer of records, each told when it is known: NDJSON, under the status 200. */
+/** An answer of records, each sent when it is known: NDJSON with the status 200. */
 export class LineAnswer {
   readonly #response: ServerResponse
   readonly #clock: Clock
@@ -17,12 +17,12 @@ export class LineAnswer {
     this.#clock = clock
   }
 
-  /** Whether something was told: the request cannot be refused any more. */
+  /** Whether something was sent: the request cannot be refused any more. */
   get hasBegun(): boolean {
     return this.#response.headersSent
   }
 
-  /** Tells records; does nothing where nobody waits for them. */
+  /** Sends records; does nothing once the client has left. */
   tell(records: readonly ApiRecord[]): void {
     const response = this.#response
     if (response.destroyed || records.length === 0) return
@@ -32,7 +32,7 @@ export class LineAnswer {
     response.write(records.map(recordLine).join(''))
   }
 
-  /** Resolves once the client has taken what was told, or has left; who takes nothing is cut off. */
+  /** Resolves once the client has taken what was sent, or has left. A client that takes nothing is cut off. */
   drained(): Promise<void> {
     const response = this.#response
     if (!response.writableNeedDrain) return Promise.resolve()

@@ -6,7 +6,7 @@ interface RequestInput {
   readonly query: unknown
   /** The parts of the path that have names. */
   readonly params: Readonly<Record<string, string | string[]>>
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client has left. */
   readonly signal: AbortSignal
 }
 
@@ -32,13 +32,13 @@ export interface StreamingInput extends RequestInput {
   readonly upload: AsyncIterable<Uint8Array>
   /** Tells records at once; from the first one on the request is answered with 200. */
   readonly tell: (records: readonly ApiRecord[]) => void
-  /** Resolves once the client has taken what was told, or has left. Await it before more is told. */
+  /** Resolves once the client has taken what was sent, or has left. Await it before you send more. */
   readonly drained: () => Promise<void>
 }
 
 /** How such an operation ends: with its last record, or with a refusal. */
 export type StreamingEnd =
-  | { readonly kind: 'told'; readonly record: ApiRecord }
+  | { readonly kind: 'sent'; readonly record: ApiRecord }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 /** Answers one kind of request, record by record. */

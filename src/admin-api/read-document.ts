@@ -19,7 +19,7 @@ export type DocumentReading =
   /** JSON with names or elements; undefined when there is no body. */
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'refused'; readonly answer: Answer }
-  /** The client left: nobody waits for an answer. */
+  /** The client left: no one waits for an answer. */
   | { readonly kind: 'cut_off' }
 
 /** Reads the body of a request as JSON, whatever its type says: the path decides what a body is. */
@@ -28,7 +28,7 @@ export async function readDocument(
   { clock, bytesMax = usualBytesMax }: DocumentLimits,
 ): Promise<DocumentReading> {
   const body = await readBody(request, { bytesMax, clock })
-  // What is left of a body that was not read to its end cannot be told from a next request.
+  // The rest of a body that was not read to its end looks like a next request.
   const headers: Refusal['headers'] = isArriving(body) ? { connection: 'close' } : {}
   switch (body.kind) {
     case 'complete':

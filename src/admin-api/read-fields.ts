@@ -59,7 +59,7 @@ export function texts(countMax: number, lengthMax: number): z.ZodType<readonly s
   const isText = (value: unknown): value is string =>
     typeof value === 'string' && value !== '' && value.length <= lengthMax
   const list = z.array(z.unknown(), accepts(accepted))
-  // Its length first, and one issue for all: a message about each of very many helps nobody.
+  // Its length first, and one issue for all: messages about each of very many help no one.
   return list
     .min(1, accepts(accepted))
     .max(countMax, accepts(accepted))

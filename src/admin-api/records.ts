@@ -94,7 +94,7 @@ export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'overview'
   /** What is wrong now, the gravest first. */
   readonly problems: readonly Problem[]
-  /** The books of the store. */
+  /** The ledger of the store. */
   readonly ledger: DeliveryLedger
   /** When the delivery that waits longest was due; null where none is, or another process tells of it. */
   readonly oldestDueAt: string | null

@@ -9,17 +9,17 @@ import { LineAnswer } from './line-answer.ts'
 import type { ApiRecord, StreamingOperation } from './operation.ts'
 import { Upload, UploadError } from './upload.ts'
 
-/** Encodings of a body; what is compressed is told by its content. */
+/** Encodings of a body; compressed content says so by itself. */
 const encodings = ['identity', 'gzip', 'x-gzip']
 
-/** Clock and log, and what is told of actions. */
+/** Clock and log, and what learns of actions. */
 interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
   /** Gets the last record of an action, or how it failed. */
   readonly done: (request: Request, response: Response, record: ApiRecord) => void
 }
 
 /**
- * Answers a request record by record, while its body arrives. What is refused before anything was told
+ * Answers a request record by record, while its body arrives. What is refused before anything was sent
  * gets a status of its own; after that, the last record says what went wrong.
  */
 export function streamingHandler(
@@ -39,14 +39,14 @@ export function streamingHandler(
     const { query, params } = request
     try {
       const end = await operation({ query, params, upload, tell, drained, signal })
-      if (end.kind === 'told') {
+      if (end.kind === 'sent') {
         done(request, response, end.record)
         answer.end(end.record)
       } else refuseOrEnd(end.refusal, answer, response)
     } catch (error) {
       // Part of it may be done.
       done(request, response, { outcome: 'failed' })
-      // The client left: nobody waits for an answer, and nothing failed.
+      // The client left: no one waits for an answer, and nothing failed.
       if (upload.error?.code === 'cut_off' || (signal.aborted && error === signal.reason)) return
       refuseOrEnd(refusalOf(upload.error ?? error, log), answer, response)
     }
@@ -82,6 +82,6 @@ function refusalOf(error: unknown, log: Log): Refusal {
 }
 
 function slowUpload({ message }: UploadError): Refusal {
-  // What may still come of the body cannot be told from a next request.
+  // The rest of the body looks like a next request.
   return { status: 408, code: 'body_too_slow', message, headers: { connection: 'close' } }
 }

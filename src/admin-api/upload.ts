@@ -38,7 +38,7 @@ export interface UploadOptions {
 }
 
 /**
- * The body of a request of any length, read as it is asked for. As long as nobody asks, nothing is read
+ * The body of a request of any length, read as it is asked for. Until it is asked for, nothing is read
  * and no time is measured.
  */
 export class Upload implements AsyncIterable<Uint8Array> {

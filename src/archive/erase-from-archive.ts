@@ -32,7 +32,7 @@ export interface ErasedFromArchive {
   readonly problems: readonly string[]
 }
 
-/** The most files whose problems are told; beyond it, only their number. */
+/** The most files whose problems are reported; beyond it, only their number. */
 export const problemsMax = 100
 
 /** The writer that appends to the archive's files meanwhile, without the events to erase. */
@@ -89,7 +89,7 @@ export async function eraseFromArchive(
   return erasure.erased
 }
 
-const nobody: ArchiveWriter = {
+const noWriter: ArchiveWriter = {
   isOpen: () => false,
   closeFile: () => Promise.resolve(),
   betweenWrites: (task) => task(),
@@ -107,7 +107,7 @@ class Erasure {
   constructor(options: EraseFromArchiveOptions) {
     this.#options = options
     this.#files = options.files ?? systemFileChanges
-    this.#writer = options.writer ?? nobody
+    this.#writer = options.writer ?? noWriter
   }
 
   get erased(): ErasedFromArchive {

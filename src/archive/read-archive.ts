@@ -31,7 +31,7 @@ export interface ArchivePart {
 }
 
 /**
- * Reads the events of a source back, day by day. An unreadable part costs nothing else, and is told even if
+ * Reads the events of a source back, day by day. An unreadable part costs nothing else, and is reported even if
  * its days are not asked for. Parts may be without events, so that a long reading can be ended.
  */
 export async function* readArchive(

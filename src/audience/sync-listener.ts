@@ -28,7 +28,7 @@ export interface RejectedRow {
   readonly message: string
 }
 
-/** Is told what a sync does. */
+/** Learns what a sync does. */
 export interface SyncListener {
   /** A row cannot be used. */
   rejected(row: RejectedRow): void

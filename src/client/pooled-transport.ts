@@ -122,7 +122,7 @@ function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answe
 }
 
 function giveUp(request: Http.ClientRequest): void {
-  request.destroy(new Error('nobody waits for it any more'))
+  request.destroy(new Error('no one waits for it any more'))
 }
 
 /** The endpoint has had its time; the message says so. */

@@ -32,7 +32,7 @@ export interface AttemptContext {
   readonly post: PostWebhook
   /** When to try again. */
   readonly policy: RetryPolicy
-  /** Is told of every request as it ends, before it settles the round. */
+  /** Called with every request as it ends, before it settles the round. */
   readonly ended: (record: RequestRecord) => void
 }
 

@@ -210,7 +210,7 @@ export class CircuitBreaker {
         return this.#phase.kind === 'half-open' ? this.#succeeded(nowMs) : undefined
       case 'neutral':
         if (this.#phase.kind === 'half-open') {
-          // The probe told nothing, so the next one need not wait.
+          // The probe proved nothing, so the next one need not wait.
           const dueNow = { probeAtMs: nowMs, waitMs: 0, earlyProbeAtMs: nowMs }
           const unshared = { roundAtMs: nowMs, rank: Infinity }
           this.#phase = this.#phase.early ?? { kind: 'open', ...dueNow, ...unshared }

@@ -19,7 +19,7 @@ export interface ClaimsOptions {
   readonly prefetch: Prefetch
   /** Whether every request slot is taken, so that nothing could start now. */
   readonly isBusy: () => boolean
-  /** Is told of a destination for which something came. */
+  /** Called with a destination that has new deliveries. */
   readonly came: (destinationId: string) => void
   /** Takes claimed deliveries of a destination that was removed during the claim. */
   readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void

@@ -31,7 +31,7 @@ export interface DispatcherOptions {
   readonly targets: readonly DispatchTarget[]
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
-  /** Is told what made the store unusable, once: nothing is sent any more. */
+  /** Called once with what made the store unusable: nothing is sent any more. */
   readonly failed?: (error: unknown) => void
   /**
    * Whether deliveries stay parked for as long as their endpoints are down, for a later run to find

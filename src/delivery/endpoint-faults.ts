@@ -19,7 +19,7 @@ const lookMs = 30_000
 const quietMs = 60_000
 /** Without one it is over after this longer time: perhaps no webhook was sent. */
 const silentMs = 5 * 60_000
-/** Reasons that are told apart per endpoint; the rest is `other`. */
+/** Reasons that are counted separately per endpoint; the rest is `other`. */
 const reasonsMax = 16
 
 interface Lasting {

@@ -20,7 +20,7 @@ import type { QueuePolicies } from './queue-policies.ts'
 export type Access = 'ask' | 'wait' | 'leave_out'
 
 /** A request under way through a gate. */
-export interface Passage {
+export interface BegunRequest {
   /** Stands for the request at the breaker; undefined where that had no slot free. */
   readonly ticket: BreakerTicket | undefined
   /** Stands for it at the pace. */
@@ -98,13 +98,13 @@ export class EndpointGate {
   }
 
   /** A request starts. */
-  begin(nowMs: number, lane: Lane): Passage {
+  begin(nowMs: number, lane: Lane): BegunRequest {
     return { ticket: this.#breaker.start(nowMs, lane), start: this.#pace.start(nowMs) }
   }
 
   /** The request ended; tells what that changed at the breaker. */
   end(
-    { ticket, start }: Passage,
+    { ticket, start }: BegunRequest,
     outcome: RequestOutcome,
     nowMs: number,
   ): BreakerChange | undefined {

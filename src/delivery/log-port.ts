@@ -130,7 +130,7 @@ export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', nu
 
 /** The figures and contents of a store. */
 export interface StoreAudit {
-  /** The books. */
+  /** The ledger. */
   readonly ledger: DeliveryLedger
   /** Deliveries that are there, counted one by one. */
   readonly counted: EndedCounts & { readonly pending: number }

@@ -10,7 +10,7 @@ export interface OutageOptions {
   readonly what: 'read' | 'written'
   /** Tells when it is asked again. */
   readonly clock: Clock
-  /** Is told once that it begins, and once that it is over. */
+  /** Called once when it begins, and once when it is over. */
   readonly log: Log
 }
 

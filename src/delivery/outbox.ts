@@ -11,13 +11,13 @@ export interface OutboxOptions {
   readonly store: Pick<DeliveryStore, 'settle'>
   /** Tells the time of a settlement, and stands still while one is written. */
   readonly clock: Clock
-  /** Is told of every settlement that took effect, once it is written. */
+  /** Called with every settlement that took effect, once it is written. */
   readonly settled: (settlement: Settlement) => void
-  /** Is told whenever nothing is left to write. */
+  /** Called whenever nothing is left to write. */
   readonly drained: () => void
   /** Waits while the store can't be written. Without it a temporary fault is final. */
   readonly outage?: Outage | undefined
-  /** Is told when the store cannot be written: nothing more will be. */
+  /** Called when the store cannot be written: nothing more will be. */
   readonly failed: (error: unknown) => void
 }
 

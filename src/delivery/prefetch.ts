@@ -8,7 +8,7 @@ const usablePart = 2 / 3
 
 /** When leases were asked for, and the time that has gone by since. */
 export interface LeaseStart {
-  /** In milliseconds since 1970, as the store was told. */
+  /** In milliseconds since 1970, as passed to the store. */
   readonly atMs: number
   /** Milliseconds since then, also those in which the process or its clock stood still. */
   readonly elapsedMs: () => number

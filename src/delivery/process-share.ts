@@ -1,8 +1,8 @@
 import { limits } from '../model/index.ts'
 import { processGoneMs, type ProcessPlace } from './processes-port.ts'
 
-/** How often a process beats. */
-export const processBeatMs = 2_000
+/** How often a process sends a heartbeat. */
+export const heartbeatMs = 2_000
 
 /** Time for late timers, late ends of requests and late answers. */
 const lateMs = 1_000
@@ -21,19 +21,19 @@ export const placeHoldsMs: number = processGoneMs - limits.endpointDeadlineMs - 
  * as long as each starts requests by a place only while it holds ({@link placeHoldsMs}), and each
  * request ends within its deadline of 5 s, or the second after:
  *
- * - Every place that requests in flight were started by is younger than {@link processGoneMs}. Whoever
- *   has such requests was there for that long before it sent any, or alone when it came: all of these
+ * - Every place that requests in flight were started by is younger than {@link processGoneMs}. A process
+ *   with such requests was there for that long before it sent any, or alone when it came: all of these
  *   places count each other's processes in, in the order in which they came.
  * - So of k such processes each place of the one that came as number i says that there are k processes or
  *   more, and i or more before it. A part is never larger for more processes, nor for a later one: it is
  *   at the most what it would be if there were these k alone, and those parts are `concurrency` in sum.
  *
  * A process that leaves has ended its requests, and one that is gone has too, so that others may take
- * over its part with their next beat. Whoever comes again and again takes parts of those before it as
- * long as it counts, but never the last one: the first of them always has something.
+ * over its part with their next heartbeat. A process that comes again and again takes parts of those before
+ * it as long as it counts, but never the last one: the first of them always has something.
  *
  * @param concurrency - what the endpoint may have in flight, the same at all processes
- * @param place - undefined before the first beat
+ * @param place - undefined before the first heartbeat
  */
 export function shareOf(concurrency: number, place: ProcessPlace | undefined): number {
   if (place === undefined) return 0

@@ -1,4 +1,4 @@
-/** Where a process stands among those that send to one destination, at the moment of its beat. */
+/** The place of a process among those that send to one destination, at the moment of its heartbeat. */
 export interface ProcessPlace {
   /** The destination. */
   readonly destinationId: string
@@ -8,13 +8,13 @@ export interface ProcessPlace {
   readonly processes: number
   /**
    * For how long this one has been among them without a gap, in milliseconds; {@link processGoneMs} more
-   * for one that found nobody when it came, and has nobody's requests to wait for.
+   * for one that found no other when it came, and has no requests of others to wait for.
    */
   readonly memberMs: number
 }
 
 /** That a process lives, and where it sends. */
-export interface ProcessBeat {
+export interface Heartbeat {
   /** Stands for one process, and for one run of it. */
   readonly processId: string
   /** The destinations that it sends to, each once. */
@@ -39,27 +39,27 @@ export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
   placeOf(destinationId: string): ProcessPlace | undefined
 }
 
-/** A process that has not beaten for so long is gone. */
+/** A process without a heartbeat for so long is gone. */
 export const processGoneMs = 10_000
 
 /**
  * The processes that deliver from one store, so that they can share what an endpoint may get: the port
  * that the delivery room owns and engines implement that several processes can deliver from at once.
  *
- * Beats and leaves happen one after the other, whatever they are about: each sees all that were
- * answered before. Their times are the engine's, which all processes share, and count from the beat on
- * as it sees it: clocks of different machines are never compared. Every method rejects with EvrouteError
+ * Heartbeats and leaves happen one after the other, whatever they are about: each sees all that were
+ * answered before. Their times are the engine's, which all processes share, and count from the moment it
+ * sees a heartbeat: clocks of different machines are never compared. Every method rejects with EvrouteError
  * `store_unusable` where the engine cannot be used, and `store_closed` after `close()`.
  */
 export interface DeliveringProcesses {
   /**
-   * A process lives. At a destination that it did not name in a beat of the last {@link processGoneMs}
-   * it is a newcomer, of the last rank; from one that it does not name any more it goes, as a process
-   * does that does not beat.
+   * A process lives. At a destination that it did not name in a heartbeat of the last {@link processGoneMs}
+   * it is a newcomer, of the last rank. It leaves a destination that it names no more, as a process without
+   * heartbeats does.
    *
    * @returns its place at each of the destinations, in any order
    */
-  beat(request: ProcessBeat): Promise<readonly ProcessPlace[]>
+  heartbeat(request: Heartbeat): Promise<readonly ProcessPlace[]>
   /**
    * Removes a process at once, for every later heartbeat. It must have no request under way. Removing an
    * unknown process changes nothing.
@@ -67,6 +67,6 @@ export interface DeliveringProcesses {
   leave(request: { readonly processId: string }): Promise<void>
   /** Tells the other processes, without waiting. News may be lost: then a process finds out by itself. */
   tell(news: BreakerNews): void
-  /** Is told, from now on, what other processes tell. */
+  /** Calls the listener with the news of other processes from now on. */
   listen(heard: (news: BreakerNews) => void): void
 }

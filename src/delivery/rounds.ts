@@ -38,11 +38,11 @@ export interface RoundsOptions {
   readonly peers?: Peers | undefined
   /** Where settlements and requests go. */
   readonly outbox: Outbox
-  /** Is told that a request ended, or that a pace lets one start: there may be room for more. */
+  /** Called when a request ended, or a pace lets one start: there may be room for more. */
   readonly ended: () => void
-  /** Is told that an endpoint still takes nothing, and why. */
+  /** Called when an endpoint still takes nothing, with the reason. */
   readonly stillDown: (queue: DestinationQueue, error: string) => void
-  /** Is told of an unexpected error. */
+  /** Called with an unexpected error. */
   readonly failed: (error: unknown) => void
 }
 

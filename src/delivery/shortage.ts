@@ -5,7 +5,7 @@ import type { RequestOutcome } from '../webhook/index.ts'
 export interface ShortageOptions {
   /** Times the pauses. */
   readonly clock: Clock
-  /** Is told when a shortage begins, with what to do about it, and when it ends. */
+  /** Called when a shortage begins, with what to do about it, and when it ends. */
   readonly log: Log
   /** Is called when paused destinations may continue. */
   readonly resumed: () => void

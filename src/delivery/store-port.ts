@@ -224,7 +224,7 @@ export interface DeliveryStore extends DeliveryLog {
   /** When the first delivery of each lane of these destinations can be claimed; none for an empty lane. */
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]>
   /**
-   * The books: every event that was added and every delivery that was made of it; where a destination
+   * The ledger: every event that was added and every delivery that was made of it; where a destination
    * is named, its deliveries only.
    */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>

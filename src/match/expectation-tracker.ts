@@ -13,7 +13,7 @@ export type ExpectationState =
   | { readonly kind: 'violated'; readonly reason: 'too_few' | 'too_many' }
 
 /**
- * Counts what arrives for one expectation. Keeps at most two requests, however many it is told.
+ * Counts what arrives for one expectation. Keeps at most two requests, however many it counts.
  *
  * ```ts
  * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)
@@ -64,7 +64,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return this.#nearest
   }
 
-  /** Counts a request. It is in time by its `atMs`, whenever it is told. */
+  /** Counts a request. Its `atMs` decides whether it is in time, however late it is counted. */
   observe(subject: Candidate): void {
     const { match, count } = this.expectation
     const isMatch = match.test(subject)

@@ -11,7 +11,7 @@ import type { Scanner } from './scanner.ts'
  *
  * - nothing: at least once
  * - `x3`: exactly three times. Delivery is at least once, so a fourth is the mistake that a test is
- *   there to find; whoever wants more to be fine writes `x3..`
+ *   there to find; to accept more, write `x3..`
  * - `x3..`: at least three times; `x1..5`: once to five times, ends included
  * - `never`: not once; `x0` is the same
  * - `within 2s`: counting only what arrives in the first two seconds of the wait

@@ -4,7 +4,7 @@ import type {
   PayloadChanges,
   PlannedAnswers,
   Resent,
-  StandingExpectation,
+  ShownExpectation,
 } from '../receiver/index.ts'
 
 /** Hears what the receiver tells. */
@@ -50,7 +50,7 @@ export interface Capture {
 
 /**
  * Follows the requests that match; an empty filter matches all of them. The browser connects again by
- * itself, and the receiver goes on behind the last request that was told.
+ * itself, and the receiver goes on behind the last request that it sent.
  *
  * @returns ends it
  */
@@ -94,8 +94,8 @@ export async function readExpectation(seq: number): Promise<string> {
 }
 
 /** How the expectations stand, oldest first. */
-export async function readExpectations(): Promise<readonly StandingExpectation[]> {
-  const answer = await read<{ expectations: readonly StandingExpectation[] }>('expectations')
+export async function readExpectations(): Promise<readonly ShownExpectation[]> {
+  const answer = await read<{ expectations: readonly ShownExpectation[] }>('expectations')
   return answer?.expectations ?? []
 }
 

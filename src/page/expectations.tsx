@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import type { StandingExpectation } from '../receiver/index.ts'
+import type { ShownExpectation } from '../receiver/index.ts'
 import { readExpectations } from './api.ts'
 import { Popover } from './popover.tsx'
 import type { Session } from './session.ts'
@@ -53,7 +53,7 @@ function ExpectationsPanel({ session }: { readonly session: Session }): JSX.Elem
   )
 }
 
-const stateTexts: Readonly<Record<StandingExpectation['state'], string>> = {
+const stateTexts: Readonly<Record<ShownExpectation['state'], string>> = {
   open: '… open',
   met: '✓ met',
   unmet: '✗ not met',
@@ -64,8 +64,8 @@ function Standing({
   expectations,
   remove,
 }: {
-  readonly expectations: readonly StandingExpectation[]
-  readonly remove: (expectation: StandingExpectation) => void
+  readonly expectations: readonly ShownExpectation[]
+  readonly remove: (expectation: ShownExpectation) => void
 }): JSX.Element {
   if (expectations.length === 0) return <p class="muted">Nothing is expected.</p>
   return (

@@ -2,7 +2,7 @@ import {
   ClocksDisagreeError,
   isTemporary,
   placeHoldsMs,
-  processBeatMs,
+  heartbeatMs,
   processGoneMs,
   shareOf,
   type BreakerNews,
@@ -73,7 +73,7 @@ export class ProcessShares implements Peers {
   /** Whether the others have made room since it came, or came back. */
   #hasJoined = false
   #isFirst = false
-  #beating: Promise<void> = Promise.resolve()
+  #heartbeating: Promise<void> = Promise.resolve()
   #next: Timer | undefined
   #end: Timer | undefined
   #closed: Promise<void> | undefined
@@ -83,9 +83,9 @@ export class ProcessShares implements Peers {
     this.#processId = options.runtime.newId()
   }
 
-  /** Beats, now and from now on; once. */
+  /** Sends heartbeats from now on. Call it once. */
   start(): void {
-    this.#beating = this.#beat()
+    this.#heartbeating = this.#heartbeat()
   }
 
   /** Requests in flight that this process may have at each endpoint of a destination. */
@@ -137,7 +137,7 @@ export class ProcessShares implements Peers {
   async #close(): Promise<void> {
     this.#next?.cancel()
     this.#end?.cancel()
-    await this.#beating
+    await this.#heartbeating
     this.#answer = undefined
     const { processes, runtime } = this.#options
     try {
@@ -148,14 +148,14 @@ export class ProcessShares implements Peers {
     }
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const { clock } = this.#options.runtime
     const sentAtMs = clock.nowMs()
     const elapsedMs = elapsedTime(clock)
     const release = clock.hold()
     try {
       await this.#ask(elapsedMs)
-      this.#plan(processBeatMs - (clock.nowMs() - sentAtMs))
+      this.#plan(heartbeatMs - (clock.nowMs() - sentAtMs))
     } catch (error) {
       if (error instanceof ClocksDisagreeError) this.#fallSilent('clocks', error)
       if (isTemporary(error)) this.#plan(againMs)
@@ -169,7 +169,7 @@ export class ProcessShares implements Peers {
     const { processes, looksAfterStore, runtime, changed } = this.#options
     const ids = this.#options.destinationIds()
     const destinationIds = looksAfterStore ? [storeWide, ...ids] : ids
-    const answered = await processes.beat({ processId: this.#processId, destinationIds })
+    const answered = await processes.heartbeat({ processId: this.#processId, destinationIds })
     const places = new Map(answered.map((place) => [place.destinationId, place]))
     this.#isFirst = places.get(storeWide)?.rank === 0
     // Destinations that are configured later are no reason to count as a newcomer again.
@@ -188,9 +188,9 @@ export class ProcessShares implements Peers {
   #plan(delayMs: number): void {
     if (this.#closed !== undefined) return
     // Even if the clock was set in between.
-    const waitMs = Math.min(Math.max(delayMs, 0), processBeatMs)
+    const waitMs = Math.min(Math.max(delayMs, 0), heartbeatMs)
     this.#next = this.#options.runtime.clock.schedule(waitMs, () => {
-      this.#beating = this.#beat()
+      this.#heartbeating = this.#heartbeat()
     })
   }
 

@@ -44,7 +44,7 @@ export interface JudgedExpectation {
 }
 
 /** How an expectation stands. */
-export interface StandingExpectation {
+export interface ShownExpectation {
   /** Its number, from 1. */
   readonly id: number
   /** The expectation in the language. */
@@ -56,15 +56,15 @@ export interface StandingExpectation {
 }
 
 /** An expectation that is shown, and whatever decides it. */
-interface Standing {
+interface Shown {
   readonly id: number
   readonly tracker: ExpectationTracker<ReceivedEvent>
-  state: StandingExpectation['state']
+  state: ShownExpectation['state']
 }
 
 const timeoutMsDefault = 5_000
 /** Expectations that are shown; beyond these the oldest is shown no longer. */
-const standingMax = 100
+const shownMax = 100
 /** The longest wait of the system's clock. */
 const timeoutMsMax = 2 ** 31 - 1
 
@@ -73,7 +73,7 @@ export class Expectations {
   readonly #log: EventLog
   readonly #waits: Waits
   readonly #clock: Clock
-  readonly #standing: Standing[] = []
+  readonly #shown: Shown[] = []
   /** Ends the wait of each expectation that {@link watch} began. */
   readonly #watched = new Map<number, AbortController>()
   #lastId = 0
@@ -98,20 +98,20 @@ export class Expectations {
     const { expectation, after, timeoutMs } = checkRequest(expected, options)
     const gone = this.#log.counts.received - this.#log.events.length
     const isAllKept = gone <= after
-    // Whether too many came cannot be told.
+    // Events that are gone cannot be counted.
     if (!isAllKept && expectation.count.atMost < Infinity) throw notKept(expectation, gone)
     const tracker = new ExpectationTracker<ReceivedEvent>(expectation, this.#clock.nowMs())
-    const standing = this.#show(tracker)
+    const shown = this.#show(tracker)
     const judged = await this.#decided({ tracker, after, timeoutMs, signal: options.signal })
-    standing.state = judged.result.state
+    shown.state = judged.result.state
     // Enough may have come before.
     if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, gone)
     return judged
   }
 
-  /** How the newest 100 expectations stand, oldest first, whoever began them. */
-  get standing(): readonly StandingExpectation[] {
-    return this.#standing.map(({ id, tracker, state }) => {
+  /** The state of the newest 100 expectations, oldest first. */
+  get shown(): readonly ShownExpectation[] {
+    return this.#shown.map(({ id, tracker, state }) => {
       const { expectation, account } = tracker
       return { id, text: expectation.text, state, account }
     })
@@ -125,10 +125,10 @@ export class Expectations {
    */
   watch(text: string): number {
     parseExpectation(text)
-    if (this.#watched.size >= standingMax) {
+    if (this.#watched.size >= shownMax) {
       throw new SettingError(
         'expect',
-        `Cannot expect more: ${standingMax} expectations are open`,
+        `Cannot expect more: ${shownMax} expectations are open`,
         'Remove one.',
       )
     }
@@ -143,21 +143,21 @@ export class Expectations {
 
   /** Shows an expectation no longer, and ends it if {@link watch} began it; false where there is none. */
   forget(id: number): boolean {
-    const index = this.#standing.findIndex((each) => each.id === id)
+    const index = this.#shown.findIndex((each) => each.id === id)
     if (index === -1) return false
-    this.#standing.splice(index, 1)
+    this.#shown.splice(index, 1)
     this.#watched.get(id)?.abort()
     return true
   }
 
   /** Shows an expectation from now on. */
-  #show(tracker: ExpectationTracker<ReceivedEvent>): Standing {
+  #show(tracker: ExpectationTracker<ReceivedEvent>): Shown {
     this.#lastId += 1
-    const standing: Standing = { id: this.#lastId, tracker, state: 'open' }
-    this.#standing.push(standing)
-    const [oldest] = this.#standing
-    if (this.#standing.length > standingMax && oldest !== undefined) this.forget(oldest.id)
-    return standing
+    const shown: Shown = { id: this.#lastId, tracker, state: 'open' }
+    this.#shown.push(shown)
+    const [oldest] = this.#shown
+    if (this.#shown.length > shownMax && oldest !== undefined) this.forget(oldest.id)
+    return shown
   }
 
   async #decided({ tracker, after, timeoutMs, signal }: Judgement): Promise<JudgedExpectation> {

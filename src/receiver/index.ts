@@ -30,7 +30,7 @@ export {
   type TlsKind,
 } from './faults/index.ts'
 export { checkForwardTargets, type Forwarding, type ForwardTarget } from './forward.ts'
-export type { StandingExpectation } from './expectations.ts'
+export type { ShownExpectation } from './expectations.ts'
 export type { PlannedAnswers } from './faults/index.ts'
 export type { EventSummary } from './inspector/event-summary.ts'
 export { compareEvents, type PayloadChanges } from './inspector/payload-changes.ts'

@@ -284,7 +284,7 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** Resolves to the answer, once every listener was told of the request. */
+  /** Resolves to the answer, once every listener has handled the request. */
   async #record(
     { request, response, endpoint }: Arrival,
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },

@@ -42,7 +42,7 @@ export class ArchiveReplay {
    * None is begun while users are being taken out of archives, and one that is under way is ended: it
    * would send events of theirs that it has read already.
    *
-   * @param signal - aborts when nobody waits for the outcome any more; that ends the replay
+   * @param signal - aborts when no one waits for the outcome any more; that ends the replay
    * @throws whatever makes the store refuse them
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
@@ -140,8 +140,8 @@ const replaySource = 'replay'
 class ReplayRun {
   readonly #options: ArchiveReplayOptions
   readonly #signal: AbortSignal
-  /** Files and folders whose problems were told. */
-  readonly #told = new Set<string>()
+  /** Files and folders whose problems were logged. */
+  readonly #logged = new Set<string>()
   #counts: ReplayCounts = nothing
 
   constructor(options: ArchiveReplayOptions, signal: AbortSignal) {
@@ -201,8 +201,8 @@ class ReplayRun {
     if (reason === undefined) return
     const unreadable = this.#counts.unreadable + problems.length
     this.#counts = { ...this.#counts, unreadable }
-    if (this.#told.has(path)) return
-    this.#told.add(path)
+    if (this.#logged.has(path)) return
+    this.#logged.add(path)
     this.#options.runtime.log.warn('an archive cannot be read whole', { path, reason })
   }
 

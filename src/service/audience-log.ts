@@ -1,7 +1,7 @@
 import type { AudienceRemoveOutcome, AudienceSyncOutcome } from '../admin-api/index.ts'
 import type { Log } from '../runtime/index.ts'
 
-/** Logs what became of a sync that began; nobody's ids are in it. */
+/** Logs what became of a sync that began; it has no ids of users. */
 export function logSync(outcome: AudienceSyncOutcome, log: Log): void {
   if (!('counts' in outcome)) return
   const { kind, audience, counts } = outcome

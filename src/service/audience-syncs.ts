@@ -29,7 +29,7 @@ export interface AudienceSyncsOptions {
   readonly store: AudienceStore
   /** The sources, where their calls may go, and how long messageIds are remembered. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations' | 'retention'>
-  /** Has whoever dispatches look for new deliveries. */
+  /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
   /** Whether so much waits for one of these that a sync would take the room of what sources send. */
   readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>

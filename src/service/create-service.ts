@@ -63,7 +63,7 @@ export interface CreateServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Clock, randomness, ids, log and observer; those of production by default. */
   readonly runtime?: Runtime
-  /** Is told what keeps the service from going on, such as a store that fails; it should be closed then. */
+  /** Called with what keeps the service from going on, for example a store that fails. Close the service then. */
   readonly onFailure?: (error: unknown) => void
 }
 

@@ -4,7 +4,7 @@ import type { Destination } from '../model/index.ts'
 
 /** What is known of destinations beside their settings. */
 export interface DestinationKnowledge {
-  /** Has their books. */
+  /** Has their counts. */
   readonly store: Pick<DeliveryStore, 'ledger'>
   /** How an endpoint stands. */
   readonly breakers: {
@@ -15,7 +15,7 @@ export interface DestinationKnowledge {
   readonly faults: Pick<EndpointFaults, 'of'>
 }
 
-/** How destinations stand, with their books. */
+/** The states of destinations, with their counts. */
 export function destinationStates(
   destinations: readonly Destination[],
   { store, breakers, faults }: DestinationKnowledge,

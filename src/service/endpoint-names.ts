@@ -5,7 +5,7 @@ import type { Configuration, ConfigurationProblem } from './configuration/index.
 
 /** What names are looked up with. */
 export interface NameSurroundings {
-  /** Is told what does not speak against the configuration, and what was found too late. */
+  /** Logs problems that do not refuse the configuration, and those that were found too late. */
   readonly log: Log
   /** The names of this process by default. */
   readonly resolveName?: AddressGuardOptions['resolveName']
@@ -18,7 +18,7 @@ const lookingMax = 100
 
 /**
  * Looks up the names of all endpoints that are sent to. One that leads to an address which is refused
- * is a problem of the configuration; one without an address may get one, and is told to the log. So is
+ * is a problem of the configuration; one without an address may get one, and is logged. So is
  * an answer that comes late. Names that are left then are not looked up: each connection is checked
  * again when it is made.
  *

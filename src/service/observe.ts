@@ -3,7 +3,7 @@ import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
 import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 
-/** Who is told what a service does, beside the observer it was given. */
+/** What learns of the service's work, beside the observer of its options. */
 export interface ServiceObservers {
   /** Counts it. */
   readonly metrics: Metrics
@@ -43,7 +43,7 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
   }
 }
 
-/** An endpoint that stays down is told once, not with every probe. */
+/** An endpoint that stays down is logged once, not with every probe. */
 function logEndpoint(
   { destinationId, url, state, error }: EndpointChange,
   { metrics, log }: Pick<ServiceObservers, 'metrics'> & Pick<Runtime, 'log'>,

@@ -17,7 +17,7 @@ export interface OfflineServiceOptions {
   readonly runtime: Runtime
   /** The store, where it is another than that of the configuration. */
   readonly storeUrl?: string | undefined
-  /** Is told what made the store unusable: nothing is sent any more. */
+  /** Called with what made the store unusable: nothing is sent any more. */
   readonly failed?: (error: unknown) => void
 }
 
@@ -57,7 +57,7 @@ export class OfflineService implements AsyncDisposable {
     this.audiences = new AudienceSyncs({
       ...common,
       store: store.audiences,
-      // Whatever a sync makes waits in a file, and nobody else needs room in it.
+      // Whatever a sync makes waits in a file, and nothing else needs room in it.
       isFull: () => Promise.resolve(false),
       ending: this.#ending.signal,
     })
@@ -104,7 +104,7 @@ export class OfflineService implements AsyncDisposable {
     await this.regulations.idle()
   }
 
-  /** The books since it was opened; what waited then is part of them. */
+  /** The ledger since it was opened. Deliveries that waited then are part of it. */
   async ledger(): Promise<DeliveryLedger> {
     return ledgerSince(this.#begin, await this.#pipeline.ledger())
   }

@@ -23,11 +23,11 @@ export interface ServiceWork {
 export interface ServiceOptions {
   /** Its sources, destinations and settings. */
   readonly configuration: Configuration
-  /** Clock, randomness, ids and log; those of production by default. Its observer is told too. */
+  /** Clock, randomness, ids and log; those of production by default. Its observer is called too. */
   readonly runtime?: Runtime
   /** What it does of all that a service does; everything by default. */
   readonly role?: ServiceRole | undefined
-  /** Is told what keeps the service from going on; it should be closed then. */
+  /** Called with what keeps the service from going on. Close the service then. */
   readonly failed?: (error: unknown) => void
 }
 

@@ -104,7 +104,7 @@ export class ServiceRegulations implements RegulationOperations {
     return this.#regulations.list(request)
   }
 
-  /** @throws SettingError for a request that names nobody, too many, or what is no id */
+  /** @throws SettingError for a request without ids, with too many, or with one that is invalid */
   async create(request: RegulationRequest): Promise<RegulationOutcome> {
     return understood(await this.#regulations.create(request))
   }
@@ -135,7 +135,7 @@ function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
     case 'unknown_source':
       return { kind: 'unknown_source', knownIds: outcome.knownIds }
     case 'no_users':
-      throw new SettingError('userIds', 'Cannot make a regulation that is about nobody')
+      throw new SettingError('userIds', 'Cannot make a regulation without a user id')
     case 'too_many_users': {
       const message = `Cannot make a regulation about ${outcome.users} users: ${outcome.usersMax} is the most`
       throw new SettingError('userIds', message)

@@ -143,10 +143,10 @@ export class Service implements AsyncDisposable {
    */
   static async start(options: ServiceOptions): Promise<Service> {
     let service: Service | undefined
-    const onHint = (dueTimes?: readonly DueTime[]): void => {
+    const onNotification = (dueTimes?: readonly DueTime[]): void => {
       if (service !== undefined) service.#pipeline.wake(dueTimes)
     }
-    const store = await openServiceStore(options, { onHint, log: options.runtime?.log })
+    const store = await openServiceStore(options, { onNotification, log: options.runtime?.log })
     try {
       service = new Service(store, options)
       await service.#open()

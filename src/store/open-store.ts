@@ -16,7 +16,7 @@ export interface OpenStoreOptions {
    * if several processes deliver from one store. A notification can be lost, so look from time to
    * time.
    */
-  readonly onHint?: ((dueTimes?: readonly DueTime[]) => void) | undefined
+  readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
   /**
    * Whether the engine of a file runs in a thread of its own, for programs that deliver a lot: it
    * takes longer to start, and does not block the main thread. False by default.

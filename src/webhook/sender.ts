@@ -46,8 +46,8 @@ export interface SenderOptions {
 }
 
 /** How an endpoint is reached. */
-interface Way {
-  /** Those to its origin. */
+interface Target {
+  /** The connections to its origin. */
   readonly connections: Connections
   /** Its path and its query. */
   readonly path: string
@@ -81,7 +81,7 @@ export class WebhookSender {
   /** By origin. */
   readonly #connections = new Map<string, Connections>()
   /** By the URL of the endpoint. */
-  readonly #ways = new Map<string, Way>()
+  readonly #targets = new Map<string, Target>()
   #closed = false
 
   constructor(options: SenderOptions) {
@@ -102,14 +102,14 @@ export class WebhookSender {
    */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
     // Before the deadline begins: loading what sends is no fault of the endpoint.
-    const way = this.#ways.get(endpoint.url) ?? (await this.#wayTo(endpoint.url))
+    const target = this.#targets.get(endpoint.url) ?? (await this.#targetOf(endpoint.url))
     if (this.#closed) return { kind: 'interrupted' }
     const deadline = new Deadline(this.#deadlineMs)
     try {
-      const { status, retryAfter, text } = await way.connections.request(() => {
+      const { status, retryAfter, text } = await target.connections.request(() => {
         const { compose } = this.#options
         const { headers, body } = compose?.(webhook, endpoint) ?? this.#signed(webhook, endpoint)
-        return { method: 'POST', path: way.path, headers, body }
+        return { method: 'POST', path: target.path, headers, body }
       }, deadline)
       return { kind: 'answered', status, retryAfter, excerpt: text }
     } catch (error) {
@@ -119,7 +119,7 @@ export class WebhookSender {
     }
   }
 
-  /** Ends all connections at once, requests under way included. Idempotent. */
+  /** Ends all connections at once, requests in flight included. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#connections.values()].map((connections) => connections.close()))
@@ -143,11 +143,11 @@ export class WebhookSender {
     return { headers: { ...headers, ...added }, body }
   }
 
-  async #wayTo(endpointUrl: string): Promise<Way> {
+  async #targetOf(endpointUrl: string): Promise<Target> {
     const { origin, pathname, search } = new URL(endpointUrl)
-    const way = { connections: await this.#connectionsTo(origin), path: pathname + search }
-    this.#ways.set(endpointUrl, way)
-    return way
+    const target = { connections: await this.#connectionsTo(origin), path: pathname + search }
+    this.#targets.set(endpointUrl, target)
+    return target
   }
 
   /** With a connection for every request that the destination's endpoints may have in flight there. */

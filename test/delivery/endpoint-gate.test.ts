@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defaultBreakerPolicy, defaultRetryPolicy } from '../../src/delivery/index.ts'
-import { EndpointGate, type Passage } from '../../src/delivery/endpoint-gate.ts'
+import { EndpointGate, type BegunRequest } from '../../src/delivery/endpoint-gate.ts'
 import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
@@ -166,7 +166,7 @@ describe('what counts as a failure', () => {
 
 test('requests that started before it opened keep their slot until they end', () => {
   const gate = gateOf(2)
-  const hanging: Passage = gate.begin(startMs, 'first')
+  const hanging: BegunRequest = gate.begin(startMs, 'first')
   ask(gate, answered(503))
   gate.resize(1)
   const probeAtMs = startMs + openMs

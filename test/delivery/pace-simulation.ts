@@ -1,4 +1,4 @@
-import { EndpointGate, type Passage } from '../../src/delivery/endpoint-gate.ts'
+import { EndpointGate, type BegunRequest } from '../../src/delivery/endpoint-gate.ts'
 import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import { defaultRetryPolicy } from '../../src/delivery/retry-policy.ts'
 import type { RequestOutcome } from '../../src/webhook/index.ts'
@@ -52,7 +52,7 @@ interface Sender {
 interface SimulatedRequest {
   readonly endsAtMs: number
   readonly sender: Sender
-  readonly passage: Passage
+  readonly passage: BegunRequest
   readonly outcome: RequestOutcome
 }
 

@@ -1,11 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  placeHoldsMs,
-  processBeatMs,
-  shareOf,
-  type ProcessPlace,
-} from '../../src/delivery/index.ts'
+import { placeHoldsMs, heartbeatMs, shareOf, type ProcessPlace } from '../../src/delivery/index.ts'
 import { limits } from '../../src/model/index.ts'
 import { ProcessRegistry } from '../support/process-registry.ts'
 
@@ -136,13 +131,13 @@ class World {
     // The registry sees a beat whatever its process does meanwhile.
     const { beat } = process
     if (beat !== undefined && beat.places === undefined && beat.seenAtMs <= nowMs) {
-      beat.places = this.#registry.beatNow({
+      beat.places = this.#registry.heartbeatNow({
         processId: process.id,
         destinationIds: [destinationId],
       })
     }
     if (process.standsStillUntilMs > nowMs) return
-    this.#beat(process)
+    this.#heartbeat(process)
     const share = process.share(this.#concurrency, nowMs)
     while (process.requestEndsMs.length < share) {
       // Most take all the time that they may.
@@ -156,7 +151,7 @@ class World {
     }
   }
 
-  #beat(process: SimulatedProcess): void {
+  #heartbeat(process: SimulatedProcess): void {
     const { nowMs } = this
     const { beat } = process
     if (beat !== undefined && beat.answeredAtMs <= nowMs) {
@@ -165,7 +160,7 @@ class World {
         process.place = beat.places[0]
         process.placeSentAtMs = beat.sentAtMs
       }
-      process.nextBeatAtMs = Math.max(beat.sentAtMs + processBeatMs, nowMs)
+      process.nextBeatAtMs = Math.max(beat.sentAtMs + heartbeatMs, nowMs)
     }
     if (process.beat !== undefined || process.nextBeatAtMs > nowMs) return
     const isCutOff = process.cutOffUntilMs > nowMs

@@ -64,7 +64,7 @@ test('two pipelines share what an endpoint may have, and one takes over when the
   const requestsAtLeave: number[] = []
   const processes: DeliveringProcesses = {
     ...alone,
-    beat: (request) => registry.beat(request),
+    heartbeat: (request) => registry.heartbeat(request),
     leave: (request) => {
       requestsAtLeave.push(second.pipeline.requests)
       return registry.leave(request)
@@ -96,9 +96,9 @@ test('a share that changes leaves connections open, and nothing is sent before t
   const { opened, open } = gate()
   const processes: DeliveringProcesses = {
     ...alone,
-    beat: async (request) => {
+    heartbeat: async (request) => {
       await opened
-      return registry.beat(request)
+      return registry.heartbeat(request)
     },
     leave: (request) => registry.leave(request),
   }
@@ -113,7 +113,7 @@ test('a share that changes leaves connections open, and nothing is sent before t
   open()
   await pipeline.idle()
   expect(settled).toHaveLength(1)
-  await registry.beat({ processId: 'other', destinationIds: ['crm'] })
+  await registry.heartbeat({ processId: 'other', destinationIds: ['crm'] })
   await clock.advance(processGoneMs / 2)
   await track(1)
   await pipeline.idle()
@@ -125,7 +125,7 @@ test('a store that refuses heartbeats for good stops the dispatcher', async () =
   const error = new Error('permission denied')
   const processes: DeliveringProcesses = {
     ...alone,
-    beat: () => Promise.reject(error),
+    heartbeat: () => Promise.reject(error),
     leave: () => Promise.resolve(),
   }
   const endpoint = await TestEndpoint.start()

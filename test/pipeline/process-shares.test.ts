@@ -2,11 +2,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   ClocksDisagreeError,
   placeHoldsMs,
-  processBeatMs,
+  heartbeatMs,
   processGoneMs,
   type BreakerNews,
   type DeliveringProcesses,
-  type ProcessBeat,
+  type Heartbeat,
 } from '../../src/delivery/index.ts'
 import { StoreUnusableError } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
@@ -35,10 +35,10 @@ class HookedProcesses implements DeliveringProcesses {
     this.#registry = registry
   }
 
-  async beat(request: ProcessBeat): ReturnType<DeliveringProcesses['beat']> {
+  async heartbeat(request: Heartbeat): ReturnType<DeliveringProcesses['heartbeat']> {
     this.beats++
     await this.before()
-    return this.#registry.beat(request)
+    return this.#registry.heartbeat(request)
   }
 
   leave(request: { readonly processId: string }): Promise<void> {
@@ -95,7 +95,7 @@ describe('processes that share a store', () => {
     const wrong = new ClocksDisagreeError({ message: 'The clock says one' })
     const changesBefore = state.changes
     processes.before = () => Promise.reject(wrong)
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect([share(), shares.maySend, state.changes]).toEqual([0, false, changesBefore + 1])
     await clock.advance(2 * placeHoldsMs)
     processes.before = () => Promise.resolve()
@@ -114,9 +114,9 @@ describe('processes that share a store', () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     expect([first.share(), second.share()]).toEqual([10, 0])
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect([first.share(), second.share()]).toEqual([5, 0])
-    await clock.advance(processGoneMs - processBeatMs - 1)
+    await clock.advance(processGoneMs - heartbeatMs - 1)
     expect([first.share(), second.share()]).toEqual([5, 0])
     await clock.advance(1)
     expect([first.share(), second.share()]).toEqual([5, 5])
@@ -132,7 +132,7 @@ describe('processes that share a store', () => {
     expect(second.shares.hindrance).toBeUndefined()
     expect(second.share()).toBe(5)
     first.state.destinationIds = second.state.destinationIds = ['crm', 'mail']
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, undefined])
   })
 
@@ -141,11 +141,11 @@ describe('processes that share a store', () => {
     const [first, second] = [await start(), await start()]
     await clock.advance(2 * processGoneMs)
     second.processes.before = () => Promise.reject(outage)
-    await clock.advance(placeHoldsMs + processBeatMs)
+    await clock.advance(placeHoldsMs + heartbeatMs)
     expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, 'store'])
     await clock.advance(processGoneMs)
     second.processes.before = () => Promise.resolve()
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect(second.shares.hindrance).toBe('joining')
   })
 
@@ -156,12 +156,12 @@ describe('processes that share a store', () => {
     await clock.advance(processGoneMs)
     expect([first.shares.isFirst, second.shares.isFirst]).toEqual([true, false])
     first.processes.before = () => Promise.reject(outage)
-    await clock.advance(2 * processBeatMs)
+    await clock.advance(2 * heartbeatMs)
     // It has nothing to send, and so nothing to tell of an outage.
     expect(first.warnings).toEqual([])
     expect(first.shares.isFirst).toBe(true)
     await first.shares.close()
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect(second.shares.isFirst).toBe(true)
   })
 
@@ -171,7 +171,7 @@ describe('processes that share a store', () => {
     await clock.advance(2 * processGoneMs)
     await second.shares.close()
     expect(second.share()).toBe(0)
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect(first.share()).toBe(10)
     const { beats } = second.processes
     await clock.advance(processGoneMs)
@@ -191,10 +191,10 @@ describe('processes that share a store', () => {
     await clock.advance(processGoneMs)
     expect(first.share()).toBe(10)
     second.processes.before = () => Promise.resolve()
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect(second.warnings).toHaveLength(2)
     expect([first.share(), second.share()]).toEqual([5, 0])
-    await clock.advance(processGoneMs + processBeatMs)
+    await clock.advance(processGoneMs + heartbeatMs)
     expect([first.share(), second.share()]).toEqual([5, 5])
   })
 
@@ -206,7 +206,7 @@ describe('processes that share a store', () => {
     processes.before = () => Promise.resolve()
     await clock.advance(1_000)
     const { changes } = state
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect(share()).toBe(10)
     expect(state.changes).toBe(changes + 1)
     expect(warnings.length).toBeLessThanOrEqual(2)
@@ -218,7 +218,7 @@ describe('processes that share a store', () => {
     const mail = { ...crm, id: 'mail' }
     expect(shares.concurrencyOf(mail)).toBe(0)
     state.destinationIds = ['crm', 'mail']
-    await clock.advance(processBeatMs)
+    await clock.advance(heartbeatMs)
     expect(shares.concurrencyOf(mail)).toBe(10)
   })
 
@@ -238,7 +238,7 @@ describe('the time for which a place holds', () => {
     const { opened, open } = gate()
     const next = gate()
     processes.before = () => opened
-    await clock.advance(processBeatMs + placeHoldsMs - 500)
+    await clock.advance(heartbeatMs + placeHoldsMs - 500)
     processes.before = () => next.opened
     open()
     await clock.advance(0)

@@ -1,14 +1,14 @@
 import {
   processGoneMs,
   type DeliveringProcesses,
-  type ProcessBeat,
+  type Heartbeat,
   type ProcessPlace,
 } from '../../src/delivery/index.ts'
 
 interface Member {
   readonly processId: string
   readonly joinedAtMs: number
-  beatenAtMs: number
+  seenAtMs: number
 }
 
 /** The processes of a shared store, in memory: what the port says, with a clock of its own. */
@@ -20,12 +20,12 @@ export class ProcessRegistry implements DeliveringProcesses {
     this.#nowMs = nowMs
   }
 
-  beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
-    return Promise.resolve(this.beatNow({ processId, destinationIds }))
+  heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessPlace[]> {
+    return Promise.resolve(this.heartbeatNow({ processId, destinationIds }))
   }
 
   /** The same at once, for who simulates the way there and back. */
-  beatNow({ processId, destinationIds }: ProcessBeat): readonly ProcessPlace[] {
+  heartbeatNow({ processId, destinationIds }: Heartbeat): readonly ProcessPlace[] {
     const nowMs = this.#nowMs()
     return destinationIds.map((destinationId) => {
       const members = this.#members.get(destinationId) ?? []
@@ -34,10 +34,10 @@ export class ProcessRegistry implements DeliveringProcesses {
       if (own === undefined || !isThere(own, nowMs)) {
         const isAlone = !members.some((member) => isThere(member, nowMs))
         const joinedAtMs = isAlone ? nowMs - processGoneMs : nowMs
-        own = { processId, joinedAtMs, beatenAtMs: nowMs }
+        own = { processId, joinedAtMs, seenAtMs: nowMs }
         members.push(own)
       }
-      own.beatenAtMs = nowMs
+      own.seenAtMs = nowMs
       const there = members.filter((member) => isThere(member, nowMs))
       return {
         destinationId,
@@ -52,7 +52,7 @@ export class ProcessRegistry implements DeliveringProcesses {
     const nowMs = this.#nowMs()
     for (const member of [...this.#members.values()].flat()) {
       if (member.processId !== processId || !isThere(member, nowMs)) continue
-      member.beatenAtMs = nowMs - processGoneMs
+      member.seenAtMs = nowMs - processGoneMs
     }
     return Promise.resolve()
   }
@@ -63,6 +63,6 @@ export class ProcessRegistry implements DeliveringProcesses {
   listen(): void {}
 }
 
-function isThere({ beatenAtMs }: Member, nowMs: number): boolean {
-  return beatenAtMs > nowMs - processGoneMs
+function isThere({ seenAtMs }: Member, nowMs: number): boolean {
+  return seenAtMs > nowMs - processGoneMs
 }

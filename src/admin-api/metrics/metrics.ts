@@ -35,7 +35,7 @@ const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3
 /** From half a millisecond: a batch is stored with one write. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Reasons of failed requests, and statuses, that are told apart per destination; the rest is `other`. */
+/** Reasons of failed requests, and statuses, that are counted separately per destination; the rest is `other`. */
 const reasonsMax = 32
 
 /** How reading a changed configuration ended. */

@@ -1,7 +1,7 @@
 import { shortText } from '../../model/index.ts'
 import type { Mistake } from './mistake.ts'
 
-/** A digest that is told by its length. */
+/** A digest that its length names. */
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 
 /** The facts that a signature's form alone tells. */

@@ -9,7 +9,7 @@ import { readCapture } from '../read-capture.ts'
 import type { Waits } from '../waits.ts'
 import { EventSummaries } from './event-summary.ts'
 
-/** Requests of a capture that are told; of more, the newest. */
+/** Requests of a capture that are sent; of more, the newest. */
 const eventsMax = 10_000
 
 /** How a capture is read. */

@@ -5,7 +5,7 @@ import type { EventLog } from '../event-log.ts'
 import { drained } from '../api-exchange.ts'
 import { summariesMax, type EventSummaries } from './event-summary.ts'
 
-/** Requests that arrive within this real time are told together: a person reads no faster. */
+/** Requests that arrive within this real time are sent together: a person reads no faster. */
 const quietFrameMs = 40
 /** The same while much arrives, so that a page draws less often and leaves the processor to the receiver. */
 const crowdedFrameMs = 100

@@ -39,7 +39,7 @@ function tells(value: JsonValue | undefined): boolean {
   return value !== '' && (typeof value !== 'object' || Array.isArray(value))
 }
 
-/** A list is told by its length. */
+/** A list is shown as its length. */
 function propertyText(value: JsonValue | undefined): string {
   return Array.isArray(value) ? String(value.length) : valueText(value)
 }

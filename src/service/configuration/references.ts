@@ -88,7 +88,7 @@ function repeatsOf(texts: readonly Placed<string>[], reason: string): readonly P
   })
 }
 
-/** The guard of the addresses that are allowed; none while that cannot be told. */
+/** The guard of the addresses that are allowed; none while that is unknown. */
 function checkNetwork(document: unknown): {
   readonly guard: AddressGuard | undefined
   readonly problems: readonly PlacedProblem[]
@@ -148,7 +148,7 @@ function checkStore(document: unknown): readonly PlacedProblem[] {
   return [{ path: ['store'], message: `Cannot use this URL: ${refused.why}`, hint: refused.hint }]
 }
 
-/** The ids of all sources; undefined as long as one of them cannot be told. */
+/** The ids of all sources; undefined as long as one of them is unknown. */
 function idsOf(
   document: unknown,
   sources: readonly Placed<JsonObject>[],

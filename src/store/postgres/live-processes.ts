@@ -3,7 +3,7 @@ import {
   processGoneMs,
   type BreakerNews,
   type DeliveringProcesses,
-  type ProcessBeat,
+  type Heartbeat,
   type ProcessPlace,
 } from '../../delivery/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
@@ -69,14 +69,14 @@ export class LiveProcesses implements DeliveringProcesses {
     this.#notifications = notifications
   }
 
-  async beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
+  async heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessPlace[]> {
     if (destinationIds.length === 0) return []
     const named = JSON.stringify(destinationIds)
     const places = await this.#clock.inAgreement(this.#database, async () => {
       const isKnown = this.#named.get(processId) === named
-      const alive = isKnown ? await this.#beat(processId, beatSql(processId)) : undefined
+      const alive = isKnown ? await this.#heartbeat(processId, heartbeatSql(processId)) : undefined
       // The process stood still for so long that the others removed it.
-      return alive ?? (await this.#beat(processId, joinSql(processId, destinationIds))) ?? []
+      return alive ?? (await this.#heartbeat(processId, joinSql(processId, destinationIds))) ?? []
     })
     this.#named.set(processId, named)
     return places
@@ -98,7 +98,7 @@ export class LiveProcesses implements DeliveringProcesses {
   }
 
   /** Sends a heartbeat; undefined if the process does not count. */
-  async #beat(processId: string, beat: string): Promise<readonly ProcessPlace[] | undefined> {
+  async #heartbeat(processId: string, beat: string): Promise<readonly ProcessPlace[] | undefined> {
     const sinceAskedMs = stopwatch()
     const results = await this.#database.script([lock, forget, beat, aliveSql(this.#known)])
     const rows = results.at(-1) as readonly LiveRow[]
@@ -123,7 +123,7 @@ export class LiveProcesses implements DeliveringProcesses {
   }
 }
 
-function beatSql(processId: string): string {
+function heartbeatSql(processId: string): string {
   return `WITH ${moment} UPDATE evroute_live_processes SET beaten_at = now FROM moment
     WHERE process_id = ${literal(processId)}`
 }

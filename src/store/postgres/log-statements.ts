@@ -14,8 +14,8 @@ import { isOfUser } from './tables.ts'
 
 /** Compares the ledger with the rows at one moment, because one statement sees one moment. */
 export const auditSql: string = `
-  SELECT books.*, in_store.* FROM
-    (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) books,
+  SELECT counts.*, in_store.* FROM
+    (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) counts,
     (SELECT ${inState('pending')} AS counted_pending,
       ${inState('delivered')} AS counted_delivered, ${inState('failed')} AS counted_failed,
       ${inState('expired')} AS counted_expired,

@@ -40,13 +40,13 @@ export interface PostgresStoreOptions {
    */
   readonly clock?: Pick<Clock, 'nowMs'>
   /** Learns what another process has left to claim; anything if it gets no argument. */
-  readonly onHint?: ((dueTimes?: readonly DueTime[]) => void) | undefined
+  readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
 const leaseMsDefault = 60_000
 
 /**
- * The groups of connections of a process. A connection is made when it is needed; with `onHint` there
+ * The groups of connections of a process. A connection is made when it is needed; with `onNotification` there
  * is one more. No group takes the connections of another: questions do not delay adding, and neither
  * of them delays delivering.
  */
@@ -62,7 +62,7 @@ const connections = Object.freeze({
   /** Claims and settles: a few statements, one after the other. */
   delivering: { connectionsMax: 2, isReadOnly: false, answerTimeoutMs: 15_000 },
   /** Sends heartbeats. A silent connection is replaced before other processes take over. */
-  beats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
+  heartbeats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
 })
 
 /** The databases by their use. */
@@ -105,7 +105,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
   readonly #queue: DeliveryQueue
 
   private constructor(databases: Databases, parts: StoreParts) {
-    const { reading, working, beats } = databases
+    const { reading, working, heartbeats } = databases
     const { queue, partitions, notifications, indexes, clock } = parts
     super({
       reading,
@@ -134,7 +134,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
     })
     this.regulations = new StoredRegulations(erasures, regulationEngine(reading))
     this.sharedRegulations = new SharedArchives(working, reading)
-    this.processes = new LiveProcesses(beats, clock, notifications)
+    this.processes = new LiveProcesses(heartbeats, clock, notifications)
   }
 
   /**
@@ -146,7 +146,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
    * move into it is unfinished
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { leaseMs = leaseMsDefault, onHint } = options
+    const { leaseMs = leaseMsDefault, onNotification } = options
     const working = new Database(url, connections.working)
     try {
       const clock = new ServerClock(working.name, options.clock)
@@ -160,10 +160,10 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       const partitions = new RequestPartitions(delivering)
       const heard = (dueTimes?: readonly DueTime[]): void => {
         queue.learn(dueTimes)
-        onHint?.(dueTimes)
+        onNotification?.(dueTimes)
       }
-      const onNotification = onHint && heard
-      const notifications = new Notifications(adding, { url, holder, onNotification })
+      const wanted = onNotification && heard
+      const notifications = new Notifications(adding, { url, holder, onNotification: wanted })
       const announce = notifications.announce.bind(notifications)
       const parts = { adding, delivering, partitions, announce, holder, leaseMs }
       const queue = new DeliveryQueue(parts)
@@ -172,7 +172,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
         reading: new Database(url, connections.reading),
         working,
         delivering,
-        beats: new Database(url, connections.beats),
+        heartbeats: new Database(url, connections.heartbeats),
       }
       return new PostgresStore(databases, { queue, partitions, notifications, indexes, clock })
     } catch (error) {

@@ -97,7 +97,7 @@ function storeFormat(database: Database, path: string): number {
   if (pragma(database, 'application_id') !== applicationId) {
     throw unusable(
       `Cannot use ${path} as a store: it belongs to another program`,
-      'Name another file; whoever delivers makes it when it does not exist.',
+      'Name another file. A process that delivers makes it when it does not exist.',
     )
   }
   if (found === format || found === formatBefore) return found

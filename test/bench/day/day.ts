@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processBeatMs, processGoneMs } from '../../../dist/delivery/index.js'
+import { heartbeatMs, processGoneMs } from '../../../dist/delivery/index.js'
 import { stopwatch } from '../../../dist/runtime/index.js'
 import { BenchServer } from '../postgres/bench-server.ts'
 import { Resources } from '../postgres/on-server.ts'
@@ -58,7 +58,7 @@ async function setUp(server: BenchServer, resources: Resources): Promise<Scene> 
     services.push(await resources.program(new URL('service.ts', import.meta.url), settings))
   }
   // Whoever joins others sends nothing until they have made room.
-  await sleep(processGoneMs + 2 * processBeatMs)
+  await sleep(processGoneMs + 2 * heartbeatMs)
   await server.settle()
   return { watch, traffic, services }
 }

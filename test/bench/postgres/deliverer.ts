@@ -2,7 +2,7 @@
 // is ready once it has its share of what the endpoint may get, and keeps that between the runs.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  processBeatMs,
+  heartbeatMs,
   processGoneMs,
   type DeliveringProcesses,
   type ProcessPlace,
@@ -37,7 +37,7 @@ type Beat = () => Promise<readonly ProcessPlace[]>
 async function join(beat: Beat): Promise<void> {
   const beatOn = async (): Promise<void> => {
     for (;;) {
-      await sleep(processBeatMs)
+      await sleep(heartbeatMs)
       await beat()
     }
   }
@@ -57,7 +57,7 @@ function joined(beat: Beat): DeliveringProcesses {
 
 async function startDelivering(beat: Beat): Promise<() => Promise<void>> {
   let wake = (): void => undefined
-  const store = await openStore(settings.url, { onHint: () => wake() })
+  const store = await openStore(settings.url, { onNotification: () => wake() })
   const failed = (error: unknown): void => {
     process.stderr.write(`${String(error)}\n`)
     process.exit(1)
@@ -69,6 +69,6 @@ async function startDelivering(beat: Beat): Promise<() => Promise<void>> {
 
 const { processes } = await openStore(settings.url)
 if (processes === undefined) throw new Error('Only one process delivers from such a store')
-const beat: Beat = () => processes.beat({ processId, destinationIds })
+const beat: Beat = () => processes.heartbeat({ processId, destinationIds })
 await join(beat)
 obey(() => startDelivering(beat))

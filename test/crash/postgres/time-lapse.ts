@@ -42,7 +42,7 @@ export class TimeLapse {
   }
 
   /**
-   * One is dead, and newcomers take its place with their next beats. Whoever is there for long counts the
+   * One is dead, and newcomers take its place with their next heartbeats. Whoever is there for long counts the
    * dead one in until it beats again, so that all of them together never send too much.
    */
   async takeOver(dead: ServiceProcess, newcomers: readonly ServiceProcess[]): Promise<void> {

@@ -58,7 +58,7 @@ async function run(): Promise<readonly PressureFinding[]> {
   let hear: Dispatcher['wake'] = () => undefined
   const ingesting = await PostgresStore.open(server.url())
   const delivering = await PostgresStore.open(server.url(), {
-    onHint: (dueTimes) => hear(dueTimes),
+    onNotification: (dueTimes) => hear(dueTimes),
   })
   const looks = new Looks()
   let sent = 0

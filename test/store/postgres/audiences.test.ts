@@ -122,7 +122,7 @@ describe('two processes', () => {
     const heard: (() => void)[] = []
     const hint = (): Promise<void> => new Promise((resolve) => heard.push(resolve))
     const listening = hint()
-    await opened(url, { onHint: () => heard.splice(0).forEach((resolve) => resolve()) })
+    await opened(url, { onNotification: () => heard.splice(0).forEach((resolve) => resolve()) })
     await listening
     const other = await opened(url)
     const sync = await other.beginSync()

@@ -20,7 +20,7 @@ async function open() {
   const notifications = new Notifications(database, { url, holder: 1 })
   const processes = new LiveProcesses(database, new ServerClock(database.name), notifications)
   const beat = (processId: string, destinationIds: readonly string[] = ['crm']) =>
-    processes.beat({ processId, destinationIds })
+    processes.heartbeat({ processId, destinationIds })
   return {
     database,
     processes,

@@ -34,8 +34,8 @@ async function newUrl(): Promise<string> {
   return withParameter(server.url(), 'options', `-c search_path=${schema}`)
 }
 
-async function opened(url: string, onHint?: () => void) {
-  const store = await PostgresStore.open(url, { onHint })
+async function opened(url: string, onNotification?: () => void) {
+  const store = await PostgresStore.open(url, { onNotification })
   onTestFinished(() => store.close())
   const tested = new StoreUnderTest(() => Promise.resolve(store))
   await tested.begin()
@@ -91,11 +91,11 @@ test(
   async () => {
     const line = await PostgresLine.to(server)
     const { processes } = await opened(line.through(await newUrl()))
-    await processes.beat(beat)
+    await processes.heartbeat(beat)
     line.fallSilent()
     // In time for another one while the place still holds.
-    await expect(processes.beat(beat)).rejects.toMatchObject({ isTemporary: true })
-    expect(await processes.beat(beat)).toMatchObject([{ processes: 1 }])
+    await expect(processes.heartbeat(beat)).rejects.toMatchObject({ isTemporary: true })
+    expect(await processes.heartbeat(beat)).toMatchObject([{ processes: 1 }])
   },
 )
 
@@ -108,7 +108,7 @@ test('calls that wait for a lock leave connections to what delivers', async () =
     const sql = `LOCK TABLE lost_${schemas}.evroute_gate IN EXCLUSIVE MODE`
     await session.rows({ sql, values: [] })
     for (let place = 1; place <= 20; place++) adding.push(tested.add([event(`m_${place}`, 'crm')]))
-    await processes.beat(beat)
+    await processes.heartbeat(beat)
     const leased = await tested.claim('crm')
     expect(leased).toHaveLength(1)
     await tested.settle(returned(leased[0]!))

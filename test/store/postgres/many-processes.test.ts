@@ -46,7 +46,7 @@ test('processes that share slow endpoints send each delivery once, but for what 
   const dispatchers: Dispatcher[] = []
   for (const each of calls) {
     let hear: Dispatcher['wake'] = () => undefined
-    const store = await PostgresStore.open(url, { onHint: (dueTimes) => hear(dueTimes) })
+    const store = await PostgresStore.open(url, { onNotification: (dueTimes) => hear(dueTimes) })
     onTestFinished(() => store.close())
     const sender = new ScriptedSender(async (_, { body }) => {
       if (each.isKilled) await new Promise(() => undefined)

@@ -45,8 +45,8 @@ async function newUrl(user = 'postgres'): Promise<string> {
   return withParameter(server.url({ user }), 'options', `-c search_path=${schema}`)
 }
 
-async function opened(url: string, onHint?: () => void): Promise<StoreUnderTest> {
-  const store = await PostgresStore.open(url, { onHint })
+async function opened(url: string, onNotification?: () => void): Promise<StoreUnderTest> {
+  const store = await PostgresStore.open(url, { onNotification })
   onTestFinished(() => store.close())
   const tested = new StoreUnderTest(() => Promise.resolve(store))
   await tested.begin()

@@ -137,7 +137,7 @@ describe('two processes', () => {
   async function hearing(url: string) {
     const hints: (readonly DueTime[] | undefined)[] = []
     let heard: (() => void) | undefined
-    const onHint = (dueTimes?: readonly DueTime[]): void => {
+    const onNotification = (dueTimes?: readonly DueTime[]): void => {
       hints.push(dueTimes)
       heard?.()
     }
@@ -145,7 +145,7 @@ describe('two processes', () => {
       if (hints.length === 0) await new Promise<void>((resolve) => (heard = resolve))
       return hints.shift()
     }
-    const one = await openAt(url, { onHint })
+    const one = await openAt(url, { onNotification })
     // Anything may have been told before it listened.
     expect(await next()).toBeUndefined()
     return { one, next }

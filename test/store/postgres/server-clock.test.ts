@@ -55,7 +55,7 @@ describe('a process whose clock is wrong', () => {
       abandonedBeforeMs: atMs,
       messageIdsBeforeMs: atMs,
     }
-    const beat = () => store.processes.beat({ processId: 'p_1', destinationIds: ['crm'] })
+    const beat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
     const attempts = [
       () => add('m_2'),
       () => store.claim({ nowMs: atMs, shares: [share] }),
@@ -75,7 +75,7 @@ describe('a process whose clock is wrong', () => {
     const { url, setServerAhead } = await newPlace()
     const store = await PostgresStore.open(url)
     onTestFinished(() => store.close())
-    const beat = () => store.processes.beat({ processId: 'p_1', destinationIds: ['crm'] })
+    const beat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
     await beat()
     await setServerAhead('1 hour')
     await expect(beat()).rejects.toThrow(ClocksDisagreeError)

@@ -87,7 +87,7 @@ async function deliver(store: Store): Promise<void> {
   await store.discard({ nowMs, filter: { destinationId: 'own' }, limit: 1 })
   await store.audit()
   await store.tableRows?.()
-  await store.processes?.beat({ processId: 'p_1', destinationIds: ['own'] })
+  await store.processes?.heartbeat({ processId: 'p_1', destinationIds: ['own'] })
   await store.processes?.leave({ processId: 'p_1' })
 }
 
