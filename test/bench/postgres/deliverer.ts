@@ -31,18 +31,18 @@ const runtime = createRuntime({ log: silentLog })
 const processId = runtime.newId()
 
 /** Beats once. */
-type Beat = () => Promise<readonly ProcessPlace[]>
+type SendHeartbeat = () => Promise<readonly ProcessPlace[]>
 
 /** Beats from now on, and returns once the places are those that they remain. */
-async function join(beat: Beat): Promise<void> {
-  const beatOn = async (): Promise<void> => {
+async function join(heartbeat: SendHeartbeat): Promise<void> {
+  const sendHeartbeats = async (): Promise<void> => {
     for (;;) {
       await sleep(heartbeatMs)
-      await beat()
+      await heartbeat()
     }
   }
-  while (!(await beat()).every(isSettled)) await sleep(100)
-  void beatOn()
+  while (!(await heartbeat()).every(isSettled)) await sleep(100)
+  void sendHeartbeats()
 }
 
 function isSettled({ processes, memberMs }: ProcessPlace): boolean {
@@ -50,25 +50,31 @@ function isSettled({ processes, memberMs }: ProcessPlace): boolean {
 }
 
 /** The processes as a pipeline sees them that has been among them for a while. */
-function joined(beat: Beat): DeliveringProcesses {
+function joined(heartbeat: SendHeartbeat): DeliveringProcesses {
   const told = { tell: () => undefined, listen: () => undefined }
-  return { beat, leave: () => Promise.resolve(), ...told }
+  return { heartbeat, leave: () => Promise.resolve(), ...told }
 }
 
-async function startDelivering(beat: Beat): Promise<() => Promise<void>> {
+async function startDelivering(heartbeat: SendHeartbeat): Promise<() => Promise<void>> {
   let wake = (): void => undefined
   const store = await openStore(settings.url, { onNotification: () => wake() })
   const failed = (error: unknown): void => {
     process.stderr.write(`${String(error)}\n`)
     process.exit(1)
   }
-  const pipeline = new Pipeline({ destinations, runtime, store, processes: joined(beat), failed })
+  const pipeline = new Pipeline({
+    destinations,
+    runtime,
+    store,
+    processes: joined(heartbeat),
+    failed,
+  })
   wake = () => pipeline.wake()
   return () => pipeline.close()
 }
 
 const { processes } = await openStore(settings.url)
 if (processes === undefined) throw new Error('Only one process delivers from such a store')
-const beat: Beat = () => processes.heartbeat({ processId, destinationIds })
-await join(beat)
-obey(() => startDelivering(beat))
+const heartbeat: SendHeartbeat = () => processes.heartbeat({ processId, destinationIds })
+await join(heartbeat)
+obey(() => startDelivering(heartbeat))
