@@ -33,6 +33,7 @@ export class AuthorityFile {
     }
   }
 
+  /** Deletes the file. */
   remove(): void {
     process.off('exit', this.#remove)
     this.#remove()

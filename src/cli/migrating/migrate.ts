@@ -191,6 +191,7 @@ export class ProgressText {
     return this.#line
   }
 
+  /** Updates the line. */
   update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
     const counted = `moving ${title}`

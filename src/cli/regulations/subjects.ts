@@ -37,7 +37,9 @@ const batchesMax = 200
 
 /** Hears about the rows of a list while it is read. */
 export interface SubjectsListener {
+  /** The number of users so far. */
   readonly read: (users: number) => void
+  /** A row has no user id. */
   readonly rejected: (row: RejectedSubject) => void
 }
 

@@ -54,6 +54,7 @@ export class Child {
     }
   }
 
+  /** Sends a signal to the command and all processes that it started. */
   signal(signal: NodeJS.Signals): void {
     this.#send(signal)
   }

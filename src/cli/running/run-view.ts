@@ -44,6 +44,7 @@ export class RunView {
     this.#tell(`Service   ${EVROUTE_ENDPOINT}  ${names}`)
   }
 
+  /** Prints a request. */
   event(event: ReceivedEvent): void {
     if (!this.#options.verbose) return
     const { columns } = this.#io.stderr
@@ -51,15 +52,18 @@ export class RunView {
     this.#io.stderr.write(eventText(event, { style, memory, verbose: false, columns }))
   }
 
+  /** Prints the summary. */
   summary(counts: ReceivedCounts, durationMs: number): void {
     if (this.#options.quiet) return
     this.#tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
   }
 
+  /** Prints that the run failed and the page stays. */
   held(url: string): void {
     this.#tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`)
   }
 
+  /** Prints the number of pending deliveries. */
   pending(count: number): void {
     if (count > 0 && !this.#options.quiet)
       this.#tell(`Deliveries still pending: ${formatCount(count)}`)

@@ -171,6 +171,7 @@ export class Awaited {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
+  /** Counts a request. */
   observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }

@@ -73,6 +73,7 @@ export class TestBed implements AsyncDisposable {
     }
   }
 
+  /** Deliveries of the service that are not settled. */
   async pending(): Promise<number> {
     return (await this.#service?.pending()) ?? 0
   }
@@ -97,6 +98,7 @@ export class TestBed implements AsyncDisposable {
     await this.receiver.close()
   }
 
+  /** Closes everything, as `close` does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

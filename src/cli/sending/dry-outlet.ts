@@ -227,6 +227,7 @@ export class PlannedEvents {
     return this.#ledger
   }
 
+  /** Adds events and returns the outcome of each, in order. */
   add(events: readonly NewEvent[]): readonly AddOutcome[] {
     return events.map((event) => {
       const outcome = this.#outcomeOf(event)

@@ -26,7 +26,9 @@ export interface Outlet {
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
   stop(): Promise<void>
+  /** The ledger so far. */
   ledger(): Promise<OutletLedger>
+  /** Releases all resources. */
   close(): Promise<void>
 }
 
@@ -38,7 +40,9 @@ interface OutletListener {
 
 /** Hears what a service does with rows. For webhooks, the observer of the runtime hears this instead. */
 export interface ServiceListener extends OutletListener {
+  /** The service acknowledged a row. */
   acknowledged(): void
+  /** A batch failed and will be retried. */
   retrying(retry: BatchRetry): void
   /** A row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void
@@ -106,6 +110,7 @@ export class CallQueue {
     }
   }
 
+  /** Resolves when every accepted call is done. */
   flush(): Promise<void> {
     return this.#client.flush()
   }

@@ -199,6 +199,7 @@ export class Report implements Observer {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
 
+  /** A batch for a service will be retried. */
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
     if (this.#options.json) return
@@ -207,6 +208,7 @@ export class Report implements Observer {
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
+  /** A row was rejected. */
   rejected({ file, line }: RowPosition, { code, message }: RowProblem): void {
     const { json, quiet, verbose } = this.#options
     if (json) {
@@ -231,10 +233,12 @@ export class Report implements Observer {
     this.#io.stderr.write(json ? errorRecord(error) : errorText(error, this.#style))
   }
 
+  /** A service acknowledged a row. */
   acknowledged(): void {
     this.#done++
   }
 
+  /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
     if (!this.#options.json) {
@@ -246,6 +250,7 @@ export class Report implements Observer {
     this.#record({ kind: 'plan', messageId, type, send, reason, hint, urls, body, signature })
   }
 
+  /** Writes the summary, whose counts balance. */
   summary({ ledger, durationMs, skipped }: Closing): void {
     this.#endProgress()
     if (this.#options.json) {
@@ -271,6 +276,7 @@ export class Report implements Observer {
     await this.#stdout.ready()
   }
 
+  /** Removes the progress line. */
   close(): void {
     this.#endProgress()
   }

@@ -17,6 +17,7 @@ export class RowCounts {
     return this.#read - this.#rejected
   }
 
+  /** Counts rows that were parsed and will be offered. */
   wereParsed(rows: number): void {
     this.#parsed += rows
   }
@@ -25,6 +26,7 @@ export class RowCounts {
     return this.#parsed
   }
 
+  /** Counts a row that is offered to the outlet. */
   wasRead(): void {
     this.#read++
   }
@@ -34,6 +36,7 @@ export class RowCounts {
     this.#rejected++
   }
 
+  /** The ledger of a complete transfer. */
   ledger(stored: OutletLedger): OutletLedger & Ledger {
     return { read: this.#read, rejected: this.#rejected, ...stored }
   }

@@ -19,6 +19,7 @@ export interface Announcer {
   readonly serving: (service: Pick<Service, 'address' | 'signInLink'>) => void
   /** After a signal, the service still serves requests for this long, in milliseconds. */
   readonly draining: (drainMs: number) => void
+  /** The service closes its ports. */
   readonly ending: (work: ServiceWork) => void
   /** The service has ended. Undelivered webhooks are in that store. */
   readonly ended: (store: string, work: ServiceWork) => void

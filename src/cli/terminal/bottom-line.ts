@@ -55,6 +55,7 @@ export class BottomLine {
     }
   }
 
+  /** Shows the line until it is closed. */
   open(): void {
     this.#isOpen = true
     this.draw()
@@ -96,6 +97,7 @@ export class BottomLine {
     this.draw()
   }
 
+  /** Hides the line until it is opened again. */
   close(): void {
     this.#hide()
     this.#isOpen = false

@@ -6,6 +6,7 @@ import { StringDecoder } from 'node:string_decoder'
 export interface TerminalListeners {
   /** The user typed text, one key or several. */
   input(text: string): void
+  /** The window was resized. */
   resized(): void
   /** Reading keys starts, or starts again. */
   entered(): void

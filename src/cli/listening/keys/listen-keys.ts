@@ -43,9 +43,11 @@ interface ListenScreenOptions {
 /** The output of `listen`. It decides which requests are shown. */
 export interface ListenScreen {
   readonly io: Io
+  /** Starts reading keys. */
   open(targets: KeyTargets): void
   /** Records a request, and shows it now, after a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
+  /** Ends. Later writes go directly to the streams. */
   close(): Promise<void>
 }
 
