@@ -11,8 +11,8 @@ const strict = { lines: 95, statements: 95, functions: 95, branches: 95 }
 export default defineConfig({
   test: {
     execArgv: ['--import', new URL('test/support/worker-typescript.js', import.meta.url).href],
-    // A third of the time is spent waiting for processes and sockets, so there are more workers than cores.
-    maxWorkers: '150%',
+    // Much of the time is spent waiting for processes and sockets: a core left free would stay idle.
+    maxWorkers: '100%',
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [
