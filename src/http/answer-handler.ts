@@ -10,9 +10,9 @@ export interface Answer extends AnswerText {
 
 /** Callbacks for an answer. */
 export interface AnswerWaiter {
-  /** Takes it once its body has ended, was cut off or is too long. */
+  /** Called once the body has ended, was cut off or is too long. */
   readonly answered: (answer: Answer) => void
-  /** Takes the reason why there is none. */
+  /** Called with the error if no answer came. */
   readonly failed: (error: Error) => void
 }
 

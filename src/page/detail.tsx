@@ -228,7 +228,7 @@ function Diagnosed({
   return (
     <div class="diagnosis" role="note">
       <strong>{visibleText(message)}</strong>
-      <p>{visibleText(fix)}</p>
+      {fix === '' ? null : <p>{visibleText(fix)}</p>}
       {isUnsigned ? (
         <div class="actions">
           {session.capture.value === undefined ? (

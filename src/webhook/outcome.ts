@@ -24,7 +24,7 @@ export type RequestOutcome =
    * - `certificate_refused`: the endpoint's certificate is not trusted; no request was sent
    * - `address_refused`: the service does not send to the endpoint's address; no connection was made
    * - `connection_failed`: name resolution, connection or protocol failed
-   * - `shortage`: this machine lacks something, such as a free descriptor; says nothing about the endpoint
+   * - `shortage`: this machine has run out of something, for example file descriptors. The endpoint may be healthy
    */
   | {
       readonly kind: 'certificate_refused' | 'address_refused' | 'connection_failed' | 'shortage'

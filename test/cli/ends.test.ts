@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { StopReason } from '../../src/cli/io.ts'
 import { gate } from '../support/gate.ts'
 import { start } from '../support/io.ts'
+import { silentServer } from '../support/silent-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A configuration with a source, a destination and a store. */
@@ -22,19 +21,6 @@ async function configuration(): Promise<string> {
   }
   await writeFile(file, JSON.stringify(document))
   return file
-}
-
-/** A service that takes connections and never answers, and resolves once it is asked. */
-async function silentService() {
-  const asked = gate()
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined).once('data', asked.open)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  return { asked: asked.opened, url: `http://127.0.0.1:${port}` }
 }
 
 /** Input that never ends, and resolves once it is read. */
@@ -79,7 +65,8 @@ describe.each(ends)('%s', (reason, code) => {
     ['regulations', 'list'],
     ['audience', 'show', 'vip'],
   ])('ends %s, which asks a service, without an error', async (...argv) => {
-    const { asked, url } = await silentService()
+    const { asked, port } = await silentServer()
+    const url = `http://127.0.0.1:${port}`
     const command = start([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: 'not-real' } })
     const early = command.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))
     await Promise.race([asked, early])
@@ -95,7 +82,8 @@ test.each([
   ['deliveries', 'discard', '--all'],
   ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY'],
 ])('%s %s does not wait for a silent service, and says what is unknown', async (...argv) => {
-  const { asked, url } = await silentService()
+  const { asked, port } = await silentServer()
+  const url = `http://127.0.0.1:${port}`
   const command = start([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: 'not-real' } })
   await asked
   command.stop('SIGINT')

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { binaryPath, runBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { fixture } from '../support/fixtures.ts'
-import { gate } from '../support/gate.ts'
+import { silentServer } from '../support/silent-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const calls = fixture('calls.ndjson')
@@ -122,19 +121,6 @@ function startIn(
 
 function filled(argv: readonly string[], values: Readonly<Record<string, string>>): string[] {
   return argv.map((text) => text.replace(/[A-Z]{3,}/g, (name) => values[name] ?? name))
-}
-
-/** A server that takes connections and never answers, and resolves once it is asked. */
-async function silentServer() {
-  const asked = gate()
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined).once('data', asked.open)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  return { asked: asked.opened, port }
 }
 
 /** How a command ended, and what it said of mistakes. */

@@ -3,6 +3,7 @@ import {
   syncRecord,
   removalRecord,
   changeRecord,
+  noSyncCounts,
   type ComputationClass,
   type MemberColumns,
   type MembershipChange,
@@ -44,16 +45,6 @@ interface SyncCommand {
 /** A sync that got far enough to have counts. */
 type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
 
-const noCounts: SyncCounts = {
-  read: 0,
-  rejected: 0,
-  entered: 0,
-  changed: 0,
-  left: 0,
-  unchanged: 0,
-  suppressed: 0,
-}
-
 /**
  * Syncs the members of an audience with a list, reports the changes, and delivers the calls about them.
  *
@@ -92,7 +83,7 @@ function counted(outcome: AudienceSyncOutcome, command: SyncCommand): CountedOut
 class SyncReport implements SyncListener {
   readonly #command: SyncCommand
   readonly #run: AudiencesRun
-  #counts = noCounts
+  #counts = noSyncCounts
   #compared = 0
 
   constructor(command: SyncCommand, run: AudiencesRun) {

@@ -78,7 +78,7 @@ export class TestBed implements AsyncDisposable {
     return (await this.#service?.pending()) ?? 0
   }
 
-  /** Tells that the command has ended. With a virtual clock, retries take no time from now on. */
+  /** Call it when the command has ended. With a virtual clock, retries take no time from then on. */
   commandEnded(): void {
     this.#clock?.skip()
   }

@@ -91,7 +91,7 @@ function row(delivery: DeliveryFields, session: ServiceSession): Row {
       acceptedAt === null ? '–' : <Moment at={acceptedAt} />,
       attempts,
       state === 'pending' && attempts > 0 ? (
-        <LastError id={id} session={session} />
+        <LastError {...{ id, attempts, session }} />
       ) : (
         (reason ?? '–')
       ),
@@ -99,9 +99,13 @@ function row(delivery: DeliveryFields, session: ServiceSession): Row {
   }
 }
 
-/** How the last request of a waiting delivery failed: lists do not have it, so its history is read. */
-function LastError({ id, session }: Pick<Parts, 'session'> & { readonly id: string }): JSX.Element {
-  const reading = useRead(() => session.api.story(id), [id, session.version.value])
+/** The error of a waiting delivery's last request, from its story. It is read again only after another attempt. */
+function LastError({
+  id,
+  attempts,
+  session,
+}: Pick<Parts, 'session'> & Pick<DeliveryFields, 'id' | 'attempts'>): JSX.Element {
+  const reading = useRead(() => session.api.story(id), [id, attempts])
   const error = reading.kind === 'read' ? reading.value.requests.at(-1)?.error : null
   return <>{error ?? '–'}</>
 }

@@ -150,7 +150,7 @@ export function userKey(userId: string, { keyOf }: Dialect): string {
   return keyOf(userText({ userId, anonymousId: null }))
 }
 
-/** The text that identifies a user: the userId, or the anonymousId if there is none. */
+/** The id of a user: the userId, otherwise the anonymousId. */
 export function userText({ userId, anonymousId }: Omit<MemberIdentity, 'email'>): string {
   return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
 }

@@ -9,7 +9,7 @@ export interface ConditionWords {
   readonly state?: string
 }
 
-/** The conditions of a filter, each of which begins with `AND`. */
+/** Writes the conditions of a filter. Each begins with `AND`. */
 export function conditionsOf(
   filter: DeliveryFilter,
   { bind, state = 'state' }: ConditionWords,

@@ -113,7 +113,7 @@ const storySql = `
   FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
   WHERE delivery.destination_id = $1 AND delivery.id = $2`
 
-/** Reads one delivery with its text and its requests; undefined if there is none. */
+/** Reads one delivery with its body and its requests; undefined if it does not exist. */
 export function* storyOf(
   { destinationId, id }: DeliveryKey,
   ofDelivery: string,

@@ -71,7 +71,7 @@ export class DeliveryLogTables {
     return rows.map(loggedDelivery)
   }
 
-  /** Reads one delivery with its text and its requests. */
+  /** Reads one delivery with its body and its requests. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
     return this.#parts.reading.read(() => storyOf(key, 'destination_id = $1 AND delivery_id = $2'))
   }

@@ -1,0 +1,20 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { gate } from './gate.ts'
+
+/** A server that takes connections and never answers. `asked` resolves with the first bytes. */
+export async function silentServer(): Promise<{
+  readonly asked: Promise<void>
+  readonly port: number
+}> {
+  const asked = gate()
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).once('data', asked.open)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { asked: asked.opened, port }
+}
