@@ -156,10 +156,11 @@ function destinationFields(destination: DestinationState, reveal: boolean): Dest
     id,
     enabled,
     sources: sourceIds,
-    endpoints: endpoints.map(({ url, breaker, probeAtMs, faults }) => ({
+    endpoints: endpoints.map(({ url, breaker, probeAtMs, rate, faults }) => ({
       url: shownEndpoint(url, reveal),
       breaker,
       probeAt: isoOrNull(probeAtMs),
+      ...(rate === undefined ? {} : { rate }),
       faults: faults.map(({ reason, failures, sinceMs, lastMs }) => ({
         reason,
         failures,

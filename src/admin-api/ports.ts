@@ -108,6 +108,8 @@ export interface EndpointState {
   readonly probeAtMs: number | null
   /** How its last request failed; null unless its breaker is open. */
   readonly error: string | null
+  /** Upper bound of requests that start, such as `50/s`; undefined for none. */
+  readonly rate?: string | undefined
   /** Its failures without a retry. */
   readonly faults: readonly EndpointFault[]
 }

@@ -29,7 +29,7 @@ export interface DestinationFields
 }
 
 /** How an endpoint stands. Moments are UTC, ISO 8601. */
-export interface EndpointFields extends Pick<EndpointState, 'url' | 'breaker'> {
+export interface EndpointFields extends Pick<EndpointState, 'url' | 'breaker' | 'rate'> {
   readonly probeAt: string | null
   readonly faults: readonly {
     readonly reason: string

@@ -1,6 +1,7 @@
 import {
   hiddenEndpoint,
   lanes,
+  parseRate,
   type Destination,
   type Endpoint,
   type GivenUpReason,
@@ -64,13 +65,13 @@ export class DestinationQueue {
 
   /**
    * Applies new settings for the same destination. Leased deliveries stay. An endpoint keeps its gate if only
-   * the concurrency changes; other endpoints begin with a closed breaker.
+   * the concurrency or the rate changes; other endpoints begin with a closed breaker.
    *
    * @returns the endpoints whose breaker was open or recovering before, and is closed now
    */
   configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
     const before = this.#gates
-    const { breaker, concurrency, retryWindowMs } = policies
+    const { breaker, concurrency, rateShare, retryWindowMs } = policies
     const { endpoints } = destination
     this.#destination = destination
     this.#concurrency = concurrency
@@ -81,7 +82,10 @@ export class DestinationQueue {
         before.find((gate) => gate.isFor(endpoint, breaker)) ??
         new EndpointGate(endpoint, policies),
     )
-    for (const gate of this.#gates) gate.resize(concurrency)
+    for (const [index, gate] of this.#gates.entries()) {
+      const perSecond = parseRate(endpoints[index]?.rate ?? '') ?? Infinity
+      gate.resize(concurrency, perSecond * rateShare)
+    }
     return endpoints.filter(({ url }, index) => {
       const last = before.find(({ endpoint }) => endpoint.url === url)
       return last?.downSinceMs !== undefined && last !== this.#gates[index]
@@ -130,7 +134,8 @@ export class DestinationQueue {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
     const isProbe = lane === 'manual' && this.parkedUntilMs(nowMs, 'first') !== undefined
     if (isProbe) return Math.min(this.#concurrency, 1)
-    const perSecond = Math.max(...this.#gates.map((gate) => gate.perSecond))
+    const asked = Math.max(...this.#gates.map((gate) => gate.perSecond))
+    const perSecond = Math.min(asked, ...this.#gates.map((gate) => gate.limit))
     return Math.min(2 * this.#concurrency, Math.ceil(perSecond))
   }
 

@@ -18,6 +18,8 @@ export interface DispatchTarget {
    * With 0 the dispatcher claims nothing for the destination and returns its ready deliveries.
    */
   readonly concurrency?: number
+  /** The part of each endpoint's rate that this process may use, above 0 and up to 1; 1 by default. */
+  readonly rateShare?: number
 }
 
 /** New settings of a dispatcher. */

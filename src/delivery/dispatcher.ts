@@ -249,14 +249,11 @@ export class Dispatcher {
     this.#rounds.configure(targets.map((target) => this.#roundTarget(target)))
   }
 
-  #roundTarget({
-    destination,
-    sender,
-    retryPolicy = defaultRetryPolicy,
-    concurrency = destination.concurrency,
-  }: DispatchTarget): RoundTarget {
-    const { id } = destination
-    const policies = queuePolicies(retryPolicy, concurrency, this.#runtime.random)
+  #roundTarget(target: DispatchTarget): RoundTarget {
+    const { destination, sender, retryPolicy = defaultRetryPolicy, rateShare = 1 } = target
+    const { id, concurrency: all } = destination
+    const { concurrency = all } = target
+    const policies = queuePolicies(retryPolicy, { concurrency, rateShare }, this.#runtime.random)
     const queue =
       this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
     for (const { url } of queue.configure(destination, policies)) {

@@ -15,7 +15,7 @@ import type { QueuePolicies } from './queue-policies.ts'
 
 /**
  * Whether a round may ask an endpoint now. `wait`: it is well, but has all the requests that it may
- * have; `leave_out`: its breaker or its pace holds it back, and a round goes without it.
+ * have, at once or by its rate; `leave_out`: its breaker or its pace holds it back, and a round goes without it.
  */
 export type Access = 'ask' | 'wait' | 'leave_out'
 
@@ -47,25 +47,27 @@ export class EndpointGate {
   }
 
   /**
-   * Whether this gate can serve an endpoint under a policy. Only its concurrency and what it has learnt may
-   * differ from a new gate.
+   * Whether this gate can serve an endpoint under a policy. Only its concurrency, its rate and what it has
+   * learnt may differ from a new gate.
    */
   isFor(endpoint: Endpoint, policy: BreakerPolicy): boolean {
-    return isDeepStrictEqual([this.endpoint, this.#policy], [endpoint, policy])
+    return isDeepStrictEqual([unrated(this.endpoint), this.#policy], [unrated(endpoint), policy])
   }
 
   /**
-   * Changes the concurrency. Requests under way continue. If they exceed it, none starts until enough have
-   * ended.
+   * Changes the concurrency, and the requests per second. Requests under way continue. If they exceed the
+   * concurrency, none starts until enough have ended.
    */
-  resize(concurrency: number): void {
+  resize(concurrency: number, perSecondMax: number = Infinity): void {
     this.#breaker.resize(concurrency)
+    this.#pace.limit = perSecondMax
   }
 
   /** Whether a delivery of a lane may ask it. */
   access(nowMs: number, lane: Lane): Access {
-    if (this.#pace.freeAtMs(nowMs) > nowMs) return 'leave_out'
-    if (this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
+    const isFree = this.#pace.freeAtMs(nowMs) <= nowMs
+    if (isFree && this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
+    if (!isFree && this.#pace.isThrottled(nowMs)) return 'leave_out'
     return this.#breaker.state === 'closed' ? 'wait' : 'leave_out'
   }
 
@@ -77,6 +79,11 @@ export class EndpointGate {
   /** Requests per second that its pace lets start. */
   get perSecond(): number {
     return this.#pace.perSecond
+  }
+
+  /** Upper bound of requests per second, which rounds wait for; `Infinity` for none. */
+  get limit(): number {
+    return this.#pace.limit
   }
 
   /**
@@ -124,6 +131,10 @@ export class EndpointGate {
     if (change?.kind === 'closed') this.#downSinceMs = undefined
     return change
   }
+}
+
+function unrated(endpoint: Endpoint): Endpoint {
+  return { ...endpoint, rate: undefined }
 }
 
 /**

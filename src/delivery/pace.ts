@@ -40,6 +40,8 @@ const perSecondMin = 0.1
 const perSecondMax = 10_000
 
 /**
+ * Spaces the requests to an endpoint evenly: by the {@link limit} that an operator set, and by what it learns.
+ *
  * Learns from answers 429 how many requests per second an endpoint takes. Unlimited until the first one.
  *
  * A 429 holds the endpoint for its `Retry-After`, and cuts the rate to nine tenths of what the endpoint
@@ -55,6 +57,7 @@ export class Pace {
   /** Right after the last cut. */
   #perSecondAtCut = Infinity
   #perSecond = Infinity
+  #limit = Infinity
   /** Time at full pace since the last cut. */
   #grownMs = 0
   #cuts = 0
@@ -72,7 +75,21 @@ export class Pace {
 
   /** Requests per second that may start; `Infinity` as long as no limit is known. */
   get perSecond(): number {
-    return this.#perSecond
+    return Math.min(this.#perSecond, this.#limit)
+  }
+
+  /** Upper bound of the rate, in requests per second; `Infinity` for none. */
+  get limit(): number {
+    return this.#limit
+  }
+
+  set limit(perSecond: number) {
+    this.#limit = perSecond
+  }
+
+  /** Whether the endpoint's answers hold it back now, rather than the limit. */
+  isThrottled(nowMs: number): boolean {
+    return this.#perSecond < this.#limit || this.heldUntilMs(nowMs) !== undefined
   }
 
   /** Until when nothing may start because the endpoint asked for that; undefined unless it did. */
@@ -85,7 +102,7 @@ export class Pace {
 
   /** When the next request may start; in the past when it may now. */
   freeAtMs(nowMs: number): number {
-    const intervalMs = 1_000 / this.#perSecond
+    const intervalMs = 1_000 / this.perSecond
     const earlyMs = Math.max(groupMs - intervalMs, 0)
     this.#nextAtMs = Math.min(this.#nextAtMs, nowMs + intervalMs + earlyMs)
     return this.heldUntilMs(nowMs) ?? this.#nextAtMs - earlyMs
@@ -98,7 +115,7 @@ export class Pace {
    */
   start(nowMs: number): number {
     // The clock tells whole milliseconds: what rounding costs may be made up for.
-    this.#nextAtMs = Math.max(this.#nextAtMs, nowMs - 1) + 1_000 / this.#perSecond
+    this.#nextAtMs = Math.max(this.#nextAtMs, nowMs - 1) + 1_000 / this.perSecond
     this.#secondAt(nowMs).started++
     return this.#cuts
   }

@@ -43,6 +43,14 @@ export function shareOf(concurrency: number, place: ProcessPlace | undefined): n
   return Math.ceil((concurrency - Math.min(rank, concurrency)) / processes)
 }
 
+/**
+ * The part of an endpoint's rate that a process may use: equal parts for all that may have a request in flight
+ * there. Parts never exceed the rate in sum, for the reasons of {@link shareOf}.
+ */
+export function rateShareOf(concurrency: number, place: ProcessPlace | undefined): number {
+  return 1 / Math.min(place?.processes ?? 1, concurrency)
+}
+
 /** The time in which a probe ends, and all know how it ended. */
 const probeMs = limits.endpointDeadlineMs + lateMs
 

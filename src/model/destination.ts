@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly url: string
   /** Static headers that are sent with every request. */
   readonly headers: Readonly<Record<string, string>>
+  /** Upper bound of requests that start, such as `50/s`; undefined for no bound. */
+  readonly rate?: string | undefined
 }
 
 /**

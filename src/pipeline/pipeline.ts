@@ -91,9 +91,8 @@ export class Pipeline {
     this.#retention = this.#newRetention()
     const shares = this.#newShares(options.processes)
     this.#shares = shares
-    const concurrencyOf =
-      shares && ((destination: Destination) => shares.concurrencyOf(destination))
-    this.#targets = new Targets({ ...options, concurrencyOf })
+    const shareOf = shares && ((destination: Destination) => shares.shareOf(destination))
+    this.#targets = new Targets({ ...options, shareOf })
     const { isStoreOwn = false, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
       store: this.#store,

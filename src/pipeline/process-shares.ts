@@ -4,9 +4,11 @@ import {
   placeHoldsMs,
   heartbeatMs,
   processGoneMs,
+  rateShareOf,
   shareOf,
   type BreakerNews,
   type DeliveringProcesses,
+  type DispatchTarget,
   type Peers,
   type ProcessPlace,
 } from '../delivery/index.ts'
@@ -21,6 +23,9 @@ export type SendingHindrance = 'joining' | 'store' | 'clocks'
 
 /** The place of a process among those that look after the store. No destination has this id. */
 const storeWide = ''
+
+/** What a process may send to an endpoint, among those that share a store. */
+export type EndpointShare = Required<Pick<DispatchTarget, 'concurrency' | 'rateShare'>>
 
 /** Options of the shares of a process. */
 export interface ProcessSharesOptions {
@@ -88,9 +93,13 @@ export class ProcessShares implements Peers {
     this.#heartbeating = this.#heartbeat()
   }
 
-  /** Requests in flight that this process may have at each endpoint of a destination. */
-  concurrencyOf({ id, concurrency }: Destination): number {
-    return this.maySend ? shareOf(concurrency, this.placeOf(id)) : 0
+  /** What this process may send to each endpoint of a destination. */
+  shareOf({ id, concurrency }: Destination): EndpointShare {
+    const place = this.placeOf(id)
+    return {
+      concurrency: this.maySend ? shareOf(concurrency, place) : 0,
+      rateShare: rateShareOf(concurrency, place),
+    }
   }
 
   placeOf(destinationId: string): ProcessPlace | undefined {

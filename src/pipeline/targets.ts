@@ -9,6 +9,7 @@ import {
   type SenderOptions,
   type StandardWebhooksSigning,
 } from '../webhook/index.ts'
+import type { EndpointShare } from './process-shares.ts'
 
 /** A destination, and what only its sending must know. */
 export interface SendingDestination extends Destination {
@@ -38,8 +39,8 @@ export interface TargetsOptions {
   readonly deadlineMs?: number | undefined
   /** Learns of connections to endpoints. */
   readonly connection?: ConnectionListener | undefined
-  /** Requests in flight per endpoint; the destination's concurrency by default. */
-  readonly concurrencyOf?: ((destination: Destination) => number) | undefined
+  /** What this process may send to each endpoint; all by default. */
+  readonly shareOf?: ((destination: Destination) => EndpointShare) | undefined
 }
 
 /** Where events may go, and which addresses may be connected to: any without a guard. */
@@ -65,8 +66,8 @@ export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<WebhookSender>()
   #targets: readonly Target[] = []
-  /** Requests in flight per endpoint that each target may have. */
-  #concurrency: readonly number[] = []
+  /** What each target may send. */
+  #shares: readonly EndpointShare[] = []
 
   constructor(options: TargetsOptions) {
     this.#options = options
@@ -81,21 +82,22 @@ export class Targets {
     const before = new Map(this.#targets.map((target) => [target.destination.id, target]))
     this.#targets = destinations.map((destination) => {
       const last = before.get(destination.id)
-      const isSame = last?.guard === guard && isDeepStrictEqual(last?.destination, destination)
-      if (last === undefined || !isSame) return this.#newTarget(destination, guard)
+      if (last?.guard !== guard || !isSentAlike(last, destination)) {
+        return this.#newTarget(destination, guard)
+      }
       before.delete(destination.id)
-      return last
+      return { ...last, destination }
     })
     for (const { sender } of this.#targets) this.#senders.add(sender)
-    this.#concurrency = this.#shares()
+    this.#shares = this.#currentShares()
     return { targets: this.#shared(), retired: Array.from(before.values(), ({ sender }) => sender) }
   }
 
-  /** The targets with their current concurrency; undefined if it did not change. */
+  /** The targets with their current shares; undefined if none has changed. */
   share(): readonly DispatchTarget[] | undefined {
-    const shares = this.#shares()
-    if (shares.every((share, index) => share === this.#concurrency[index])) return undefined
-    this.#concurrency = shares
+    const shares = this.#currentShares()
+    if (isDeepStrictEqual(shares, this.#shares)) return undefined
+    this.#shares = shares
     return this.#shared()
   }
 
@@ -110,18 +112,13 @@ export class Targets {
     await Promise.all(senders.map((sender) => sender.close()))
   }
 
-  #shares(): readonly number[] {
-    const { concurrencyOf } = this.#options
-    return this.#targets.map(
-      ({ destination }) => concurrencyOf?.(destination) ?? destination.concurrency,
-    )
+  #currentShares(): readonly EndpointShare[] {
+    const { shareOf } = this.#options
+    return shareOf === undefined ? [] : this.#targets.map(({ destination }) => shareOf(destination))
   }
 
   #shared(): readonly DispatchTarget[] {
-    return this.#targets.map((target, index) => {
-      const concurrency = this.#concurrency[index]
-      return concurrency === undefined ? target : { ...target, concurrency }
-    })
+    return this.#targets.map((target, index) => ({ ...target, ...this.#shares[index] }))
   }
 
   #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {
@@ -140,4 +137,17 @@ export class Targets {
     const windowMs = retryForMs ?? retryWindowMs ?? defaultRetryPolicy.windowMs
     return { destination, guard, sender, retryPolicy: { ...defaultRetryPolicy, windowMs } }
   }
+}
+
+/** Whether the sender of a target can send to a destination as it is configured now. Rates are no matter of a sender. */
+function isSentAlike(
+  target: Target | undefined,
+  destination: SendingDestination,
+): target is Target {
+  return isDeepStrictEqual(target && unrated(target.destination), unrated(destination))
+}
+
+function unrated(destination: SendingDestination): SendingDestination {
+  const endpoints = destination.endpoints.map((endpoint) => ({ ...endpoint, rate: undefined }))
+  return { ...destination, endpoints }
 }

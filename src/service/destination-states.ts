@@ -28,8 +28,9 @@ export function destinationStates(
         id,
         enabled,
         sourceIds,
-        endpoints: endpoints.map(({ url }) => ({
+        endpoints: endpoints.map(({ url, rate }) => ({
           ...breakers.endpoint(id, url),
+          rate,
           faults: faults.of(id, url),
         })),
         ledger: { deliveries, delivered, failed, expired, pending },

@@ -6,6 +6,8 @@ import {
   hiddenEndpoint,
   limits,
   messageOf,
+  parseRate,
+  rateForms,
   SettingError,
   systemCode,
   type AliasKeys,
@@ -41,6 +43,8 @@ export interface EndpointSettings {
   readonly url: string
   /** Static headers; none by default. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Upper bound of requests that start, such as `50/s`; none by default. */
+  readonly rate?: string | undefined
 }
 
 const concurrencyDefault = 10
@@ -155,7 +159,15 @@ function checkEndpoint(
   if (refusal !== undefined) throw new SettingError(`${setting}.url`, refusal.message)
   const headers = Object.entries(settings.headers ?? {})
   for (const [name, value] of headers) checkHeader({ name, value, setting })
-  return Object.freeze({ url, headers: Object.freeze(Object.fromEntries(headers)) })
+  const { rate } = settings
+  if (rate !== undefined && parseRate(rate) === undefined) {
+    throw new SettingError(`${setting}.rate`, `Cannot use "${rate}": it is ${rateForms}`)
+  }
+  return Object.freeze({
+    url,
+    headers: Object.freeze(Object.fromEntries(headers)),
+    ...(rate === undefined ? {} : { rate }),
+  })
 }
 
 function checkHeader(header: { name: string; value: string; setting: string }): void {

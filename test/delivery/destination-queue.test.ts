@@ -17,7 +17,7 @@ const retryWindowMs = 4 * hourMs
 type RoundStart = Start & { readonly kind: 'round' }
 
 function queueOf(concurrency = 10, endpoints = 1): DestinationQueue {
-  const policies = queuePolicies(defaultRetryPolicy, concurrency, () => 0)
+  const policies = queuePolicies(defaultRetryPolicy, { concurrency }, () => 0)
   return new DestinationQueue(destinationOf(endpoints, concurrency), policies)
 }
 
@@ -205,7 +205,7 @@ describe('what has not started', () => {
     expect(queue.giveBackIdle(startMs)).toEqual([])
     queue.configure(
       queue.destination,
-      queuePolicies(defaultRetryPolicy, 3, () => 0),
+      queuePolicies(defaultRetryPolicy, { concurrency: 3 }, () => 0),
     )
     expect(queue.giveBackIdle(startMs)).toEqual(deliveries.slice(6))
     expect(lanesAtOnce(queue)).toEqual({ first: 3 })

@@ -12,6 +12,7 @@ import {
 } from './dispatching.ts'
 import { windowLimit, type EndpointModel } from './pace-simulation.ts'
 import { answered } from './samples.ts'
+import { checkDestination } from '../../src/webhook/index.ts'
 
 const hourMs = 60 * 60 * 1_000
 
@@ -66,6 +67,53 @@ describe('an endpoint that takes 50/s and answers the rest 429', () => {
     const { delivered, pending } = await store.ledger()
     expect(delivered).toBeGreaterThan(25)
     expect(pending - (await countUnleased(store, clock))).toBeLessThanOrEqual(2 * 2 + 1)
+  })
+})
+
+describe('a rate', () => {
+  /** A destination whose endpoints answer 200, with these rates. */
+  function rated(...rates: readonly string[]) {
+    const clock = new ManualClock(startMs)
+    const sender = new ScriptedSender(() => answered(200))
+    const endpoints = rates.map((rate, index) => ({ url: `https://example.com/${index}`, rate }))
+    const destination = checkDestination({ id: 'crm', sourceIds: ['website'], endpoints })
+    return { ...dispatching([{ destination, sender }], clock), clock, sender, destination }
+  }
+
+  test('spaces what starts, claims ahead for a second only, and uses up no attempt', async () => {
+    const { dispatcher, store, clock, sender, requests } = rated('2/s')
+    await dispatcher.add(eventsTo('crm', 100))
+    await clock.advance(10_000)
+    expect(sender.bodies).toHaveLength(21)
+    const gapsMs = requests.slice(1).map(({ atMs }, index) => atMs - requests[index]!.atMs)
+    expect(Math.min(...gapsMs)).toBeGreaterThanOrEqual(499)
+    expect(requests.every(({ attempt }) => attempt === 1)).toBe(true)
+    const { pending } = await store.ledger()
+    expect(pending - (await countUnleased(store, clock))).toBeLessThanOrEqual(2)
+  })
+
+  test('begins no retry window: what waits for days is delivered', async () => {
+    const { dispatcher, clock, store } = rated('1/h')
+    await dispatcher.add(eventsTo('crm', 10))
+    await clock.advance(10 * hourMs)
+    expect(await store.ledger()).toMatchObject({ delivered: 10, expired: 0, failed: 0 })
+  })
+
+  test('of one of two endpoints holds for both: each event goes to each', async () => {
+    const { dispatcher, clock, requests } = rated('100/s', '10/m')
+    await dispatcher.add(eventsTo('crm', 5))
+    await clock.advance(30_000)
+    const urls = requests.map(({ url }) => url)
+    expect(urls.filter((url) => url.endsWith('/0'))).toHaveLength(5)
+    expect(urls.filter((url) => url.endsWith('/1'))).toHaveLength(5)
+  })
+
+  test('is shared: a process starts its part', async () => {
+    const { dispatcher, clock, sender, destination } = rated('10/s')
+    await dispatcher.reconfigure({ targets: [{ destination, sender, rateShare: 0.5 }] })
+    await dispatcher.add(eventsTo('crm', 100))
+    await clock.advance(10_000)
+    expect(sender.bodies).toHaveLength(51)
   })
 })
 

@@ -11,7 +11,7 @@ const { consecutiveFailures, earlyProbeEveryMs, openMs } = defaultBreakerPolicy
 function gateOf(concurrency = 10): EndpointGate {
   return new EndpointGate(
     destinationOf(1).endpoints[0]!,
-    queuePolicies(defaultRetryPolicy, concurrency, () => 0),
+    queuePolicies(defaultRetryPolicy, { concurrency }, () => 0),
   )
 }
 
@@ -164,6 +164,28 @@ describe('what counts as a failure', () => {
   })
 })
 
+describe('an endpoint with a rate', () => {
+  test('is waited for, rather than left out', () => {
+    const gate = gateOf()
+    gate.resize(10, 2)
+    gate.end(gate.begin(startMs, 'first'), answered(200), startMs)
+    expect(gate.access(startMs, 'first')).toBe('wait')
+    expect(gate.parkedUntilMs(startMs, 'first')).toBeUndefined()
+    expect(gate.access(startMs + 498, 'first')).toBe('wait')
+    expect(gate.access(startMs + 500, 'first')).toBe('ask')
+  })
+
+  test('is left out while its breaker is open or it has answered 429', () => {
+    const gate = gateOf()
+    gate.resize(10, 2)
+    gate.end(gate.begin(startMs, 'first'), answered(429), startMs)
+    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    const down = opened()
+    down.resize(10, 2)
+    expect(down.access(startMs, 'first')).toBe('leave_out')
+  })
+})
+
 test('requests that started before it opened keep their slot until they end', () => {
   const gate = gateOf(2)
   const hanging: BegunRequest = gate.begin(startMs, 'first')
@@ -204,7 +226,7 @@ describe('an endpoint that answers 429', () => {
   })
 
   test('is left alone for an hour at most, jitter and all', () => {
-    const policies = queuePolicies(defaultRetryPolicy, 10, () => 1)
+    const policies = queuePolicies(defaultRetryPolicy, { concurrency: 10 }, () => 1)
     const gate = new EndpointGate(destinationOf(1).endpoints[0]!, policies)
     gate.end(gate.begin(startMs, 'first'), answered(429, '86400'), startMs)
     expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + 60 * 60 * 1_000)

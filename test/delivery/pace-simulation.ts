@@ -99,7 +99,7 @@ export class Simulation {
     this.backlog = backlog
     this.endpoint = endpoint
     const share = Math.ceil(concurrency / processes)
-    const policies = queuePolicies(defaultRetryPolicy, share, this.#random)
+    const policies = queuePolicies(defaultRetryPolicy, { concurrency: share }, this.#random)
     const url = destinationOf(1).endpoints[0]!
     this.senders = Array.from({ length: processes }, () => ({
       gate: new EndpointGate(url, policies),

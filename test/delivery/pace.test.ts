@@ -160,6 +160,44 @@ describe('the rate', () => {
   })
 })
 
+describe('a limit', () => {
+  test('spaces requests from the first one on, whatever waited before', () => {
+    pace.limit = 50
+    expect(pace.perSecond).toBe(50)
+    expect([500, 501]).toContain(takeFor(10_000))
+    nowMs += 60_000
+    expect([50, 51]).toContain(takeFor(1_000))
+  })
+
+  test('starts at most what belongs into 20 ms together', () => {
+    pace.limit = 1_000
+    let together = 0
+    while (pace.freeAtMs(nowMs) <= nowMs) together += Math.sign(pace.start(nowMs) + 1)
+    expect(together).toBeLessThanOrEqual(21)
+    expect([999, 1_000, 1_001]).toContain(takeFor(1_000))
+  })
+
+  test('holds until a lower rate is learnt, and again once that is higher', () => {
+    pace.limit = 40
+    takeFor(3_000)
+    refuse()
+    expect(pace.perSecond).toBeLessThan(40)
+    expect(pace.isThrottled(nowMs)).toBe(true)
+    waitForHold()
+    takeFor(30_000)
+    expect(pace.perSecond).toBe(40)
+    expect(pace.isThrottled(nowMs)).toBe(false)
+  })
+
+  test('that is raised holds no start back for longer than its own interval', () => {
+    pace.limit = 1 / 3_600
+    pace.start(nowMs)
+    expect(pace.freeAtMs(nowMs)).toBeGreaterThanOrEqual(nowMs + 3_600_000 - 1)
+    pace.limit = 10
+    expect(pace.freeAtMs(nowMs)).toBe(nowMs + 100)
+  })
+})
+
 test('whatever happens, it is a rate, and no start is further away than a hold or an interval', () => {
   const step = fc.oneof(
     fc.constant('start' as const),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   probeGraceMs,
+  rateShareOf,
   processGoneMs,
   shareOf,
   type ProcessPlace,
@@ -22,6 +23,19 @@ function shares(
     shareOf(concurrency, place({ processes, rank, ...changes })),
   )
 }
+
+describe('a part of the rate', () => {
+  test('is everything for one that is alone', () => {
+    expect(rateShareOf(10, place())).toBe(1)
+  })
+
+  test.each([1, 2, 3, 10])('is equal for all that may send, and the rate in sum (%i)', (all) => {
+    for (const processes of [1, 2, 3, 4, 7, 11]) {
+      const senders = shares(all, processes).filter((share) => share > 0)
+      expect(senders.length * rateShareOf(all, place({ processes }))).toBeCloseTo(1)
+    }
+  })
+})
 
 describe('a part of the concurrency', () => {
   test('is nothing before the first beat', () => {

@@ -40,7 +40,7 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
     const { destination } = target(id, sender, concurrency)
     const queue = new DestinationQueue(
       destination,
-      queuePolicies(defaultRetryPolicy, concurrency, () => 0),
+      queuePolicies(defaultRetryPolicy, { concurrency }, () => 0),
     )
     return { queue, sender, retryPolicy: defaultRetryPolicy }
   })

@@ -72,10 +72,10 @@ function world() {
       failed: (error) => failures.push(error),
     })
     onTestFinished(() => shares.close())
-    expect(shares.concurrencyOf(crm)).toBe(0)
+    expect(shares.shareOf(crm).concurrency).toBe(0)
     shares.start()
     await clock.advance(0)
-    const share = (): number => shares.concurrencyOf(crm)
+    const share = (): number => shares.shareOf(crm).concurrency
     return { ...told, shares, processes, failures, state, share }
   }
   return { clock, start }
@@ -114,7 +114,9 @@ describe('processes that share a store', () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     expect([first.share(), second.share()]).toEqual([10, 0])
+    expect(first.shares.shareOf(crm).rateShare).toBe(1)
     await clock.advance(heartbeatMs)
+    expect(first.shares.shareOf(crm).rateShare).toBe(0.5)
     expect([first.share(), second.share()]).toEqual([5, 0])
     await clock.advance(processGoneMs - heartbeatMs - 1)
     expect([first.share(), second.share()]).toEqual([5, 0])
@@ -216,10 +218,10 @@ describe('processes that share a store', () => {
     const { clock, start } = world()
     const { state, shares } = await start()
     const mail = { ...crm, id: 'mail' }
-    expect(shares.concurrencyOf(mail)).toBe(0)
+    expect(shares.shareOf(mail).concurrency).toBe(0)
     state.destinationIds = ['crm', 'mail']
     await clock.advance(heartbeatMs)
-    expect(shares.concurrencyOf(mail)).toBe(10)
+    expect(shares.shareOf(mail).concurrency).toBe(10)
   })
 
   test('one that sends elsewhere takes nothing from the others', async () => {

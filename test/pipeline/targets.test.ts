@@ -23,8 +23,9 @@ function countedDestinations(count: number, changed: number) {
 }
 
 function targets(concurrencyOf?: () => number) {
+  const shareOf = concurrencyOf && (() => ({ concurrency: concurrencyOf(), rateShare: 1 }))
   const { runtime } = recordingRuntime(new ManualClock(startMs))
-  return new Targets({ runtime, concurrencyOf })
+  return new Targets({ runtime, shareOf })
 }
 
 test('a reload compares each destination with itself alone, and retires the sender of the one that changed', () => {

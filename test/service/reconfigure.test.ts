@@ -136,6 +136,38 @@ describe('a service that is given another configuration', () => {
     )
   })
 
+  test('holds an endpoint to another rate, over the same connections', async () => {
+    const endpoint = await TestEndpoint.start()
+    const clock = manualClock()
+    const rated = (rate?: string): object =>
+      documentFor(endpoint, { destination: { endpoints: [{ url: endpoint.url, rate }] } })
+    const { track, reconfigure, admin, settled } = await startService(rated('10/m'), clock)
+    await track('m_1')
+    await track('m_2')
+    await expect.poll(() => settled).toHaveLength(1)
+    await clock.advance(5_900)
+    expect(endpoint.requests).toHaveLength(1)
+    await clock.advance(200)
+    await expect.poll(() => settled).toHaveLength(2)
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ endpoints: [{ rate: '10/m' }] }],
+    })
+    await track('m_3')
+    await reconfigure(rated('1/s'))
+    await clock.advance(1_000)
+    await expect.poll(() => settled).toHaveLength(3)
+    await track('m_4')
+    await reconfigure(rated())
+    await expect.poll(() => settled).toHaveLength(4)
+    const { destinations } = (await admin('/v1/destinations')).body as {
+      destinations: { endpoints: object[] }[]
+    }
+    expect(destinations[0]!.endpoints[0]).not.toHaveProperty('rate')
+    expect((await admin('/metrics')).body).toMatch(
+      /connections_opened_total\{destination="crm"} 1\n/,
+    )
+  })
+
   test('says nothing of breakers that retire', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 503, after: opened })

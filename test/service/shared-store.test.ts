@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { createRuntime, silentLog } from '../../src/runtime/index.ts'
+import { createRuntime, silentLog, stopwatch } from '../../src/runtime/index.ts'
 import { Service, type ServiceRole } from '../../src/service/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { PostgresServer, withParameter } from '../support/postgres.ts'
@@ -69,6 +69,22 @@ test('while the database hangs a service says so, and reports its metrics with t
   line.isMute = false
   line.hangUp()
   await expect.poll(ready, patient).toMatchObject({ status: 200 })
+})
+
+test('two processes share the rate of an endpoint', async () => {
+  const endpoint = await TestEndpoint.start()
+  const endpoints = [{ url: endpoint.url, rate: '20/s' }]
+  const store = await newUrl('rated')
+  const document = documentFor(endpoint, { store, destination: { endpoints, concurrency: 4 } })
+  const both = [await start(document), await start(document)] as const
+  for (const { ready } of both) await expect.poll(ready, patient).toMatchObject({ status: 200 })
+  const headers = { 'x-write-key': writeKey }
+  const batch = Array.from({ length: 30 }, () => ({ type: 'track', userId: 'u_1', event: 'Ping' }))
+  const elapsedMs = stopwatch()
+  await Promise.all(both.map(({ url }) => ask(`${url}/v1/batch`, { headers, body: { batch } })))
+  await endpoint.received(60)
+  // Each starts 30 requests, 100 ms apart or more.
+  expect(elapsedMs()).toBeGreaterThan(2_800)
 })
 
 test('one that joins is ready once it may send; one reports the queues, another after it', async () => {

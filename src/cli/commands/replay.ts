@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { SettingError, type EventType } from '../../model/index.ts'
+import { parseRate, rateForms, SettingError, type EventType } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
 import type { AddCommand } from '../io.ts'
@@ -87,10 +87,9 @@ export const addReplayCommand: AddCommand = (program, { io, argv, end }) => {
 }
 
 function rateFlag(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)(?:\/s)?$/.exec(text)
-  const rate = Number(match?.[1])
-  if (rate > 0) return rate
-  throw new InvalidArgumentError('A rate is written as 100/s.')
+  const rate = parseRate(/^[\d.]+$/.test(text) ? `${text}/s` : text)
+  if (rate !== undefined) return rate
+  throw new InvalidArgumentError(`It is ${rateForms}.`)
 }
 
 function shiftFlag(text: string): TimeShiftBy {

@@ -18,6 +18,8 @@ export interface DestinationStatus {
     readonly url: string
     /** When the endpoint is probed, in milliseconds since 1970; null unless its breaker is open. */
     readonly probeAtMs: number | null
+    /** Upper bound of requests that start, such as `50/s`; undefined for none. */
+    readonly rate?: string | undefined
     /** Failures of the endpoint that are not retried. */
     readonly faults: readonly Omit<EndpointFault, 'lastMs'>[]
   }[]
@@ -33,7 +35,12 @@ export interface DestinationStatus {
  * - `parked`: every endpoint that it could use is down.
  */
 export type Wait =
-  | { readonly kind: 'unknown' | 'disabled' | 'removed' | 'in_turn' }
+  | { readonly kind: 'unknown' | 'disabled' | 'removed' }
+  | {
+      readonly kind: 'in_turn'
+      /** The rates of its endpoints, such as `50/s`. */
+      readonly rates?: string | undefined
+    }
   | {
       readonly kind: 'parked'
       /** The endpoints that are down. */
@@ -72,7 +79,10 @@ function waitFor({ endpoints }: DestinationStatus, { holds }: LoggedDelivery, no
   const left = endpoints.filter(({ url }) => !held.has(url))
   const probeTimesMs = left.flatMap(({ probeAtMs }) => probeAtMs ?? [])
   const isDown = left.length > 0 && probeTimesMs.length === left.length
-  if (!isDown) return { kind: 'in_turn' }
+  if (!isDown) {
+    const rates = left.flatMap(({ rate }) => rate ?? [])
+    return { kind: 'in_turn', ...(rates.length === 0 ? {} : { rates: rates.join(' and ') }) }
+  }
   return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
 }
 
@@ -160,8 +170,10 @@ export function waitText(wait: Wait | undefined): string | undefined {
       return 'Its destination is disabled: enable it, or discard what waits for it.'
     case 'removed':
       return 'Its destination is not configured any more: add it again, or discard what waits for it.'
-    case 'in_turn':
-      return 'It is being sent, or its turn comes.'
+    case 'in_turn': {
+      const rates = wait.rates === undefined ? '' : ` at ${plainText(wait.rates)}`
+      return `It is being sent, or its turn comes${rates}.`
+    }
     case 'parked':
     case undefined:
       return undefined

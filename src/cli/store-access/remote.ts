@@ -73,8 +73,9 @@ export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
       return destinations.map(({ id, enabled, endpoints }) => ({
         id,
         enabled,
-        endpoints: endpoints.map(({ url, probeAt, faults }) => ({
+        endpoints: endpoints.map(({ url, probeAt, rate, faults }) => ({
           url,
+          rate,
           probeAtMs: momentOrNull(probeAt),
           faults: faults.map(({ since, ...same }) => ({ ...same, sinceMs: moment(since) })),
         })),

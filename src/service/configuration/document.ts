@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { limits, parseDuration, type AliasKeys, nearestName } from '../../model/index.ts'
-import { shownValue, type DocumentPath, type PlacedProblem } from './problem.ts'
+import { limits, parseDuration, parseRate, rateForms, type AliasKeys } from '../../model/index.ts'
 
 /**
  * A configuration as its file has it, with secrets read and every default filled in. The schema
@@ -46,6 +45,7 @@ export interface DestinationDocument {
   readonly endpoints: readonly {
     readonly url: string
     readonly headers: Readonly<Record<string, string>>
+    readonly rate?: string | undefined
   }[]
   readonly sharedSecret: string | null
   readonly standardWebhooks: boolean | { readonly secrets: readonly string[] }
@@ -167,6 +167,10 @@ const endpoint = section({
     .record(z.string(), z.string(accepts(`a text, ${secretForms}`)), accepts('an object of texts'))
     .default({})
     .describe('Sent with every webhook; each value is a text, env:NAME or @file.'),
+  rate: pattern(/^\d+(\.\d+)?\/[smh]$/, rateForms)
+    .refine((text) => parseRate(text) !== undefined, accepts(rateForms))
+    .optional()
+    .describe('Requests that may start at the most: 50/s, 300/m or 1000/h. Unlimited without it.'),
 })
 
 const destination = section({
@@ -228,7 +232,8 @@ const destination = section({
 /** The ports of a document that names none. */
 export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
 
-const documentSchema = section(
+/** Checks each setting by itself and fills in defaults. */
+export const documentSchema: z.ZodType<ConfigurationDocument> = section(
   {
     $schema: z.string(accepts('a text')).optional().describe('Lets editors complete this file.'),
     listen: section({
@@ -306,90 +311,10 @@ const documentSchema = section(
   'an object with "sources" and "destinations"',
 )
 
-/** What became of a document. */
-export type DocumentOutcome =
-  | { readonly kind: 'valid'; readonly document: ConfigurationDocument }
-  | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
-
-/**
- * Checks each setting by itself and fills in defaults.
- *
- * @param given - the document with its secrets read
- * @param isKept - tells the places whose values may be secret, and are not shown
- */
-export function checkDocument(
-  given: unknown,
-  isKept: (path: DocumentPath) => boolean,
-): DocumentOutcome {
-  const result = documentSchema.safeParse(given)
-  if (result.success) return { kind: 'valid', document: result.data }
-  const problems = placeIssues(result.error.issues, [])
-  return {
-    kind: 'invalid',
-    problems: problems.map(({ path, accepted, hint }) =>
-      accepted === undefined
-        ? { path, message: 'Cannot use this key: there is no such setting', hint }
-        : { path, message: complaint(valueAt(given, path), isKept(path), accepted) },
-    ),
-  }
-}
-
 /** The JSON Schema of the file, for editors. */
 export function documentJsonSchema(): object {
   return {
     ...z.toJSONSchema(documentSchema, { io: 'input', target: 'draft-7' }),
     title: 'Configuration of an evroute service',
   }
-}
-
-/** An issue and its place in the document. */
-interface PlacedIssue {
-  readonly path: DocumentPath
-  /** What is accepted there; undefined for a key that is not known. */
-  readonly accepted?: string
-  readonly hint?: string
-}
-
-function placeIssues(
-  issues: readonly z.core.$ZodIssue[],
-  base: DocumentPath,
-): readonly PlacedIssue[] {
-  return issues.flatMap((issue): readonly PlacedIssue[] => {
-    const path = [...base, ...(issue.path as DocumentPath)]
-    if (issue.code === 'unrecognized_keys') {
-      const known = issue.message.split(', ')
-      return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
-    }
-    if (issue.code === 'invalid_union') {
-      // The alternative that was meant is the one whose type fits: what is wrong is further inside.
-      const meant = issue.errors.find((inner) =>
-        inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
-      )
-      if (meant !== undefined) return placeIssues(meant, path)
-    }
-    return [{ path, accepted: issue.message }]
-  })
-}
-
-function keyHint(key: string, known: readonly string[]): string {
-  if (key === 'pendingDeliveries') {
-    return 'Set backlogMax instead: it bounds what waits for each destination, and sources are not refused.'
-  }
-  const meant = nearestName(key, known)
-  return meant === undefined
-    ? `The settings here are ${known.join(', ')}.`
-    : `Did you mean "${meant}"?`
-}
-
-function complaint(value: unknown, isKept: boolean, accepted: string): string {
-  if (value === undefined) return `Cannot be left out: it is ${accepted}`
-  const isHidden = isKept && (typeof value === 'string' || typeof value === 'number')
-  return `Cannot use ${isHidden ? 'this value' : shownValue(value)}: it is ${accepted}`
-}
-
-function valueAt(document: unknown, path: DocumentPath): unknown {
-  return path.reduce<unknown>(
-    (value, key) => (value as Readonly<Record<string | number, unknown>>)[key],
-    document,
-  )
 }

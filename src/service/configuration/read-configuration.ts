@@ -70,7 +70,7 @@ export async function checkConfiguration(
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
   // Loaded only where there is something to check: the library behind it takes its time.
   const [{ checkDocument }, { checkReferences }, { configurationOf, locate }] = await Promise.all([
-    import('./document.ts'),
+    import('./check-document.ts'),
     import('./references.ts'),
     import('./configuration.ts'),
   ])

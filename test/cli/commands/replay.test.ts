@@ -150,8 +150,8 @@ describe('replay', () => {
   })
 
   test.each([
-    [['--rate', '0/s'], 'A rate is written as 100/s'],
-    [['--rate', 'fast'], 'A rate is written as 100/s'],
+    [['--rate', '0/s'], 'It is a rate such as 50/s, 300/m or 1000/h'],
+    [['--rate', 'fast'], 'It is a rate such as 50/s, 300/m or 1000/h'],
     [['--type', 'click'], 'identify, track, page, screen, group, alias, delete'],
     [['--since', 'yesterday'], 'A moment is written as'],
   ])('refuses %j with 2', async (argv, message) => {

@@ -87,6 +87,12 @@ describe('waitText', () => {
     expect(waitText({ kind })).toContain(text)
   })
 
+  test('names the rate that a delivery waits for', () => {
+    expect(waitText({ kind: 'in_turn', rates: '50/s' })).toBe(
+      'It is being sent, or its turn comes at 50/s.',
+    )
+  })
+
   test('says nothing of others, and of what is parked, which its standing tells', () => {
     expect(waitText(undefined)).toBeUndefined()
     const wait: Wait = { kind: 'parked', urls: ['https://example.com/'], untilMs: nowMs + minute }

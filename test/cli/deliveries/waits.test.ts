@@ -39,6 +39,18 @@ describe('waitsAt', () => {
     ['another destination', due, [{ ...standing([null]), id: 'mail' }], { kind: 'removed' }],
     ['a destination that is off', due, [standing([nowMs], false)], { kind: 'disabled' }],
     ['an endpoint that is well', due, [standing([null])], { kind: 'in_turn' }],
+    [
+      'an endpoint with a rate',
+      due,
+      [
+        {
+          id: 'crm',
+          enabled: true,
+          endpoints: [{ url: a, probeAtMs: null, rate: '50/s', faults: [] }],
+        },
+      ],
+      { kind: 'in_turn', rates: '50/s' },
+    ],
     ['one of two that is well', due, [standing([nowMs + minute, null])], { kind: 'in_turn' }],
     ['all down', due, [standing([nowMs + 2, nowMs + 1])], parkedAt(nowMs + 1, a, b)],
     ['a probe that is due', due, [standing([nowMs - 1])], parkedAt(nowMs - 1, a)],

@@ -172,7 +172,7 @@ const sections: readonly Section[] = [
     kind: 'destinations',
     writers: 'the admin API',
     about:
-      'Each destination with `id`, `enabled`, `sources`, `endpoints` (`url`, `breaker`, `probeAt`, `faults`) and its counts.',
+      'Each destination with `id`, `enabled`, `sources`, `endpoints` (`url`, `breaker`, `probeAt`, `faults`, `rate` if it has one) and its counts.',
     made: [operations],
   },
   {

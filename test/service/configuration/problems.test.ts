@@ -230,6 +230,11 @@ describe('what is wrong', () => {
       'destinations[0].retryFor: Cannot use "4.1h": it is a duration such as 90s, 4h or 30d, from 0s to 4h',
     ],
     [
+      'a rate without its unit',
+      documentWith({ destination: { endpoints: [{ url: 'https://example.com/', rate: '50' }] } }),
+      'destinations[0].endpoints[0].rate: Cannot use "50": it is a rate such as 50/s, 300/m or 1000/h, up to 100000/s',
+    ],
+    [
       'too many requests at once',
       documentWith({ destination: { concurrency: 1_001 } }),
       'destinations[0].concurrency: Cannot use 1001: it is a whole number from 1 to 1000',
