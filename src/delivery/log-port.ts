@@ -37,7 +37,7 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly expiresAtMs: number | null
   /** When it came to its end; null while it is pending. */
   readonly settledAtMs: number | null
-  /** Why it failed or expired; null otherwise. */
+  /** Why it failed or expired, or why the last round of a pending one failed; null otherwise. */
   readonly reason: string | null
   /** How often it was retried by hand. */
   readonly manualRetries: number

@@ -53,6 +53,14 @@ export interface StoryRecord extends LogRecord {
   readonly body: string
 }
 
+/** The figures of a store, and whether they balance. */
+export interface AuditRecord extends LogRecord, StoreAudit {
+  readonly kind: 'audit'
+  readonly balanced: boolean
+  /** The equations that do not hold. */
+  readonly imbalances: readonly { readonly equation: string; readonly difference: number }[]
+}
+
 /** The last moment that a date can name: an endpoint may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
@@ -72,7 +80,7 @@ export function storyRecord(story: DeliveryStory): StoryRecord {
 }
 
 /** The figures of a store, and whether they balance, as a record for programs. */
-export function auditRecord(audit: StoreAudit): LogRecord {
+export function auditRecord(audit: StoreAudit): AuditRecord {
   const wrong = auditEquations(audit).filter(({ difference }) => difference !== 0)
   const imbalances = wrong.map((equation) => ({
     equation: equationText(equation, String),

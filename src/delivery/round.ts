@@ -84,7 +84,7 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
     ...times.filter(({ atMs }) => atMs > dueAtMs).map(({ url, atMs }) => ({ url, untilMs: atMs })),
   ]
   const progress = { attempts, windowAttempts, firstAttemptAtMs, holds }
-  return { kind: 'retry', delivery, dueAtMs, expiresAtMs, progress }
+  return { kind: 'retry', delivery, dueAtMs, expiresAtMs, progress, reason }
 }
 
 /** The endpoints that failed permanently, in this round or before. */

@@ -114,6 +114,8 @@ export type LeaseEnd = {
       /** The last moment at which another round may start. */
       readonly expiresAtMs: number
       readonly progress: DeliveryProgress
+      /** Why the round failed. */
+      readonly reason: string
     }
   /** Given back, its round not made or cut off by our own side: nothing counted, same lane. */
   | { readonly kind: 'returned'; readonly dueAtMs: number }

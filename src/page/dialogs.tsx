@@ -36,6 +36,7 @@ export function ShownDialog({
 
 const keys = [
   ['j, k', 'older or newer request'],
+  ['home, end', 'newest or oldest request, in the list'],
   ['enter', 'read the request'],
   ['r', 'resend'],
   ['e', 'edit and resend'],

@@ -170,8 +170,13 @@ function showRow(element: HTMLElement, rows: readonly EventSummary[], seq: numbe
 }
 
 function moveByKey(event: KeyboardEvent, session: Session): void {
-  const step = { ArrowDown: -1, ArrowUp: 1 }[event.key] as 1 | -1 | undefined
-  if (step === undefined) return
+  const move = {
+    ArrowDown: () => session.selectNeighbour(-1),
+    ArrowUp: () => session.selectNeighbour(1),
+    Home: () => session.selectEnd('newest'),
+    End: () => session.selectEnd('oldest'),
+  }[event.key]
+  if (move === undefined) return
   event.preventDefault()
-  session.selectNeighbour(step)
+  move()
 }

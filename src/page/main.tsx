@@ -22,6 +22,7 @@ function Page(): JSX.Element {
           <h1>evroute</h1>
           <span class={`connection ${connection.value}`} role="status">
             {connectionTexts[connection.value]}
+            {connection.value === 'lost' ? <span class="more">; trying again</span> : null}
           </span>
           <code class="address push">{location.origin}</code>
           <button type="button" class="link" onClick={() => dialogs.show({ kind: 'keys' })}>
@@ -48,7 +49,7 @@ function Page(): JSX.Element {
 const connectionTexts = {
   connecting: 'Connecting…',
   open: 'Live',
-  lost: 'Not connected; trying again',
+  lost: 'Not connected',
 } as const
 
 /** What a key does while no text is written and no dialog is open. */

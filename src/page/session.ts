@@ -134,6 +134,12 @@ export class Session {
     if (next !== undefined) void this.select(next.seq)
   }
 
+  /** Selects the first or the last request of the list. */
+  selectEnd(end: 'newest' | 'oldest'): void {
+    const summary = this.list.rows(this.onlyFailed.value).at(end === 'newest' ? -1 : 0)
+    if (summary !== undefined) void this.select(summary.seq)
+  }
+
   /** Shows no request. */
   close(): void {
     this.selected.value = null

@@ -56,7 +56,7 @@ describe('GET /v1/deliveries', () => {
           attempts: 3,
           windowAttempts: 3,
           manualRetries: 0,
-          reason: null,
+          reason: 'status_503',
           acceptedAt: formatTimestamp(nowMs - hourMs),
           firstAttemptAt: formatTimestamp(nowMs - hourMs),
           dueAt: formatTimestamp(nowMs + hourMs),

@@ -330,7 +330,13 @@ function settlementOf(ending: Ending, delivery: LeasedDelivery, nowMs: number): 
         firstAttemptAtMs: delivery.firstAttemptAtMs ?? nowMs,
         holds: [...delivery.holds, hold],
       }
-      return { kind: 'retry', delivery, dueAtMs, expiresAtMs: nowMs + 900, progress }
+      const next = {
+        dueAtMs,
+        expiresAtMs: nowMs + 900,
+        progress,
+        reason: `status_${500 + attempts}`,
+      }
+      return { kind: 'retry', delivery, ...next }
     }
     case 'returned':
       return { kind: 'returned', delivery, dueAtMs }

@@ -82,8 +82,9 @@ export class Reference {
     const known = this.find(settlement.delivery)
     switch (settlement.kind) {
       case 'retry': {
-        const { dueAtMs, expiresAtMs, progress } = settlement
-        Object.assign(known, { state: 'waiting', lane: 'retry', dueAtMs, expiresAtMs, progress })
+        const { dueAtMs, expiresAtMs, progress, reason } = settlement
+        const next = { lane: 'retry', dueAtMs, expiresAtMs, progress, reason }
+        Object.assign(known, { state: 'waiting', ...next })
         break
       }
       case 'returned':

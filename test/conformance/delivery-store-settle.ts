@@ -68,6 +68,7 @@ function triesAgain(tested: StoreUnderTest): void {
     kind: 'retry',
     dueAtMs: nowMs + 10_000,
     expiresAtMs: nowMs + 14_400_000,
+    reason: 'timeout, status_503',
     progress: {
       attempts: 5,
       windowAttempts: 2,
@@ -93,7 +94,7 @@ function triesAgain(tested: StoreUnderTest): void {
       dueAtMs: nowMs + 10_000,
       expiresAtMs: nowMs + 14_400_000,
       settledAtMs: null,
-      reason: null,
+      reason: retry.reason,
     })
     const again = await tested.claimOne('crm', { lane: 'retry', dueByMs: nowMs + 10_000 })
     expect(again).toMatchObject({
@@ -153,19 +154,20 @@ function givesBack(tested: StoreUnderTest): void {
   })
 
   test.each(['retry', 'manual'] as const)(
-    'returned keeps the lane %s and the progress',
+    'returned keeps the lane %s, the progress, and why the round before failed',
     async (lane) => {
       await tested.settle(retried(await tested.leaseOne()))
       if (lane === 'manual') await tested.retry()
       const before = await tested.claimOne('crm', { lane })
-      const { expiresAtMs } = await tested.story(before)
+      const { expiresAtMs, reason } = await tested.story(before)
+      expect(reason).toBe(lane === 'retry' ? 'status_503' : null)
       await tested.settle(returned(before, nowMs - 5))
       const after = await tested.claimOne('crm', { lane })
       const { attempts, windowAttempts, firstAttemptAtMs, holds } = before
       const progress = { attempts, windowAttempts, firstAttemptAtMs, holds }
       expect(after).toMatchObject({ ...progress, lane, dueAtMs: nowMs - 5 })
       expect(attempts).toBe(1)
-      expect(await tested.story(after)).toMatchObject({ expiresAtMs })
+      expect(await tested.story(after)).toMatchObject({ expiresAtMs, reason })
     },
   )
 

@@ -61,6 +61,7 @@ export function retried(
     delivery,
     dueAtMs,
     expiresAtMs: nowMs + 4 * 3_600_000,
+    reason: 'status_503',
     progress: {
       attempts: delivery.attempts + 1,
       windowAttempts: delivery.windowAttempts + 1,

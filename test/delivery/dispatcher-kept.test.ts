@@ -84,8 +84,9 @@ test('a retry that is due only after a whole window is not waited for where it w
   const { leased } = await store.add({ nowMs, seenSinceMs: 0, events: [event!], handOver })
   const progress = { attempts: 1, windowAttempts: 1, firstAttemptAtMs: nowMs, holds: [] }
   const dueAtMs = nowMs + 60 * minuteMs
-  const retry = { kind: 'retry' as const, delivery: leased[0]!, dueAtMs, expiresAtMs: dueAtMs }
-  await store.settle({ nowMs, settlements: [{ ...retry, progress }], requests: [] })
+  const retry = { kind: 'retry' as const, dueAtMs, expiresAtMs: dueAtMs, reason: 'status_503' }
+  const settlements = [{ ...retry, delivery: leased[0]!, progress }]
+  await store.settle({ nowMs, settlements, requests: [] })
   expect(await isSettled(dispatcher.idle())).toBe(true)
   await clock.advance(60 * minuteMs)
   expect(sender.bodies).toEqual([])

@@ -49,6 +49,7 @@ describe('lanes', () => {
       delivery,
       dueAtMs: startMs,
       expiresAtMs: startMs + 1,
+      reason: 'status_503',
       progress,
     }))
     await store.settle({ nowMs: startMs, settlements, requests: [] })

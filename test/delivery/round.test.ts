@@ -70,6 +70,7 @@ const until = (letter: string, untilMs: number | null): EndpointHold => ({
 
 describe('every mix of ends', () => {
   const ends = ['success', 'retry', 'final', 'interrupted'] as const
+  const errors: Partial<Record<End & string, string>> = { retry: 'status_503', final: 'status_404' }
 
   function mixes(length: number): readonly (readonly (typeof ends)[number][])[] {
     if (length === 0) return [[]]
@@ -94,6 +95,7 @@ describe('every mix of ends', () => {
           dueAtMs: startMs + 10_000,
           expiresAtMs: startMs + windowMs,
           progress: { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs, holds },
+          reason: [...new Set(mix.map((end) => errors[end]))].join(', '),
         })
       } else {
         const reason = 'status_404'

@@ -1,4 +1,5 @@
-import axe, { type AxeResults } from 'axe-core'
+import { fileURLToPath } from 'node:url'
+import axe, { type AxeResults, type RunOptions } from 'axe-core'
 import chromium from '@sparticuz/chromium'
 import { chromium as launcher, type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
@@ -72,18 +73,65 @@ export async function openPage(url: string, look: Look = {}): Promise<Page> {
     complaints.push(`a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  onTestFinished(async () => {
+  onTestFinished(async ({ task }) => {
+    const unexpected = complaints.filter((each) => !expected.test(each))
+    if (task.result?.state === 'fail' || unexpected.length > 0) await keepPicture(page, task.name)
     await context.close()
-    expect(complaints.filter((each) => !expected.test(each))).toEqual([])
+    expect(unexpected).toEqual([])
   })
   await page.goto(url.includes('/_evroute/') ? url : `${url}/_evroute/`)
   return page
 }
 
+/** Keeps what a page looked like when its test failed. */
+async function keepPicture(page: Page, test: string): Promise<void> {
+  const name = test.replaceAll(/\W+/g, '-').slice(0, 100)
+  const path = fileURLToPath(new URL(`failures/${name}.png`, import.meta.url))
+  // A page that crashed has no picture: what failed is reported all the same.
+  await page.screenshot({ path }).catch(() => undefined)
+}
+
 /** What axe-core finds wrong with the page as it is. */
-export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+export async function accessibilityFaults(
+  page: Page,
+  options: RunOptions = {},
+): Promise<readonly string[]> {
   // Evaluated by the tool, not by the page: its policy stays as it is.
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  if (await page.evaluate<boolean>('globalThis.axe === undefined')) await page.evaluate(axe.source)
+  // Listing all elements that are right takes three quarters of the time.
+  const asked = JSON.stringify({ resultTypes: ['violations'], ...options })
+  const { violations } = await page.evaluate<AxeResults>(`axe.run(${asked})`)
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+const rulesOfColours = ['color-contrast', 'link-in-text-block']
+const looks = [
+  { colorScheme: 'light', width: 1_280 },
+  { colorScheme: 'dark', width: 1_280 },
+  { colorScheme: 'dark', width: 320 },
+  { colorScheme: 'light', width: 320 },
+  { colorScheme: 'light', width: 3_840 },
+] as const
+
+/** What is wrong with the page as it is, light and dark, from 320 px to 4K: what axe-core finds, and overflow. */
+export async function faultsOfEveryLook(page: Page): Promise<readonly string[]> {
+  const before = page.viewportSize()
+  const faults: string[] = []
+  for (const { colorScheme, width } of looks) {
+    // A colour that is changing has no contrast yet.
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height: width > 2_000 ? 2_160 : 720 })
+    // The document is the same in the dark: only its colours differ.
+    const options: RunOptions = colorScheme === 'dark' ? { runOnly: rulesOfColours } : {}
+    // At 4K it is the same as at 1,280 px, with more room.
+    const found = width > 2_000 ? [] : [...(await accessibilityFaults(page, options))]
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - innerWidth',
+    )
+    if (overflow > 0) found.push(`${overflow} px too wide`)
+    faults.push(...found.map((fault) => `${colorScheme}, ${width} px: ${fault}`))
+  }
+  if (before !== null) await page.setViewportSize(before)
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: null })
+  return faults
 }

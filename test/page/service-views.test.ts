@@ -4,6 +4,50 @@ import { goTo, openService, readAgain, startService } from './service.ts'
 
 withBrowser()
 
+describe('the ledger', () => {
+  test('is a picture that balances, and is compared with the rows of the store', async () => {
+    const { page } = await openService()
+    expect(await page.getByText('✓ It balances.').count()).toBe(1)
+    await goTo(page, 'Ledger')
+    const events = 'Events: 2 accepted = 2 routed + 0 filtered + 0 duplicate + 0 suppressed'
+    await page.getByRole('img', { name: events }).waitFor()
+    const deliveries = 'Deliveries: 2 deliveries = 1 delivered + 1 failed + 0 expired + 0 pending'
+    await page.getByRole('img', { name: deliveries }).waitFor()
+    expect(await page.getByText('✓ It balances.').count()).toBe(2)
+    await page.getByRole('button', { name: 'Count the rows' }).click()
+    await page.getByText('✓ The ledger agrees with the 2 rows of the store.').waitFor()
+  })
+
+  test('says where it does not balance', async () => {
+    const { page } = await openService()
+    const change = async (path: string, changeOf: (answer: object) => object): Promise<void> => {
+      await page.route(`**/v1/${path}`, async (route) => {
+        const answer = (await (await route.fetch()).json()) as object
+        await route.fulfill({ json: changeOf(answer) })
+      })
+    }
+    await change('ledger', (ledger) => ({ ...ledger, accepted: 5 }))
+    await change('overview', (overview) => {
+      const { ledger } = overview as { readonly ledger: object }
+      return { ...overview, ledger: { ...ledger, deliveries: 1 } }
+    })
+    await change('audit', (audit) => ({
+      ...audit,
+      balanced: false,
+      imbalances: [{ equation: '1 failed = 0 in the store + 0 purged', difference: 1 }],
+    }))
+    await page.reload()
+    await page.getByText('✗ It does not balance.').waitFor()
+    await page.getByRole('link', { name: 'Where every event and delivery is' }).click()
+    await page.getByText('✗ It does not balance: the parts add up to 2, 3 too few.').waitFor()
+    expect(await page.getByText('✓ It balances.').count()).toBe(1)
+    await page.getByRole('button', { name: 'Count the rows' }).click()
+    const wrong = '✗ 1 failed = 0 in the store + 0 purged does not hold: the difference is 1.'
+    await page.getByText(wrong).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+})
+
 describe('sources', () => {
   test('show what was rejected and why, and how a program is set up', async () => {
     const { page, track } = await openService()
@@ -76,7 +120,13 @@ describe('deletions', () => {
     await page.getByRole('heading', { name: 'Ask for DELETE_INTERNAL of 2 users?' }).waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Ask' }).click()
     const row = page.getByRole('row', { name: /DELETE_INTERNAL/ })
-    await expect.poll(() => row.innerText(), readAgain).toMatch(/FINISHED\s+2\s+2/)
+    await row.waitFor()
+    const readRow = async (): Promise<string> => {
+      await goTo(page, 'Sources')
+      await goTo(page, 'Deletions')
+      return row.innerText()
+    }
+    await expect.poll(readRow, readAgain).toMatch(/FINISHED\s+2\s+2/)
   })
 })
 

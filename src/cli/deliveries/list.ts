@@ -119,7 +119,9 @@ function outlookOf(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): str
   if (dueAtMs === null) return plainText(reason ?? '')
   const parked = parkedText(waitOf(delivery), nowMs)
   if (parked !== undefined) return parked
-  return dueAtMs > nowMs
-    ? `next in ${formatSpan(dueAtMs - nowMs)}`
-    : `due for ${formatSpan(nowMs - dueAtMs)}`
+  const due =
+    dueAtMs > nowMs
+      ? `next in ${formatSpan(dueAtMs - nowMs)}`
+      : `due for ${formatSpan(nowMs - dueAtMs)}`
+  return reason === null ? due : `${due} after ${plainText(reason)}`
 }

@@ -181,7 +181,7 @@ export function waitText(wait: Wait | undefined): string | undefined {
 }
 
 function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undefined): string {
-  const { attempts, lane, expiresAtMs } = delivery
+  const { attempts, lane, expiresAtMs, reason } = delivery
   const dueAtMs = delivery.dueAtMs ?? nowMs
   const dueAt = formatSecond(dueAtMs, nowMs)
   const asked = lane === 'manual' ? ', which was asked for by hand,' : ','
@@ -191,7 +191,8 @@ function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undef
       : `due for ${formatDuration(nowMs - dueAtMs)} (since ${dueAt})`
   const when = parkedText(wait, nowMs) ?? due
   const expiry = expiresAtMs === null ? '' : `; expires at ${formatSecond(expiresAtMs, nowMs)}`
-  return `waits for its ${ordinal(attempts + 1)} attempt${asked} ${when}${expiry}`
+  const last = reason === null ? '' : ` after ${plainText(reason)}`
+  return `waits for its ${ordinal(attempts + 1)} attempt${last}${asked} ${when}${expiry}`
 }
 
 function ending({ settledAtMs }: LoggedDelivery, nowMs: number): string {

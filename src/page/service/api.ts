@@ -10,12 +10,14 @@ import type {
   SourcesRecord,
 } from '../../admin-api/index.ts'
 import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
-import type { StoryRecord } from '../../delivery/index.ts'
-import type { RegulationType } from '../../model/index.ts'
+import type { AuditRecord, StoryRecord } from '../../delivery/index.ts'
+import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
 
 /** Which deliveries are meant, as the admin API names it; a condition that is empty is none. */
 export type Conditions = Readonly<
-  Partial<Record<'id' | 'state' | 'type' | 'user' | 'destination' | 'message' | 'since', string>>
+  Partial<
+    Record<'id' | 'state' | 'type' | 'user' | 'destination' | 'message' | 'since' | 'until', string>
+  >
 >
 
 /** What is done to deliveries. */
@@ -23,8 +25,10 @@ export type DeliveryAction = 'retry' | 'discard'
 
 /** Deliveries on a page of the list. */
 const pageRows = 50
+/** Deliveries of a page while they are counted. */
+const countedRows = 500
 /** Deliveries that are counted before something is done to them; of more it is said that there are more. */
-export const countedMax = 500
+export const countedMax = 5_000
 
 /** States that an action takes. */
 const statesOf: Readonly<Record<DeliveryAction, readonly string[]>> = {
@@ -120,6 +124,16 @@ export class ServiceApi {
     return this.#post('v1/replay', isAll ? { all: true } : conditions)
   }
 
+  /** Where every event and delivery is. */
+  ledger(): Promise<DeliveryLedger> {
+    return this.#ask('v1/ledger')
+  }
+
+  /** Compares the ledger with the deliveries of the store, which are counted one by one. */
+  audit(): Promise<AuditRecord> {
+    return this.#ask('v1/audit')
+  }
+
   /** A page of deliveries, newest first. */
   deliveries(conditions: Conditions, before?: number): Promise<DeliveriesRecord> {
     const query = queryOf(conditions)
@@ -133,13 +147,17 @@ export class ServiceApi {
     return this.#ask(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`)
   }
 
-  /** How many deliveries an action would take, at most 500. */
+  /** Counts the deliveries that an action would take, at most 5,000. */
   async count(action: DeliveryAction, conditions: Conditions): Promise<number> {
     const query = queryOf(conditions)
-    query.set('limit', String(countedMax))
+    query.set('limit', String(countedRows))
     if (!query.has('state')) for (const state of statesOf[action]) query.append('state', state)
-    const { deliveries } = await this.#ask<DeliveriesRecord>(`v1/deliveries?${query}`)
-    return deliveries.length
+    for (let count = 0; ;) {
+      const { deliveries, next } = await this.#ask<DeliveriesRecord>(`v1/deliveries?${query}`)
+      count += deliveries.length
+      if (next === null || count >= countedMax) return count
+      query.set('before', String(next))
+    }
   }
 
   /** Retries or discards deliveries. Returns how many. */

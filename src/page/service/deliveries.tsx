@@ -67,7 +67,7 @@ function Pages({ session, conditions }: Parts): JSX.Element {
           <Table
             label="Deliveries that match"
             columns={['State', 'Delivery', 'Event', 'User', 'Accepted', 'Attempts', 'Reason']}
-            rows={deliveries.map((delivery) => row(delivery, session))}
+            rows={deliveries.map(row)}
             empty="No delivery matches."
           />
           <Pager place={before} next={next} turn={turn} />
@@ -77,7 +77,7 @@ function Pages({ session, conditions }: Parts): JSX.Element {
   )
 }
 
-function row(delivery: DeliveryFields, session: ServiceSession): Row {
+function row(delivery: DeliveryFields): Row {
   const { id, state, type, messageId, userId, acceptedAt, attempts, reason } = delivery
   return {
     key: id,
@@ -90,22 +90,7 @@ function row(delivery: DeliveryFields, session: ServiceSession): Row {
       visibleText(userId?.slice(0, 60) ?? '–'),
       acceptedAt === null ? '–' : <Moment at={acceptedAt} />,
       attempts,
-      state === 'pending' && attempts > 0 ? (
-        <LastError {...{ id, attempts, session }} />
-      ) : (
-        (reason ?? '–')
-      ),
+      reason ?? '–',
     ],
   }
-}
-
-/** The error of a waiting delivery's last request, from its story. It is read again only after another attempt. */
-function LastError({
-  id,
-  attempts,
-  session,
-}: Pick<Parts, 'session'> & Pick<DeliveryFields, 'id' | 'attempts'>): JSX.Element {
-  const reading = useRead(() => session.api.story(id), [id, attempts])
-  const error = reading.kind === 'read' ? reading.value.requests.at(-1)?.error : null
-  return <>{error ?? '–'}</>
 }

@@ -11,6 +11,7 @@ const texts = [
   ['user', 'User', ''],
   ['message', 'messageId', ''],
   ['since', 'Accepted since', '2h, or a time'],
+  ['until', 'Accepted before', '1h, or a time'],
 ] as const
 
 /** The conditions of the list; they stand in the address, so that it can be kept. */

@@ -52,7 +52,7 @@ function Destination({
           <a class="button" href={deliveriesPath({ destination: id })}>
             Deliveries
           </a>
-          <button type="button" onClick={() => session.proposeTest(id)} disabled={!enabled}>
+          <button type="button" onClick={() => void session.proposeTest(id)} disabled={!enabled}>
             Send test event
           </button>
           <button type="button" onClick={() => void session.propose('retry', { destination: id })}>
@@ -64,7 +64,7 @@ function Destination({
           >
             Discard backlog
           </button>
-          <button type="button" onClick={() => session.proposeSwitch(destination)}>
+          <button type="button" onClick={() => void session.proposeSwitch(id)}>
             {enabled ? 'Disable' : 'Enable'}
           </button>
         </div>

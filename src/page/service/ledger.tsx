@@ -1,9 +1,14 @@
 import type { JSX } from 'preact'
-import type { OverviewRecord } from '../../admin-api/index.ts'
-import { countText } from '../text.ts'
+import { useState } from 'preact/hooks'
+import type { DeliveryLedger } from '../../model/index.ts'
+import { Part, Shown } from '../shown.tsx'
+import { counted, countText } from '../text.ts'
+import { useRead, useTick } from '../use-read.ts'
+import type { ServiceSession } from './service-session.ts'
 
-type Ledger = OverviewRecord['ledger']
-type Line = Exclude<keyof Ledger, 'accepted' | 'deliveries'>
+const readMs = 5_000
+
+type Line = Exclude<keyof DeliveryLedger, 'accepted' | 'deliveries'>
 
 const width = 600
 const height = 26
@@ -17,22 +22,94 @@ const flows = [
     title: 'Deliveries',
     parts: ['delivered', 'failed', 'expired', 'pending'],
   },
-] as const satisfies readonly { total: keyof Ledger; title: string; parts: readonly Line[] }[]
+] as const satisfies readonly {
+  total: keyof DeliveryLedger
+  title: string
+  parts: readonly Line[]
+}[]
 
 /** Where every accepted event and every delivery is, and whether the counts agree. */
-export function LedgerPicture({ ledger }: { readonly ledger: Ledger }): JSX.Element {
+export function LedgerView({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const tick = useTick(readMs)
+  const reading = useRead(() => session.api.ledger(), [tick, session.version.value])
+  return (
+    <Shown reading={reading}>
+      {(ledger) => (
+        <>
+          <h2>Ledger</h2>
+          {flows.map(({ total, title, parts }) => (
+            <Part key={total} title={title}>
+              <Flow
+                title={title}
+                total={ledger[total]}
+                name={total}
+                parts={parts.map((name) => ({ name, count: ledger[name] }))}
+              />
+            </Part>
+          ))}
+          <Part title="Rows of the store">
+            <Audit session={session} />
+          </Part>
+        </>
+      )}
+    </Shown>
+  )
+}
+
+/** Whether the ledger balances, in a line. */
+export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): JSX.Element {
+  const isBalanced = flows.every(({ total, parts }) => {
+    return parts.reduce((sum, name) => sum + ledger[name], 0) === ledger[total]
+  })
+  return (
+    <Part title="Ledger">
+      <p>
+        <span class={isBalanced ? 'good' : 'bad'}>
+          {isBalanced ? '✓ It balances.' : '✗ It does not balance.'}
+        </span>{' '}
+        <a href="#/ledger">Where every event and delivery is</a>
+      </p>
+    </Part>
+  )
+}
+
+/** Counts the rows when it is asked to: in a large store that takes a while. */
+function Audit({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const [asked, ask] = useState(0)
   return (
     <>
-      {flows.map(({ total, title, parts }) => (
-        <Flow
-          key={total}
-          title={title}
-          total={ledger[total]}
-          name={total}
-          parts={parts.map((name) => ({ name, count: ledger[name] }))}
-        />
-      ))}
+      <p class="muted">Counts every delivery in the store and compares the sums with the ledger.</p>
+      <div class="actions">
+        <button type="button" onClick={() => ask(asked + 1)}>
+          Count the rows
+        </button>
+      </div>
+      {asked === 0 ? null : <AuditResult key={asked} session={session} />}
     </>
+  )
+}
+
+function AuditResult({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const reading = useRead(() => session.api.audit(), [])
+  return (
+    <Shown reading={reading}>
+      {({ balanced, imbalances, counted: rows }) => (
+        <div role="status">
+          {balanced ? (
+            <p class="good">
+              ✓ The ledger agrees with the{' '}
+              {counted(rows.pending + rows.delivered + rows.failed + rows.expired, 'row')} of the
+              store.
+            </p>
+          ) : null}
+          {imbalances.map(({ equation, difference }) => (
+            <p key={equation} class="bad">
+              ✗ {equation} does not hold: the difference is {countText(difference)}.
+            </p>
+          ))}
+        </div>
+      )}
+    </Shown>
   )
 }
 
@@ -70,7 +147,10 @@ function Flow({ title, name, total, parts }: FlowParts): JSX.Element {
         {sum === total ? (
           <span class="good">✓ It balances.</span>
         ) : (
-          <span class="bad">✗ The parts add up to {countText(sum)}.</span>
+          <span class="bad">
+            ✗ It does not balance: the parts add up to {countText(sum)},{' '}
+            {countText(Math.abs(total - sum))} too {sum < total ? 'few' : 'many'}.
+          </span>
         )}
       </figcaption>
     </figure>

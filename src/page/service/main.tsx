@@ -5,6 +5,7 @@ import { ConfirmDialog } from './confirm-dialog.tsx'
 import { Deletions } from './deletions.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { Destinations } from './destinations.tsx'
+import { LedgerView } from './ledger.tsx'
 import { Overview } from './overview.tsx'
 import { Replay } from './replay.tsx'
 import type { Route } from './route.ts'
@@ -20,6 +21,7 @@ const views = [
   ['deliveries', 'Deliveries', '#/deliveries'],
   ['destinations', 'Destinations', '#/destinations'],
   ['sources', 'Sources', '#/sources'],
+  ['ledger', 'Ledger', '#/ledger'],
   ['audiences', 'Audiences', '#/audiences'],
   ['deletions', 'Deletions', '#/deletions'],
   ['replay', 'Replay', '#/replay'],
@@ -80,6 +82,8 @@ function View(): JSX.Element {
       return <Overview session={session} />
     case 'destinations':
       return <Destinations session={session} />
+    case 'ledger':
+      return <LedgerView session={session} />
     case 'sources':
       return <Sources session={session} />
     case 'audiences':

@@ -4,7 +4,7 @@ import { Moment } from '../moment.tsx'
 import { Pair, Part, Shown } from '../shown.tsx'
 import { countText, durationText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
-import { LedgerPicture } from './ledger.tsx'
+import { LedgerVerdict } from './ledger.tsx'
 import { RatePlot } from './rate-plot.tsx'
 import { deliveriesPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
@@ -27,9 +27,7 @@ export function Overview({ session }: { readonly session: ServiceSession }): JSX
           <Part title="Deliveries">
             <Figures overview={overview} />
           </Part>
-          <Part title="Ledger">
-            <LedgerPicture ledger={overview.ledger} />
-          </Part>
+          <LedgerVerdict ledger={overview.ledger} />
         </>
       )}
     </Shown>

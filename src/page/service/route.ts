@@ -12,6 +12,7 @@ export type PlainView = (typeof plainViews)[number]
 const plainViews = [
   'overview',
   'destinations',
+  'ledger',
   'sources',
   'audiences',
   'deletions',

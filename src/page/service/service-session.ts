@@ -71,37 +71,38 @@ export class ServiceSession {
     }
   }
 
-  /** Asks whether a destination is to be turned off, or on again. */
-  proposeSwitch({ id, enabled, pending }: DestinationFields): void {
-    const [verb, done] = enabled ? ['Disable', 'Disabled'] : ['Enable', 'Enabled']
-    const waiting = counted(pending, 'delivery', 'deliveries')
-    const lasts =
-      'It lasts until the configuration changes or the service restarts, in this process only.'
-    this.proposal.value = {
-      title: `${verb} ${id}?`,
-      consequence: enabled
-        ? `Nothing is sent to it: ${waiting} of its backlog wait. Events from now on never reach it. ${lasts}`
-        : `Events from now on reach it, and ${waiting} of its backlog go on. ${lasts}`,
-      verb,
-      act: async () => {
-        await this.api.setEnabled(id, !enabled)
-        return `${done} ${id}.`
-      },
-    }
+  /** Counts the backlog of a destination, and asks whether it is to be turned off, or on again. */
+  async proposeSwitch(id: string): Promise<void> {
+    await this.#withDestination(id, ({ enabled, pending }) => {
+      const [verb, done] = enabled ? ['Disable', 'Disabled'] : ['Enable', 'Enabled']
+      const follows = enabled
+        ? `${waitingText(pending, 'will wait until you enable it')} Events from now on never reach it.`
+        : `${waitingText(pending, 'will be sent')} Events from now on reach it.`
+      const lasts =
+        'It lasts until the configuration changes or the service restarts, in this process only.'
+      return {
+        title: `${verb} ${id}?`,
+        consequence: `${follows} ${lasts}`,
+        verb,
+        act: async () => {
+          await this.api.setEnabled(id, !enabled)
+          return `${done} ${id}.`
+        },
+      }
+    })
   }
 
-  /** Asks whether a test is to be sent to a destination. */
-  proposeTest(id: string): void {
-    this.proposal.value = {
+  /** Counts the backlog of a destination, and asks whether a test is to be sent to it. */
+  async proposeTest(id: string): Promise<void> {
+    await this.#withDestination(id, ({ pending }) => ({
       title: `Send 1 test event to ${id}?`,
-      consequence:
-        'It gets a track call "Order Completed" of the user u_sample, signed and counted like others.',
+      consequence: `It gets a track call "Order Completed" of the user u_sample, signed and counted like others. ${waitingText(pending)}`,
       verb: 'Send',
       act: async () => {
         location.hash = deliveriesPath({ message: await this.api.sendTest(id) })
         return `Sent a test event to ${id}.`
       },
-    }
+    }))
   }
 
   /** Counts the members that would leave an audience with its removal, and asks whether it is meant. */
@@ -207,6 +208,18 @@ export class ServiceSession {
     await this.#tried(() => this.api.signOut())
   }
 
+  /** Reads a destination as it stands now, and asks about it. */
+  async #withDestination(
+    id: string,
+    proposalOf: (destination: DestinationFields) => Proposal,
+  ): Promise<void> {
+    await this.#tried(async () => {
+      const destination = (await this.api.destinations()).find((each) => each.id === id)
+      if (destination === undefined) throw new Error(`${id} is not configured any more`)
+      this.proposal.value = proposalOf(destination)
+    })
+  }
+
   #tell(text: string): void {
     this.notice.value = { text, isProblem: false }
   }
@@ -220,4 +233,11 @@ export class ServiceSession {
       return false
     }
   }
+}
+
+/** Such as `1,204 deliveries wait; they will be sent.` */
+function waitingText(count: number, fate?: string): string {
+  if (count === 0) return 'No delivery waits.'
+  const waiting = counted(count, 'delivery waits', 'deliveries wait')
+  return fate === undefined ? `${waiting}.` : `${waiting}; ${count === 1 ? 'it' : 'they'} ${fate}.`
 }

@@ -65,7 +65,7 @@ function Actions({
 }
 
 function Facts({ delivery }: { readonly delivery: DeliveryFields }): JSX.Element {
-  const { messageId, type, userId, source, destination, reason, attempts } = delivery
+  const { state, messageId, type, userId, source, destination, reason, attempts } = delivery
   const { manualRetries, acceptedAt, expiresAt, settledAt, holds } = delivery
   const moments = [
     ['Accepted', acceptedAt],
@@ -81,7 +81,9 @@ function Facts({ delivery }: { readonly delivery: DeliveryFields }): JSX.Element
       <Pair name="Route">
         {source} → {destination}
       </Pair>
-      {reason === null ? null : <Pair name="Reason">{visibleText(reason)}</Pair>}
+      {reason === null ? null : (
+        <Pair name={state === 'pending' ? 'Last error' : 'Reason'}>{visibleText(reason)}</Pair>
+      )}
       {moments.map(([name, at]) =>
         at === null ? null : (
           <Pair key={name} name={name}>

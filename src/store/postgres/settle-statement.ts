@@ -33,7 +33,7 @@ const given = new GivenRows<GivenSettlement>('given', 3, {
   attempts: ['int', ({ end }) => attemptsOf(end)],
   reason: [
     'text',
-    ({ end }) => (end.kind === 'failed' || end.kind === 'expired' ? end.reason : null),
+    ({ end }) => (end.kind === 'delivered' || end.kind === 'returned' ? null : end.reason),
   ],
   due_at: [
     'bigint',
@@ -95,7 +95,7 @@ const settled = `
     state = CASE WHEN given.kind IN ('retry', 'returned') THEN 'pending' ELSE given.kind END,
     lane = CASE WHEN given.kind = 'retry' THEN 'retry' ELSE delivery.lane END,
     settled_at = CASE WHEN given.kind IN ('retry', 'returned') THEN NULL ELSE $1::bigint END,
-    reason = given.reason,
+    reason = CASE WHEN given.kind = 'returned' THEN delivery.reason ELSE given.reason END,
     attempts = coalesce(given.attempts, delivery.attempts),
     due_at = coalesce(given.due_at, delivery.due_at),
     expires_at = coalesce(given.expires_at, delivery.expires_at),

@@ -86,7 +86,7 @@ export class Settling {
       WHERE id = ?`)
     this.#retry = database.prepare(`
       UPDATE deliveries SET lane = 'retry', due_at = ?, expires_at = ?, attempts = ?,
-        window_attempts = ?, first_attempt_at = ?, holds = ?
+        window_attempts = ?, first_attempt_at = ?, holds = ?, reason = ?
       WHERE id = ? AND state = 'pending' AND lane = ?`)
     this.#countRounds = database.prepare(`
       UPDATE deliveries SET attempts = ? WHERE id = ? AND state = 'pending'`)
@@ -138,11 +138,12 @@ export class Settling {
   }
 
   /** A delivery that another process made due meanwhile stays due. False if it has ended. */
-  #planRetry({ delivery, dueAtMs, expiresAtMs, progress }: LeaseEnd & { kind: 'retry' }): boolean {
+  #planRetry(settlement: LeaseEnd & { kind: 'retry' }): boolean {
+    const { delivery, dueAtMs, expiresAtMs, progress, reason } = settlement
     const { attempts, windowAttempts, firstAttemptAtMs, holds } = progress
     const { id, lane } = delivery
     const next = [dueAtMs, expiresAtMs, attempts, windowAttempts, firstAttemptAtMs]
-    const { changes } = this.#retry.run(...next, JSON.stringify(holds), id, lane)
+    const { changes } = this.#retry.run(...next, JSON.stringify(holds), toStored(reason), id, lane)
     return Number(changes) > 0 || Number(this.#countRounds.run(attempts, id).changes) > 0
   }
 

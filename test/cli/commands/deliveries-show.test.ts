@@ -136,7 +136,7 @@ describe('deliveries show', () => {
     const { url } = await storeWith(retriedWithout(holds), {})
     const waiting = (await show(url, 'crm/1')).stdout
     expect(waiting).toMatch(
-      /^State {8}waits for its 4th attempt, due in 59m \d+s \(.*\); expires at /m,
+      /^State {8}waits for its 4th attempt after status_503, due in 59m \d+s \(.*\); expires at /m,
     )
     expect(waiting).toContain(
       `Left alone   ${hiddenEndpoint('https://example.com/a')}: it refused this delivery\n`,

@@ -60,7 +60,7 @@ describe('deliveries list', () => {
         attempts: 3,
         windowAttempts: 3,
         manualRetries: 0,
-        reason: null,
+        reason: 'status_503',
         acceptedAt: formatTimestamp(nowMs - hourMs),
         firstAttemptAt: formatTimestamp(nowMs - hourMs),
         dueAt: formatTimestamp(nowMs + hourMs),
@@ -89,13 +89,13 @@ describe('deliveries list', () => {
     const { code, stdout, stderr } = await run(['deliveries', '--store', url])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
-      'delivery  state      why or next  accepted  tries  user  type   messageId',
-      'crm/4     pending    due for 1m   1m ago        0  u_1   track  m_4',
+      'delivery  state      why or next                   accepted  tries  user  type   messageId',
+      'crm/4     pending    due for 1m                    1m ago        0  u_1   track  m_4',
       expect.stringMatching(
-        /^crm\/3 {5}pending {4}next in 59m {2}1h ago {8}3 {2}u_1 {3}track {2}m_3$/,
+        /^crm\/3 {5}pending {4}next in 59m after status_503 {2}1h ago {8}3 {2}u_1 {3}track {2}m_3$/,
       ),
-      'crm/2     failed     status_404   1h ago        1  -     page   m_2',
-      'crm/1     delivered               1h ago        1  u_1   track  m_1',
+      'crm/2     failed     status_404                    1h ago        1  -     page   m_2',
+      'crm/1     delivered                                1h ago        1  u_1   track  m_1',
       '',
     ])
   })

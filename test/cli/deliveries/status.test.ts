@@ -16,10 +16,11 @@ describe('statusText', () => {
       {
         lane: 'retry',
         attempts: 3,
+        reason: 'status_503',
         dueAtMs: nowMs + 2 * minute,
         expiresAtMs: nowMs + 200 * minute,
       },
-      'waits for its 4th attempt, due in 2m (10:32:00); expires at 13:50:00',
+      'waits for its 4th attempt after status_503, due in 2m (10:32:00); expires at 13:50:00',
     ],
     [
       { lane: 'first', dueAtMs: nowMs - 5 * second },

@@ -60,7 +60,7 @@ export const retried: Sample = retriedWithout([])
 export function retriedWithout(holds: readonly EndpointHold[]): Sample {
   const progress = { attempts: 3, windowAttempts: 3, firstAttemptAtMs: nowMs - hourMs, holds }
   const [dueAtMs, expiresAtMs] = [nowMs + hourMs, nowMs + 3 * hourMs]
-  return { end: { kind: 'retry', dueAtMs, expiresAtMs, progress } }
+  return { end: { kind: 'retry', dueAtMs, expiresAtMs, progress, reason: 'status_503' } }
 }
 
 /** Makes a store file of its own that holds these, in order: the first has the number 1. */

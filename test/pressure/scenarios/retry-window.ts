@@ -73,6 +73,7 @@ async function fill(store: Store): Promise<void> {
       delivery,
       dueAtMs: startMs + 10_000,
       expiresAtMs,
+      reason: 'status_503',
       progress: { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs, holds: [] },
     }))
     await store.settle({ nowMs: startMs, settlements, requests: [] })

@@ -12,7 +12,8 @@ function settlementOf(delivery: LeasedDelivery, turn: number): Settlement {
   if (turn % 3 === 0) return { kind: 'delivered', delivery, attempts }
   if (turn % 3 === 1) return { kind: 'failed', delivery, attempts, reason: 'status_404' }
   const progress = { attempts, windowAttempts: 1, firstAttemptAtMs: nowMs, holds: [] }
-  return { kind: 'retry', delivery, dueAtMs: nowMs, expiresAtMs: nowMs, progress }
+  const reason = 'status_503'
+  return { kind: 'retry', delivery, dueAtMs: nowMs, expiresAtMs: nowMs, progress, reason }
 }
 
 const store = await SqliteStore.open(process.argv[2] ?? '')
