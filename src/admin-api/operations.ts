@@ -150,12 +150,13 @@ function destinationsOperation({ destinations }: AdminApiOptions): Operation {
 
 /** Copies field by field, so that secrets of a destination never get out. */
 function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
-  const { id, enabled, sourceIds, endpoints, ledger } = destination
+  const { id, enabled, sourceIds, filter, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger
   return {
     id,
     enabled,
     sources: sourceIds,
+    ...(filter === undefined ? {} : { filter }),
     endpoints: endpoints.map(({ url, breaker, probeAtMs, rate, faults }) => ({
       url: shownEndpoint(url, reveal),
       breaker,

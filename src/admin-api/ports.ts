@@ -93,6 +93,8 @@ export interface DestinationState {
   /** If false, nothing is sent to it. */
   readonly enabled: boolean
   readonly sourceIds: readonly string[]
+  /** The match of the calls that it takes; undefined for all. */
+  readonly filter?: string | undefined
   readonly endpoints: readonly EndpointState[]
   readonly ledger: Pick<
     DeliveryLedger,

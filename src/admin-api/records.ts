@@ -25,6 +25,8 @@ export interface DestinationsRecord extends Readonly<Record<string, unknown>> {
 export interface DestinationFields
   extends Pick<DestinationState, 'id' | 'enabled'>, Readonly<DestinationState['ledger']> {
   readonly sources: readonly string[]
+  /** The match of the calls that it takes; left out if it takes all. */
+  readonly filter?: string
   readonly endpoints: readonly EndpointFields[]
 }
 

@@ -1,5 +1,6 @@
 /** The match language: which requests, how many, how soon; and how a request differs. Pure. */
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
+export { EventFilter } from './event-filter.ts'
 export {
   expectationResult,
   shortfallText,

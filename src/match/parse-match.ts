@@ -45,6 +45,18 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  * @throws MatchError saying which characters are wrong and what is accepted there
  */
 export function parseMatch(text: string): Match {
+  return readMatch(text, () => undefined)
+}
+
+/**
+ * Reads a match as {@link parseMatch} does.
+ *
+ * @param check - is called with each term and its offset, and may refuse it
+ */
+export function readMatch(
+  text: string,
+  check: (term: Term, offset: number, scanner: Scanner) => void,
+): Match {
   const scanner = scan(text)
   const terms: Term[] = []
   while (scanner.skipGap()) {
@@ -55,7 +67,8 @@ export function parseMatch(text: string): Match {
         'Leave it out, or put it in quotes to look for the word.',
       )
     }
-    addTerm(terms, scanner)
+    const { at: offset } = scanner
+    check(addTerm(terms, scanner), offset, scanner)
   }
   return matchOfTerms(terms, scanner)
 }
@@ -80,7 +93,7 @@ export function isSuffix(word: string): boolean {
 }
 
 /** Reads one more term. @throws MatchError when it is wrong, or one too many */
-export function addTerm(terms: Term[], scanner: Scanner): void {
+export function addTerm(terms: Term[], scanner: Scanner): Term {
   const { at: offset } = scanner
   const term = readTerm(scanner)
   terms.push(term)
@@ -88,6 +101,7 @@ export function addTerm(terms: Term[], scanner: Scanner): void {
     const tooMany = { offset, length: scanner.at - offset }
     scanner.fail(tooMany, 'one term too many', `At most ${matchLimits.termsMax} terms.`)
   }
+  return term
 }
 
 /** Puts terms together. @throws MatchError when there are none */

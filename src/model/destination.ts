@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { AnalyticsEvent } from './event.ts'
 
 /** How an alias spells its two ids: as the specification shows them, in camel case, or both ways. */
 export type AliasKeys = 'spec' | 'camel' | 'both'
@@ -43,6 +44,16 @@ function digestOf(url: string): string {
   return createHash('sha256').update(url).digest('hex').slice(0, 6)
 }
 
+/** Decides by the fields of an event whether a destination takes it. */
+export interface DestinationFilter {
+  /** The match in the language. */
+  readonly text: string
+  /** Whether an event fits. */
+  readonly takes: (event: AnalyticsEvent) => boolean
+  /** Says what doesn't fit: `properties.revenue is 5, the filter wants >10`. */
+  readonly whyNot: (event: AnalyticsEvent) => string
+}
+
 /** A configured Webhooks destination, checked and frozen. */
 export interface Destination {
   /** Unique among the destinations. */
@@ -59,6 +70,8 @@ export interface Destination {
   readonly aliasKeys: AliasKeys
   /** Whether events that are more than a day old are sent. */
   readonly acceptsHistorical: boolean
+  /** Takes only the calls that fit; undefined for all. Deletions are no calls. */
+  readonly filter?: DestinationFilter | undefined
   /** Upper bound of requests in flight per endpoint. */
   readonly concurrency: number
   /** Deliveries that may be pending; a new one beyond fails at once. Undefined for any number. */

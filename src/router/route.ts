@@ -14,6 +14,7 @@ export type RoutingReason =
   | 'disabled_by_name'
   | 'disabled_by_all'
   | 'historical_not_accepted'
+  | 'filter_not_matched'
 
 /** The router's decision for one destination. */
 export interface RoutingDecision {
@@ -23,16 +24,13 @@ export interface RoutingDecision {
   readonly send: boolean
   /** The rule that decided. */
   readonly reason: RoutingReason
-  /** A likely mistake in the call that a person should know of; undefined when there is none. */
+  /** A likely mistake in the call, or how it misses the filter; undefined when there is neither. */
   readonly hint: string | undefined
 }
 
-/** The parts of a call that the router reads. */
-export type RoutableEvent = Pick<AnalyticsEvent, 'sourceId' | 'integrations' | 'historical'>
-
 /** Decides for every destination whether an event is sent to it, and why. */
 export function route(
-  event: RoutableEvent,
+  event: AnalyticsEvent,
   destinations: readonly Destination[],
 ): readonly RoutingDecision[] {
   const choice = integrationsChoice(event.integrations)
@@ -48,7 +46,7 @@ export function route(
 }
 
 function decide(
-  event: RoutableEvent,
+  event: AnalyticsEvent,
   destination: Destination,
   choice: IntegrationsChoice,
 ): RoutingReason {
@@ -58,6 +56,11 @@ function decide(
     return choice.reason
   }
   if (event.historical && !destination.acceptsHistorical) return 'historical_not_accepted'
+  const { filter } = destination
+  // A deletion reaches every destination that may have the user's data.
+  if (filter !== undefined && event.type !== 'delete' && !filter.takes(event)) {
+    return 'filter_not_matched'
+  }
   return choice.reason
 }
 

@@ -31,7 +31,7 @@ export function destinationActions(parts: ActionParts): DestinationActions {
     sendTest: async (id) => {
       const found = configuration().destinations.find((each) => each.id === id)
       if (found === undefined) return undefined
-      const destinations = [{ ...found, sourceIds: [testSource] }]
+      const destinations = [{ ...found, sourceIds: [testSource], filter: undefined }]
       const intake = new Intake({ add, destinations, runtime })
       const call = { ...sampleCall('track'), messageId: `test-${runtime.newId()}` }
       const [result] = await intake.accept({ sourceId: testSource, calls: [call] })

@@ -21,13 +21,14 @@ export function destinationStates(
   { store, breakers, faults }: DestinationKnowledge,
 ): Promise<readonly DestinationState[]> {
   return Promise.all(
-    destinations.map(async ({ id, enabled, sourceIds, endpoints }) => {
+    destinations.map(async ({ id, enabled, sourceIds, filter, endpoints }) => {
       const ledger = await store.ledger({ destinationId: id })
       const { deliveries, delivered, failed, expired, pending } = ledger
       return {
         id,
         enabled,
         sourceIds,
+        filter: filter?.text,
         endpoints: endpoints.map(({ url, rate }) => ({
           ...breakers.endpoint(id, url),
           rate,

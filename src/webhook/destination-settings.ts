@@ -12,6 +12,7 @@ import {
   systemCode,
   type AliasKeys,
   type Destination,
+  type DestinationFilter,
   type Endpoint,
 } from '../model/index.ts'
 
@@ -31,6 +32,8 @@ export interface DestinationSettings {
   readonly aliasKeys?: AliasKeys
   /** Whether events that are more than a day old are sent; default true. */
   readonly acceptsHistorical?: boolean
+  /** Takes only the calls that fit; all by default. */
+  readonly filter?: DestinationFilter | undefined
   /** Upper bound of requests in flight per endpoint; default 10. */
   readonly concurrency?: number
   /** Deliveries that may be pending; a new one beyond fails at once. Any number by default. */
@@ -110,6 +113,7 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
     sharedSecret: settings.sharedSecret === '' ? undefined : settings.sharedSecret,
     aliasKeys: settings.aliasKeys ?? 'spec',
     acceptsHistorical: settings.acceptsHistorical ?? true,
+    filter: settings.filter,
     concurrency,
     backlogMax: settings.backlogMax,
   })

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Destination, JsonObject } from '../../src/model/index.ts'
-import { route, type RoutableEvent, type RoutingReason } from '../../src/router/index.ts'
+import type { AnalyticsEvent, Destination, JsonObject } from '../../src/model/index.ts'
+import { EventFilter } from '../../src/match/index.ts'
+import { route, type RoutingReason } from '../../src/router/index.ts'
 
 const crm: Destination = {
   id: 'crm',
@@ -14,10 +15,19 @@ const crm: Destination = {
   concurrency: 10,
 }
 
-const event: RoutableEvent = { sourceId: 'website', integrations: {}, historical: false }
+const event: AnalyticsEvent = {
+  messageId: 'm_1',
+  type: 'track',
+  sourceId: 'website',
+  receivedAtMs: 0,
+  timestamp: '1970-01-01T00:00:00.000Z',
+  historical: false,
+  context: {},
+  integrations: {},
+}
 
 function decide(
-  changes: Partial<RoutableEvent>,
+  changes: Partial<AnalyticsEvent>,
   destination: Partial<Destination> = {},
 ): readonly [send: boolean, reason: RoutingReason] {
   const [decision] = route({ ...event, ...changes }, [{ ...crm, ...destination }])
@@ -78,6 +88,26 @@ describe('route', () => {
     expect(decide({}, { acceptsHistorical: false })[0]).toBe(true)
     const asked = { ...historical, integrations: { Webhooks: true } }
     expect(decide(asked, { acceptsHistorical: false })[1]).toBe('historical_not_accepted')
+  })
+
+  test('sends only calls that the filter takes, after all other rules', () => {
+    const filter = new EventFilter('type:track properties.revenue:>10')
+    const dear = { properties: { revenue: 39.95 } }
+    expect(decide(dear, { filter })).toEqual([true, 'enabled_by_default'])
+    expect(decide({}, { filter })).toEqual([false, 'filter_not_matched'])
+    expect(decide({ ...dear, type: 'identify' }, { filter })[0]).toBe(false)
+    expect(decide({ integrations: { All: false } }, { filter })[1]).toBe('disabled_by_all')
+    expect(decide({ historical: true }, { filter, acceptsHistorical: false })[1]).toBe(
+      'historical_not_accepted',
+    )
+  })
+
+  test('sends deletions past every filter', () => {
+    const filter = new EventFilter('type:track')
+    expect(decide({ type: 'delete', userId: 'u_1' }, { filter })).toEqual([
+      true,
+      'enabled_by_default',
+    ])
   })
 
   test('names the first reason where several keep an event back', () => {
@@ -147,12 +177,12 @@ describe('route', () => {
     fc.assert(
       fc.property(anyEvent, fc.array(anyDestination), (given, changes) => {
         const destinations = changes.map((change) => ({ ...crm, ...change }))
-        const decisions = route(given, destinations)
+        const decisions = route({ ...event, ...given }, destinations)
         expect(decisions.map(({ destinationId }) => destinationId)).toEqual(
           destinations.map(({ id }) => id),
         )
         expect(decisions.map(({ send }) => send)).toEqual(
-          destinations.map((destination) => isWanted(given, destination)),
+          destinations.map((destination) => isWanted({ ...event, ...given }, destination)),
         )
       }),
     )
@@ -160,7 +190,7 @@ describe('route', () => {
 })
 
 /** The routing rules in another shape: every condition that an event has to meet. */
-function isWanted(given: RoutableEvent, destination: Destination): boolean {
+function isWanted(given: AnalyticsEvent, destination: Destination): boolean {
   const own = new Map(Object.entries(given.integrations))
   const everything = own.has('All') ? own.get('All') : own.get('all')
   const wanted = own.has('Webhooks') ? own.get('Webhooks') !== false : everything !== false

@@ -1,11 +1,12 @@
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
 import type { AddOutcome, NewEvent } from '../../delivery/index.ts'
-import { checkParsedCall, Intake, type AcceptedEvent } from '../../intake/index.ts'
+import { checkParsedCall, Intake, planEvent, type AcceptedEvent } from '../../intake/index.ts'
 import {
   emptyLedger,
   endpointName,
   isRejectionCode,
   type DeliveryLedger,
+  type Destination,
   type JsonObject,
 } from '../../model/index.ts'
 import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
@@ -25,6 +26,7 @@ import {
 import {
   commandLineSourceId,
   sourceIdOf,
+  type ConfiguredTarget,
   type ServiceTarget,
   type WebhookTarget,
 } from './sending-options.ts'
@@ -42,6 +44,8 @@ export interface Plan {
   /** The type of the event. */
   readonly type: string
   readonly decision: PlanDecision | undefined
+  /** Whether the destination is one of several of a configuration, and is named. */
+  readonly isNamed?: boolean
   /** The URLs that it would be sent to. */
   readonly urls: readonly string[]
   /** The exact text of the webhook, or of the call for a service; null if nothing is sent. */
@@ -57,15 +61,15 @@ export class DryOutlet implements Outlet {
 
   constructor(
     parts: OutletParts & {
-      readonly target: WebhookTarget | ServiceTarget
+      readonly target: WebhookTarget | ServiceTarget | ConfiguredTarget
       readonly planned: (plan: Plan) => void
     },
   ) {
     const { target, planned, runtime, listener, options } = parts
     this.#planning =
-      target.kind === 'webhooks'
-        ? new WebhookPlanning(target, runtime, planned)
-        : new ServicePlanning(target.endpoint, planned)
+      target.kind === 'service'
+        ? new ServicePlanning(target.endpoint, planned)
+        : new WebhookPlanning(target, runtime, planned)
     const transport = createInProcessTransport(async ({ calls }) => ({
       rejected: await this.#planning.accept(calls),
     }))
@@ -110,28 +114,44 @@ interface Planning {
   ledger(): Promise<DeliveryLedger>
 }
 
+type PlannedEvent = Pick<AcceptedEvent, 'event' | 'outcome'> & {
+  readonly decision: RoutingDecision | undefined
+}
+
 /** Plans webhooks with the same intake that sending uses, and stores nothing. */
 class WebhookPlanning implements Planning {
-  readonly #target: WebhookTarget
+  readonly #sourceId: string
+  readonly #destinations: readonly Destination[]
+  readonly #bodyStyle: BodyStyle | undefined
+  readonly #isNamed: boolean
   readonly #planned: (plan: Plan) => void
   readonly #events = new PlannedEvents()
   readonly #intake: Intake
 
-  constructor(target: WebhookTarget, runtime: Runtime, planned: (plan: Plan) => void) {
-    this.#target = target
+  constructor(
+    target: WebhookTarget | ConfiguredTarget,
+    runtime: Runtime,
+    planned: (plan: Plan) => void,
+  ) {
+    this.#isNamed = target.kind === 'configured'
+    if (target.kind === 'configured') {
+      this.#sourceId = target.sourceId
+      this.#destinations = target.destinations
+    } else {
+      this.#sourceId = sourceIdOf(target.destination)
+      this.#destinations = [target.destination]
+      this.#bodyStyle = target.bodyStyle
+    }
     this.#planned = planned
     this.#intake = new Intake({
       add: (events) => Promise.resolve(this.#events.add(events)),
-      destinations: [target.destination],
+      destinations: this.#destinations,
       runtime,
     })
   }
 
   async accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
-    const results = await this.#intake.accept({
-      sourceId: sourceIdOf(this.#target.destination),
-      calls,
-    })
+    const results = await this.#intake.accept({ sourceId: this.#sourceId, calls })
     this.#show(results.filter((result) => result.kind === 'accepted'))
     return results.filter((result) => result.kind === 'rejected')
   }
@@ -139,7 +159,7 @@ class WebhookPlanning implements Planning {
   async offerDeletion(row: JsonObject): Promise<OfferResult> {
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
-    this.#show(await this.#intake.acceptDeletion(deletion, sourceIdOf(this.#target.destination)))
+    this.#show(await this.#intake.acceptDeletion(deletion, this.#sourceId))
     return { kind: 'taken' }
   }
 
@@ -148,21 +168,32 @@ class WebhookPlanning implements Planning {
   }
 
   #show(events: readonly AcceptedEvent[]): void {
-    for (const event of events) this.#planned(this.#plan(event))
+    for (const accepted of events) {
+      // Intake decides for connected destinations only.
+      const { decisions, deliveries } = planEvent(accepted.event, this.#destinations)
+      for (const [index, destination] of this.#destinations.entries()) {
+        const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body
+        this.#planned(this.#plan({ ...accepted, decision: decisions[index] }, destination, text))
+      }
+    }
   }
 
-  #plan({ event, outcome, decisions, deliveries }: AcceptedEvent): Plan {
-    const { destination, bodyStyle } = this.#target
-    const { id, endpoints, sharedSecret } = destination
+  #plan(
+    { event, outcome, decision }: PlannedEvent,
+    destination: Destination,
+    text: string | undefined,
+  ): Plan {
+    const { id, endpoints, sharedSecret, filter } = destination
     const isDuplicate = outcome === 'duplicate'
-    const text = isDuplicate ? undefined : deliveries[0]?.body
-    const body = text === undefined ? null : inStyle(text, bodyStyle)
+    const body = isDuplicate || text === undefined ? null : inStyle(text, this.#bodyStyle)
+    const isFiltered = decision?.reason === 'filter_not_matched'
     return {
       messageId: event.messageId,
       type: event.type,
+      isNamed: this.#isNamed,
       decision: isDuplicate
         ? { destinationId: id, send: false, reason: 'duplicate', hint: undefined }
-        : decisions[0],
+        : decision && (isFiltered ? { ...decision, hint: filter?.whyNot(event) } : decision),
       urls: endpoints.map(({ url }) => endpointName(url)),
       body,
       signature: body === null || sharedSecret === undefined ? null : signBody(body, sharedSecret),

@@ -63,6 +63,8 @@ export interface SingleCall {
   /** The end of its delivery; undefined if it was not sent. */
   readonly delivery: (EndedDelivery & { readonly explanation: string }) | undefined
   readonly request: RequestRecord | undefined
+  /** Why `--only` left it out; undefined if it did not. */
+  readonly whyFiltered: string | undefined
   readonly ledger: OutletLedger
   readonly durationMs: number
 }
@@ -82,8 +84,10 @@ export function singleText(call: SingleCall, style: Style): string | undefined {
     const why = `${state} after ${countOf(attempts, 'attempt')}: ${failureText(reason ?? '')}${explanation}`
     return `${style.bad('✖')} ${name} → ${where} ${style.bad(why)}`
   }
-  if (ledger.filtered > 0)
-    return `${style.warning('–')} ${name} was filtered out: its integrations exclude ${where}`
+  if (ledger.filtered > 0) {
+    const why = call.whyFiltered ?? `its integrations exclude ${where}`
+    return `${style.warning('–')} ${name} was filtered out: ${why}`
+  }
   if (ledger.duplicate > 0)
     return `${style.warning('–')} ${name} was not sent: an earlier call has its messageId`
   return undefined
@@ -107,13 +111,17 @@ const reasons: Readonly<Record<PlanReason, string>> = {
   disabled_by_all: 'would not be sent: "integrations" disables All, and does not enable Webhooks',
   historical_not_accepted:
     'would not be sent: it is more than a day old, and the destination takes no history',
+  filter_not_matched: 'would not be sent: the filter does not match',
   duplicate: 'would not be sent: a call with this messageId came before',
 }
 
 /** A plan for a person: the decision, URLs, signature and body. */
 export function planText(plan: Plan, style: Style): string {
-  const { type, messageId, decision, urls, body, signature } = plan
-  const lines = [`${style.strong(type.toUpperCase())} ${style.faint(plainText(messageId))}`]
+  const { type, messageId, decision, isNamed, urls, body, signature } = plan
+  const where = isNamed === true ? ` → ${style.name(decision?.destinationId ?? '')}` : ''
+  const lines = [
+    `${style.strong(plainText(type).toUpperCase())} ${style.faint(plainText(messageId))}${where}`,
+  ]
   if (decision !== undefined) lines.push(`  ${reasons[decision.reason]}`)
   if (decision?.hint !== undefined) lines.push(`  ${style.warning(plainText(decision.hint))}`)
   if (body === null) return `${lines.join('\n')}\n\n`

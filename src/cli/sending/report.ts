@@ -97,6 +97,7 @@ export class Report implements Observer {
   #rejectionLines = 0
   #lastProblem = ''
   #retriesAnnounced = false
+  #whyFiltered: string | undefined
 
   private constructor({ io, options, elapsedMs, style, dataStyle }: ReportParts) {
     this.#io = io
@@ -238,6 +239,13 @@ export class Report implements Observer {
     this.#done++
   }
 
+  /** `--only` left a row out. */
+  filtered(plan: Plan): void {
+    this.#whyFiltered = plan.decision?.hint
+    if (this.#options.dryRun === true) this.planned(plan)
+    else this.#done++
+  }
+
   /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
@@ -245,9 +253,20 @@ export class Report implements Observer {
       if (!this.#options.quiet) this.#stdout.write(planText(plan, this.#dataStyle))
       return
     }
-    const { messageId, type, decision, urls, body, signature } = plan
-    const { send = true, reason = null, hint = null } = decision ?? {}
-    this.#record({ kind: 'plan', messageId, type, send, reason, hint, urls, body, signature })
+    const { messageId, type, decision, isNamed, urls, body, signature } = plan
+    const { destinationId, send = true, reason = null, hint = null } = decision ?? {}
+    this.#record({
+      kind: 'plan',
+      messageId,
+      type,
+      ...(isNamed === true ? { destination: destinationId } : {}),
+      send,
+      reason,
+      hint,
+      urls,
+      body,
+      signature,
+    })
   }
 
   /** Writes the summary, whose counts balance. */
@@ -320,8 +339,9 @@ export class Report implements Observer {
     const name = callName(single.call)
     const { urls } = single
     if (dryRun === true) return plannedText({ name, urls, ledger }, this.#style)
-    const [delivery, request] = [this.#delivery, this.#request]
-    return singleText({ name, urls, delivery, request, ledger, durationMs }, this.#style)
+    const [delivery, request, whyFiltered] = [this.#delivery, this.#request, this.#whyFiltered]
+    const end = { delivery, request, whyFiltered, ledger, durationMs }
+    return singleText({ name, urls, ...end }, this.#style)
   }
 
   #problem(text: string): void {

@@ -5,6 +5,7 @@ import type { OutletLedger } from './outlet.ts'
 export class RowCounts {
   #read = 0
   #rejected = 0
+  #filtered = 0
   #parsed = 0
 
   /** All rows that were read, valid or not. */
@@ -36,14 +37,25 @@ export class RowCounts {
     this.#rejected++
   }
 
+  /** Counts a row that `--only` left out: the outlet never sees it. */
+  wasFiltered(): void {
+    this.#filtered++
+  }
+
   /** The ledger of a complete transfer. */
   ledger(stored: OutletLedger): OutletLedger & Ledger {
-    return { read: this.#read, rejected: this.#rejected, ...stored }
+    return {
+      read: this.#read,
+      rejected: this.#rejected,
+      ...stored,
+      accepted: stored.accepted + this.#filtered,
+      filtered: stored.filtered + this.#filtered,
+    }
   }
 
   /** Rows that were read and that the outlet does not know yet. */
   waiting(stored: OutletLedger): number {
-    return Math.max(0, this.#read - this.#rejected - stored.accepted)
+    return Math.max(0, this.#read - this.#rejected - this.#filtered - stored.accepted)
   }
 
   /**
@@ -51,7 +63,8 @@ export class RowCounts {
    * count: the next run reads them again.
    */
   ledgerOfStore(stored: OutletLedger): OutletLedger & Ledger {
-    return { ...this.ledger(stored), read: stored.accepted + this.#rejected }
+    const ledger = this.ledger(stored)
+    return { ...ledger, read: ledger.accepted + this.#rejected }
   }
 
   /**
@@ -60,9 +73,10 @@ export class RowCounts {
    */
   ledgerOfCut(stored: OutletLedger): OutletLedger & Ledger {
     const waiting = this.waiting(stored)
+    const ledger = this.ledger(stored)
     return {
-      ...this.ledger(stored),
-      accepted: stored.accepted + waiting,
+      ...ledger,
+      accepted: ledger.accepted + waiting,
       routed: stored.routed + waiting,
       deliveries: stored.deliveries + waiting,
       pending: stored.pending + waiting,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Option, type Command } from 'commander'
+import type { EventFilter } from '../../match/index.ts'
 import {
   formatDuration,
   limits,
@@ -29,9 +30,9 @@ const flushAfterMsMax = 24 * 60 * 60 * 1_000
 
 /**
  * Where calls go: to webhook endpoints, through client, router and sender in this process; or through the
- * client to a service. Captured requests go to webhook endpoints unchanged.
+ * client to a service. Captured requests go to webhook endpoints unchanged. Those of a configuration are for plans.
  */
-export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget
+export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget | ConfiguredTarget
 
 /** Webhook endpoints. */
 export interface WebhookTarget {
@@ -58,9 +59,18 @@ export interface ServiceTarget {
   readonly writeKey: string
 }
 
+/** The sources and destinations of a configuration. Calls are planned for them, never sent. */
+export interface ConfiguredTarget {
+  readonly kind: 'configured'
+  readonly sourceId: string
+  readonly destinations: readonly Destination[]
+}
+
 /** The options that `send` and `replay` share. */
 export interface SendingOptions {
   readonly target: SendingTarget
+  /** Sends only the rows that fit; undefined sends all. */
+  readonly only: EventFilter | undefined
   /** Calls per batch; undefined for the client's default. */
   readonly flushAt: number | undefined
   /** Flush interval, in milliseconds; undefined for the client's default. */
@@ -88,6 +98,7 @@ export interface SendingFlags {
   readonly header?: Readonly<Record<string, string>>
   readonly secret?: string
   readonly bodyStyle?: BodyStyle
+  readonly only?: string
   readonly writeKey?: string
   readonly endpoint?: string
   readonly flushAt?: number
@@ -123,6 +134,7 @@ export function addSendingFlags(command: Command): Command {
     .option('--endpoint <url>', "send to a service's tracking API instead")
     .option('--write-key <key>', 'its write key [EVROUTE_WRITE_KEY]')
     .optionsGroup('Delivery:')
+    .option('--only <match>', "send only what matches: 'type:track'")
     .option('--store <url>', 'keep undelivered webhooks here and resume later')
     .option('--retry-for <duration>', 'retry a delivery for up to 4h [60s]', durationFlag)
     .option('--timeout <duration>', 'time for one answer, at most 5s [5s]', durationFlag)
@@ -155,6 +167,7 @@ export async function readSendingOptions(
   const store = await readGivenStoreUrl(flags.store, io)
   return Object.freeze({
     target,
+    only: await readOnly(flags.only),
     store: store === 'memory:' ? undefined : store,
     flushAt: flags.flushAt,
     flushAfterMs: flags.flushAfter,
@@ -173,6 +186,13 @@ export async function readSendingOptions(
     verbose: flags.verbose ?? false,
     color: flags.color ?? true,
   })
+}
+
+async function readOnly(text: string | undefined): Promise<EventFilter | undefined> {
+  if (text === undefined) return undefined
+  // Import here: most runs don't need the match language.
+  const { EventFilter } = await import('../../match/index.ts')
+  return new EventFilter(text)
 }
 
 async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | ServiceTarget> {

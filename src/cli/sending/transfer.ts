@@ -1,18 +1,33 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Row } from '../../importer/index.ts'
-import { imbalances, type JsonObject, type Ledger, type Rejection } from '../../model/index.ts'
+import {
+  endpointName,
+  imbalances,
+  type JsonObject,
+  type Ledger,
+  type Rejection,
+} from '../../model/index.ts'
 import {
   createRuntime,
   stopwatch,
   systemClock,
   VirtualClock,
   type Clock,
+  type Runtime,
 } from '../../runtime/index.ts'
 import { isOutputClosed, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
-import type { RowPosition, Outlet, OutletLedger, OutletParts, ServiceListener } from './outlet.ts'
+import { applyOnly } from './only.ts'
+import type {
+  OfferResult,
+  RowPosition,
+  Outlet,
+  OutletLedger,
+  OutletParts,
+  ServiceListener,
+} from './outlet.ts'
 import { DryOutlet, type Plan } from './dry-outlet.ts'
 import { Pace, StoppableClock } from './pace.ts'
 import { Report } from './report.ts'
@@ -64,7 +79,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
   report.begin(() => report.progress(counts.taken, request.total(counts.parsed)))
   try {
-    const errors = await sendAll({ ...request, clock, report, counts, outlet })
+    const errors = await sendAll({ ...request, runtime, report, counts, outlet })
     const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
@@ -79,8 +94,15 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
 }
 
 function urlsOf({ target }: SendingOptions): readonly string[] {
-  if (target.kind === 'service') return [target.endpoint]
-  return target.destination.endpoints.map(({ url }) => url)
+  switch (target.kind) {
+    case 'service':
+      return [target.endpoint]
+    case 'configured':
+      return []
+    case 'webhooks':
+    case 'captured':
+      return target.destination.endpoints.map(({ url }) => url)
+  }
 }
 
 function virtualClock({ stop }: Io): Clock {
@@ -88,7 +110,7 @@ function virtualClock({ stop }: Io): Clock {
 }
 
 interface Sending extends TransferOptions {
-  readonly clock: Clock
+  readonly runtime: Runtime
   readonly report: Report
   readonly counts: RowCounts
   readonly outlet: Outlet
@@ -130,19 +152,42 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
 }
 
 async function offerAll(rows: AsyncIterable<PositionedRow>, sending: Sending): Promise<void> {
-  const { io, clock, report, counts, outlet, ratePerSecond = Infinity } = sending
-  const pace = new Pace(clock, ratePerSecond)
+  const { io, runtime, report, counts, ratePerSecond = Infinity } = sending
+  const pace = new Pace(runtime.clock, ratePerSecond)
   for await (const { row, position } of rows) {
     await pace.turn(io.stop)
     if (io.stop.aborted) return
     counts.wasRead()
-    const result = row.kind === 'bad' ? row : await outlet.offer(row.value, position)
+    const result = row.kind === 'bad' ? row : await offer(row.value, position, sending)
     if (result.kind === 'bad' || result.kind === 'rejected') {
       counts.wasRejected()
       report.rejected(position, result)
     }
     await report.ready()
   }
+}
+
+/** Offers a row to the outlet unless `--only` leaves it out. */
+async function offer(
+  row: JsonObject,
+  position: RowPosition,
+  { options, runtime, report, counts, outlet }: Sending,
+): Promise<OfferResult> {
+  const outcome = applyOnly(options.only, row)
+  if (outcome.kind === 'fits') return outlet.offer(row, position)
+  if (outcome.kind === 'rejected') return outcome
+  counts.wasFiltered()
+  const { call, whyNot } = outcome
+  const { type, messageId } = call
+  report.filtered({
+    messageId: typeof messageId === 'string' ? messageId : runtime.newId(),
+    type: typeof type === 'string' ? type : '',
+    decision: { destinationId: '', send: false, reason: 'filter_not_matched', hint: whyNot },
+    urls: urlsOf(options).map(endpointName),
+    body: null,
+    signature: null,
+  })
+  return { kind: 'taken' }
 }
 
 /**
@@ -152,13 +197,13 @@ async function offerAll(rows: AsyncIterable<PositionedRow>, sending: Sending): P
  * @param unreadable - called with the error that ends the rows early
  */
 async function* eachRow(
-  { rows, clock, io, counts }: Sending,
+  { rows, runtime, io, counts }: Sending,
   unreadable: (error: unknown) => void,
 ): AsyncGenerator<PositionedRow> {
   const groups = rows[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const release = clock.hold()
+      const release = runtime.clock.hold()
       await nextTurn()
       const group = await stoppable(groups.next(), io.stop).finally(release)
       if (group === undefined || group.done === true) return
@@ -261,6 +306,8 @@ async function openOutlet(
     return new DryOutlet({ ...parts, target, planned })
   }
   switch (target.kind) {
+    case 'configured':
+      throw new Error('Calls are only planned for the destinations of a configuration')
     case 'webhooks': {
       const { WebhookOutlet } = await import('./webhook-outlet.ts')
       return WebhookOutlet.open({ ...parts, target })

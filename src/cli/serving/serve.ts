@@ -173,7 +173,8 @@ class Reloads {
 
 function problemsText(error: unknown): string {
   if (!(error instanceof ConfigurationError)) return messageOf(error)
-  return error.problems.map(problemText).join('; ')
+  // A line of the log has no room for excerpts.
+  return error.problems.map((problem) => problemText(problem).split('\n', 1)[0]).join('; ')
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { RetentionPolicy } from '../../delivery/index.ts'
+import { EventFilter } from '../../match/index.ts'
 import { parseDuration, type Destination } from '../../model/index.ts'
 import type { Breather } from '../../runtime/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
@@ -90,11 +91,12 @@ function sourceOf(document: SourceDocument, eventsPerSecond: number | null): Con
 }
 
 function destinationOf(document: DestinationDocument, backlogMax: number): ConfiguredDestination {
-  const { sources, sharedSecret, standardWebhooks, retryFor, ...same } = document
+  const { sources, filter, sharedSecret, standardWebhooks, retryFor, ...same } = document
   return {
     ...checkDestination({
       ...same,
       sourceIds: sources,
+      filter: filter === null ? undefined : new EventFilter(filter),
       sharedSecret: sharedSecret ?? undefined,
       backlogMax: same.backlogMax ?? backlogMax,
     }),

@@ -51,6 +51,7 @@ export interface DestinationDocument {
   readonly standardWebhooks: boolean | { readonly secrets: readonly string[] }
   readonly aliasKeys: AliasKeys
   readonly acceptsHistorical: boolean
+  readonly filter: string | null
   readonly concurrency: number
   readonly backlogMax: number | null
   readonly retryFor: string
@@ -217,6 +218,11 @@ const destination = section({
   acceptsHistorical: flag()
     .default(true)
     .describe('Whether events that are more than a day old are sent.'),
+  filter: z
+    .string(accepts('a match such as "type:track properties.revenue:>10", or null for every call'))
+    .nullable()
+    .default(null)
+    .describe('Sends only calls that match: type:track properties.revenue:>10. null sends all.'),
   concurrency: wholeNumber(1, 1_000)
     .default(10)
     .describe('Requests in flight per endpoint at the most.'),

@@ -43,10 +43,12 @@ export class ConfigurationError extends EvrouteError {
   }
 }
 
-/** A problem in one line that is safe to print. */
+/** A problem that is safe to print: one line, and two of an excerpt where its hint ends in one. */
 export function problemText({ path, message, hint }: ConfigurationProblem): string {
   const where = path === '' ? '' : `${path}: `
-  return plainText(`${where}${message}${hint === undefined ? '' : `. ${hint}`}`)
+  if (hint === undefined) return plainText(`${where}${message}`)
+  const [advice, ...excerpt] = hint.split('\n')
+  return [`${where}${message}. ${advice}`, ...excerpt].map(plainText).join('\n    ')
 }
 
 /** A place in the document as it is written in problems: `sources[0].id`, `headers["X-Team"]`. */

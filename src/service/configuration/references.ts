@@ -1,4 +1,5 @@
 import { AddressGuard } from '../../http/index.ts'
+import { EventFilter } from '../../match/index.ts'
 import { isJsonObject, parseUrl, SettingError, type JsonObject } from '../../model/index.ts'
 import type { Breather } from '../../runtime/index.ts'
 import { serverUrlRefusal } from '../../store/index.ts'
@@ -27,6 +28,7 @@ export async function checkReferences(
       ...checkSources(destination, sourceIds),
       ...checkEndpoints(destination, guard),
       ...checkStandardWebhooks(destination),
+      ...checkFilter(destination),
     )
   }
   return [
@@ -246,6 +248,15 @@ function checkStandardWebhooks({ path, value }: Placed<JsonObject>): readonly Pl
       hint: 'Set sharedSecret, or give { "secrets": [...] }.',
     },
   ]
+}
+
+function checkFilter(destination: Placed<JsonObject>): readonly PlacedProblem[] {
+  return textsAt(destination, 'filter').flatMap(({ path, value }) =>
+    refusal(
+      () => new EventFilter(value),
+      () => path,
+    ),
+  )
 }
 
 /** For checks of everything else. */

@@ -9,6 +9,21 @@ const wholeNumber = 'it is a whole number from 0 to 65535'
 describe('what is wrong', () => {
   test.each<[string, unknown, string]>([
     [
+      'a filter that cannot be read',
+      documentWith({ destination: { filter: 'type:track properties.revenue>10' } }),
+      'destinations[0].filter: Cannot read the match at character 30: a colon is missing before this',
+    ],
+    [
+      'a filter by fields of a request',
+      documentWith({ destination: { filter: 'type:track -status:5xx' } }),
+      'destinations[0].filter: Cannot read the match at character 12: an event has no status',
+    ],
+    [
+      'a filter that is no text',
+      documentWith({ destination: { filter: ['type:track'] } }),
+      'destinations[0].filter: Cannot use a list of 1: it is a match such as "type:track properties.revenue:>10", or null for every call',
+    ],
+    [
       'a document that is none',
       [],
       ': Cannot use an empty list: it is an object with "sources" and "destinations"',

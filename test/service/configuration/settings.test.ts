@@ -38,6 +38,7 @@ test('every setting in force is listed once, with its origin', async () => {
     ['destinations[0].standardWebhooks', false, 'default'],
     ['destinations[0].aliasKeys', 'spec', 'default'],
     ['destinations[0].acceptsHistorical', true, 'default'],
+    ['destinations[0].filter', null, 'default'],
     ['destinations[0].concurrency', 10, 'default'],
     ['destinations[0].backlogMax', null, 'default'],
     ['destinations[0].retryFor', '4h', 'default'],

@@ -1,0 +1,90 @@
+import type { AnalyticsEvent, JsonObject } from '../model/index.ts'
+import { difference } from './difference.ts'
+import type { Field, FieldName } from './field.ts'
+import type { Match, Term } from './match.ts'
+import { readMatch } from './parse-match.ts'
+import type { Scanner } from './scanner.ts'
+import type { Subject } from './subject.ts'
+
+/** Fields of a request. An event has none of them. */
+const requestFields: ReadonlySet<FieldName> = new Set(['sig', 'status', 'path', 'bytes'])
+
+/** The keys of an event, as its call and its webhook spell them. */
+const eventKeys: readonly string[] = [
+  'type',
+  'messageId',
+  'userId',
+  'anonymousId',
+  'previousId',
+  'groupId',
+  'event',
+  'name',
+  'category',
+  'properties',
+  'traits',
+  'context',
+  'integrations',
+  'timestamp',
+]
+
+const advice = `An event has type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has and words.`
+const bodyAdvice = `Write body.<key> with one of ${eventKeys.join(', ')}.`
+
+/** Takes the events or calls that fit a match. Equal texts make equal filters. */
+export class EventFilter {
+  /** The match in the language. */
+  readonly text: string
+  readonly #match: Match
+
+  /**
+   * @param text - as `parseMatch` reads it, without fields of a request such as `status`
+   * @throws MatchError saying which characters are wrong and what is accepted there
+   */
+  constructor(text: string) {
+    this.#match = readMatch(text, checkTerm)
+    this.text = this.#match.text
+  }
+
+  /** Whether an event fits. */
+  takes(event: AnalyticsEvent | JsonObject): boolean {
+    return this.#match.test(subjectOf(event))
+  }
+
+  /** Names the terms that an event doesn't fit: `properties.revenue is 5, the filter wants >10`. */
+  whyNot(event: AnalyticsEvent | JsonObject): string {
+    return difference(this.#match, subjectOf(event))
+      .filter(({ holds }) => !holds)
+      .map(
+        ({ field, received, expected }) => `${field} is ${received}, the filter wants ${expected}`,
+      )
+      .join('; ')
+  }
+}
+
+/** The fields of a request are never read. */
+function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
+  const body = event as JsonObject
+  return { body, signature: 'unchecked', status: null, path: '', bytes: 0, atMs: 0 }
+}
+
+function checkTerm({ field }: Term, offset: number, scanner: Scanner): void {
+  const name = fieldBesideEvents(field)
+  if (name === undefined) return
+  const place = { offset, length: scanner.at - offset }
+  scanner.fail(place, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
+}
+
+/** The name of a field that no event has; undefined for all others. */
+function fieldBesideEvents(field: Field): string | undefined {
+  switch (field.kind) {
+    case 'word':
+      return undefined
+    case 'named':
+      return requestFields.has(field.name) ? field.name : undefined
+    case 'body': {
+      const [key] = field.keys
+      if (key === undefined) return 'body'
+      return eventKeys.includes(key) ? undefined : key
+    }
+  }
+}
