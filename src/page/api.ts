@@ -30,7 +30,10 @@ export interface MatchProblem {
 
 /** What is changed before a request is sent again. */
 export interface RequestEdit {
-  readonly path: string
+  /** A path of the receiver; undefined for a URL. */
+  readonly path?: string
+  /** A whole URL of another server. */
+  readonly url?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }

@@ -80,8 +80,9 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)
     dialogs.close()
+    const target = textOfField(fields, 'target')
     send({
-      path: textOfField(fields, 'path'),
+      ...(target.startsWith('/') ? { path: target } : { url: target }),
       headers: headersOf(textOfField(fields, 'headers')),
       // A form has other line breaks than the text that was typed.
       body: textOfField(fields, 'body').replaceAll('\r\n', '\n'),
@@ -91,8 +92,14 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
     <form onSubmit={submit}>
       {children}
       <label>
-        Path
-        <input name="path" required pattern="/.*" defaultValue={initial.path} />
+        URL or path
+        <input
+          name="target"
+          required
+          pattern="/.*|https?://.+"
+          title="A path that begins with /, or a URL"
+          defaultValue={initial.path}
+        />
       </label>
       <label>
         Headers, one a line
@@ -106,7 +113,10 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
           {initial.body}
         </textarea>
       </label>
-      <p class="muted">The receiver signs it with its secret, if it has one.</p>
+      <p class="muted">
+        A path is one of the receiver. A whole URL sends it there instead. Both are signed with the
+        secret of the receiver, if it has one.
+      </p>
       <div class="actions">
         <button type="submit" class="primary">
           Send

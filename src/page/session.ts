@@ -153,7 +153,8 @@ export class Session {
     const resent = await this.#tried(() =>
       isCaptured ? api.send(edit ?? { path, headers, rawBase64 }) : api.resend(seq, edit),
     )
-    this.#tellSent(`Resent #${seq} ${edit === undefined ? 'as it was' : 'edited'}`, resent)
+    const where = edit?.url === undefined ? '' : ` to ${edit.url}`
+    this.#tellSent(`Resent #${seq} ${edit === undefined ? 'as it was' : 'edited'}${where}`, resent)
   }
 
   /** Sends the same bytes to the receiver again, with the signature that its secret gives. */

@@ -247,6 +247,23 @@ describe('a request', () => {
     expect(receiver.events[1]?.rawBody.toString()).toContain(',\n"userId"')
   })
 
+  test('is edited and sent to another server', async () => {
+    const { url, send, receiver } = await startReceiver()
+    const other = await startReceiver()
+    await send(paid)
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByRole('button', { name: 'Edit and resend' }).click()
+    await page.getByLabel('URL or path').fill('ftp://example.com')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    expect(await page.locator(':invalid').count()).toBeGreaterThan(0)
+    await page.getByLabel('URL or path').fill(`${other.url}/hook`)
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.getByText(`Resent #1 edited to ${other.url}/hook: the answer is 200.`).waitFor()
+    expect(other.receiver.events).toMatchObject([{ path: '/hook', signature: 'valid' }])
+    expect(receiver.events).toHaveLength(1)
+  })
+
   test('is copied as curl', async () => {
     const { url, send } = await startReceiver()
     await send({ ...paid, userId: "u_'1" })

@@ -27,6 +27,20 @@ test('the link of an open receiver lets a browser of another machine in, and not
   expect(await get(`${page}event?seq=1`, foreign)).toMatchObject({ status: 403 })
   const resend = { ...foreign, 'content-type': 'application/json' }
   expect(await post(`${page}actions/resend`, '{"seq":1}', resend)).toMatchObject({ status: 403 })
+  const other = await start()
+  const json = { 'content-type': 'application/json' }
+  const edited = JSON.stringify({ seq: 1, edit: { url: other.url } })
+  const fromElsewhere = { ...json, ...elsewhere, cookie }
+  expect(await post(`${page}actions/resend`, edited, fromElsewhere)).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining('another machine') as string } },
+  })
+  expect(await post(`${page}actions/resend`, '{"seq":1}', fromElsewhere)).toMatchObject({
+    status: 200,
+  })
+  expect(other.receiver.events).toHaveLength(0)
+  expect(await post(`${page}actions/resend`, edited, json)).toMatchObject({ status: 200 })
+  expect(other.receiver.events).toHaveLength(1)
 })
 
 test('a receiver on loopback has no link', async () => {

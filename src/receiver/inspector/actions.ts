@@ -12,10 +12,16 @@ import {
   type Resent,
 } from './send-request.ts'
 
+/** A receiver, and who asks it. */
+export interface AskedInspected extends Inspected {
+  /** Whether a program of this machine asks, or a browser by a loopback name. */
+  readonly isLocal: boolean
+}
+
 /** Does something and answers with its outcome; undefined where the thing it is about does not exist. */
 export type Action = (
   body: JsonObject,
-  inspected: Inspected,
+  inspected: AskedInspected,
 ) => object | undefined | Promise<object | undefined>
 
 /** The actions of the API, by name. */
@@ -79,10 +85,16 @@ const receivedMeanwhileMax = 1_000
 async function sendTo(
   endpoint: number,
   outgoing: OutgoingRequest,
-  { urls, secret, waits, log }: Inspected,
+  { urls, secret, waits, log, isLocal }: AskedInspected,
 ): Promise<Resent> {
+  const isElsewhere = outgoing.url !== undefined
+  // Other machines reach the receiver only: nothing else that this one can reach.
+  if (isElsewhere && !isLocal) {
+    const message = 'Cannot send to another server: this page is open on another machine'
+    throw new SettingError('url', message, 'Open the page on the machine of the receiver.')
+  }
   const all = await urls()
-  const url = all[endpoint - 1] ?? all[0]
+  const url = outgoing.url ?? all[endpoint - 1] ?? all[0]
   if (url === undefined) {
     throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
   }
@@ -96,8 +108,7 @@ async function sendTo(
   wait.abort()
   await ended
   const { path, body } = outgoing
-  const got = log
-    .after(received, receivedMeanwhileMax)
-    .find((event) => event.path === path && event.rawBody.equals(body))
+  const arrived = isElsewhere ? [] : log.after(received, receivedMeanwhileMax)
+  const got = arrived.find((event) => event.path === path && event.rawBody.equals(body))
   return { ...sent, seq: got?.seq ?? null, signature: got?.signature ?? null }
 }

@@ -1,8 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { errorAnswer, jsonAnswer, PageFiles, readBody, sendAnswer } from '../../http/index.ts'
+import {
+  errorAnswer,
+  foreignSign,
+  jsonAnswer,
+  PageFiles,
+  readBody,
+  sendAnswer,
+} from '../../http/index.ts'
 import { parseMatch, type Match } from '../../match/index.ts'
 import { isJsonObject, limits, SettingError, type JsonObject } from '../../model/index.ts'
 import { apiPrefix, parsedJson, readQuery } from '../api-exchange.ts'
+import { isLocalRequest } from '../local-request.ts'
 import { actions } from './actions.ts'
 import { EventSummaries } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
@@ -59,7 +67,10 @@ export class Inspector {
     const action = Object.hasOwn(actions, name) ? actions[name] : undefined
     if (action === undefined) return false
     const body = await this.#readAction(request)
-    return answerWith(response, await action(body, this.#inspected))
+    const isLocal =
+      isLocalRequest(request.socket.remoteAddress, request.headers) &&
+      foreignSign(request.headers) === undefined
+    return answerWith(response, await action(body, { ...this.#inspected, isLocal }))
   }
 
   async #stream(

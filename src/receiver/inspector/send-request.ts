@@ -9,6 +9,8 @@ import type { SignatureVerdict } from '../signature.ts'
 export interface Edit {
   /** The path with its query; it begins with a slash. */
   readonly path?: string
+  /** A whole URL of another server, instead of a path of this receiver. */
+  readonly url?: string
   /** All headers, instead of those that it had. */
   readonly headers?: Readonly<Record<string, string>>
   /** The body as text. */
@@ -37,23 +39,27 @@ const madeOfBytes = new Set(['x-signature', 'content-encoding'])
 /**
  * Reads the changes.
  *
- * @throws SettingError `edit` for anything but a path, headers and a body that are text
+ * @throws SettingError `edit` for anything but a path or a URL, headers and a body that are text
  */
 export function readEdit(value: unknown): Edit {
   if (value === undefined) return {}
   if (!isJsonObject(value)) throw unreadableEdit()
-  const { path, headers, body, ...others } = value
-  if (!isTextOrNone(path) || !isTextOrNone(body)) throw unreadableEdit()
-  if (path?.startsWith('/') === false || Object.keys(others).length > 0) throw unreadableEdit()
+  const { path, url, headers, body, ...others } = value
+  const target = { path, url }
+  if (!isTarget(target) || !isTextOrNone(body)) throw unreadableEdit()
+  if (Object.keys(others).length > 0) throw unreadableEdit()
   return {
-    ...(path === undefined ? {} : { path }),
+    ...(target.path === undefined ? {} : { path: target.path }),
+    ...(target.url === undefined ? {} : { url: target.url }),
     ...(headers === undefined ? {} : { headers: readHeaders(headers) }),
     ...(body === undefined ? {} : { body }),
   }
 }
 
-/** A request to be sent to the receiver. */
+/** A request to be sent to the receiver, or to another server. */
 export interface OutgoingRequest {
+  /** The other server; undefined for the receiver. */
+  readonly url?: string | undefined
   /** The path with its query; it begins with a slash. */
   readonly path: string
   /** Its headers, but for those of the connection. */
@@ -67,7 +73,8 @@ export interface OutgoingRequest {
 /** Makes the request that repeats another, changed or as it was. */
 export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
   return {
-    path: edit.path ?? event.path,
+    url: edit.url,
+    path: edit.path ?? pathOf(edit.url) ?? event.path,
     headers: edit.headers ?? event.headers,
     body: edit.body === undefined ? event.rawBody : Buffer.from(edit.body),
     isSigned: Object.keys(edit).length > 0,
@@ -82,12 +89,13 @@ export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
  */
 export function readRequest(value: unknown): OutgoingRequest {
   const { rawBase64, ...edit } = isJsonObject(value) ? value : {}
-  const { path = '/', headers = {}, body } = readEdit(edit)
+  const { url, headers = {}, body, ...given } = readEdit(edit)
+  const path = given.path ?? pathOf(url) ?? '/'
   if (typeof rawBase64 === 'string' && body === undefined) {
-    return { path, headers, body: Buffer.from(rawBase64, 'base64'), isSigned: false }
+    return { url, path, headers, body: Buffer.from(rawBase64, 'base64'), isSigned: false }
   }
   if (rawBase64 === undefined && body !== undefined) {
-    return { path, headers, body: Buffer.from(body), isSigned: true }
+    return { url, path, headers, body: Buffer.from(body), isSigned: true }
   }
   throw new SettingError('request', 'Cannot use request: it has either body or rawBase64, as text')
 }
@@ -102,7 +110,7 @@ export interface Sending {
   readonly signal: AbortSignal
 }
 
-/** Posts a request to the receiver, where it is checked, answered and forwarded like any other. */
+/** Posts a request to the receiver, where it is checked, answered and forwarded like any other, or elsewhere. */
 export async function sendRequest(
   outgoing: OutgoingRequest,
   { url, secret, signal }: Sending,
@@ -116,7 +124,8 @@ export async function sendRequest(
     ...headersOf(outgoing, secret),
   ].flat()
   // The certificates of a receiver are its own, and some are wrong on purpose.
-  const options = { method: 'POST', agent: false, rejectUnauthorized: false, path, headers, signal }
+  const rejectUnauthorized = outgoing.url !== undefined
+  const options = { method: 'POST', agent: false, rejectUnauthorized, path, headers, signal }
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       request(url, options).on('response', resolve).on('error', reject).end(body)
@@ -143,6 +152,30 @@ function isTextOrNone(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }
 
+/** Whether it is a path, a URL of another server, or neither. */
+function isTarget(target: {
+  readonly path?: unknown
+  readonly url?: unknown
+}): target is Pick<Edit, 'path' | 'url'> {
+  const { path, url } = target
+  if (url !== undefined) return path === undefined && isWebUrl(url)
+  return isTextOrNone(path) && path?.startsWith('/') !== false
+}
+
+/** An http or https URL, without a name and password, which would be shown. */
+function isWebUrl(value: unknown): value is string {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false
+  const { protocol, username, password } = new URL(value)
+  return /^https?:$/.test(protocol) && username + password === ''
+}
+
+/** The path of a URL with its query. */
+function pathOf(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
 function readHeaders(value: unknown): Readonly<Record<string, string>> {
   const entries = isJsonObject(value) ? Object.entries(value) : undefined
   if (entries?.every(([, text]) => typeof text === 'string') !== true) throw unreadableEdit()
@@ -152,7 +185,7 @@ function readHeaders(value: unknown): Readonly<Record<string, string>> {
 function unreadableEdit(): SettingError {
   return new SettingError(
     'edit',
-    'Cannot use edit: it can have path, headers and body',
-    'The path begins with a slash, headers are an object of texts, the body is text.',
+    'Cannot use edit: it can have path or url, headers and body',
+    'The path begins with a slash, the url with http:// or https://, headers are an object of texts, the body is text.',
   )
 }

@@ -1,5 +1,7 @@
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
+import { makeCertificate } from '../../support/certificates.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
 import { post, secret, signed, start, trackBody } from '../requests.ts'
 import { act } from './act.ts'
 
@@ -111,6 +113,44 @@ describe('POST /_evroute/actions', () => {
       status: 400,
     })
     expect(await act(url, 'send', {})).toMatchObject({ status: 400 })
+  })
+
+  test('sends a request to another server, signed, with the path of the URL', async () => {
+    const { url } = await start({ secret })
+    const other = await start({ secret })
+    const target = `${other.url}/hook?a=1`
+    const answered = { status: 200, error: null, seq: null, signature: null }
+    const sent = await act(url, 'send', { request: { url: target, body: trackBody } })
+    expect(sent).toMatchObject({ status: 200, body: answered })
+    await post(url, trackBody)
+    const resent = await act(url, 'resend', { seq: 1, edit: { url: target } })
+    expect(resent).toMatchObject({ status: 200, body: answered })
+    const arrived = { path: '/hook?a=1', signature: 'valid' }
+    expect(other.receiver.events).toMatchObject([arrived, arrived])
+  })
+
+  test.each([
+    { url: 'file:///etc/passwd' },
+    { url: 'http://user:word@127.0.0.1/' },
+    { url: '/hook' },
+    { url: 7 },
+    { url: 'http://127.0.0.1:1/', path: '/' },
+  ])('does not send to %j', async (edit) => {
+    const { url, receiver } = await start()
+    await post(url, trackBody)
+    expect(await act(url, 'resend', { seq: 1, edit })).toMatchObject({
+      status: 400,
+      body: { error: { hint: expect.stringContaining('http://') as string } },
+    })
+    expect(receiver.events).toHaveLength(1)
+  })
+
+  test('does not trust the certificate of another server unseen', async () => {
+    const { url } = await start()
+    const endpoint = await TestEndpoint.start(200, await makeCertificate())
+    const sent = await act(url, 'send', { request: { url: endpoint.url, body: trackBody } })
+    expect(sent).toMatchObject({ body: { status: null, error: expect.any(String) as string } })
+    expect(endpoint.requests).toHaveLength(0)
   })
 
   test('sets the plan of answers, and says how far it is', async () => {
