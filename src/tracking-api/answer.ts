@@ -80,12 +80,13 @@ export function taken(accepted: number, rejected: readonly RejectedCall[]): Http
 
 /**
  * Answers with a refusal. Clients look for the reason in three fields. Some fail, or retry forever, if one of
- * them is missing.
+ * them is missing. Every 503 says when to come again.
  */
 export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAnswer {
   const answer = jsonAnswer(statuses[code], { success: false, error: message, code, message })
-  if (retryAfterMs === undefined) return answer
-  const retryAfter = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+  const waitMs = retryAfterMs ?? (answer.status === 503 ? tryLaterMs : undefined)
+  if (waitMs === undefined) return answer
+  const retryAfter = String(Math.max(1, Math.ceil(waitMs / 1_000)))
   return withHeaders(answer, { 'retry-after': retryAfter })
 }
 

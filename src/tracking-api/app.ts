@@ -14,12 +14,18 @@ import type { Clock } from '../runtime/index.ts'
 import { refuse, success, tryLaterMs, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
-import { originHeaders, preflightHeaders } from './cross-origin.ts'
+import { preflightHeaders, readableByPages } from './cross-origin.ts'
 import { pixelAnswer, pixelDocument } from './pixel.ts'
 import type { TrackingApiOptions } from './ports.ts'
-import { projectSettings } from './project-settings.ts'
+import {
+  classicSnippet,
+  projectSettings,
+  sourceConfig,
+  type ApiAddress,
+} from './project-settings.ts'
 import type { Expected } from './read-calls.ts'
 import { RequestBody } from './request-body.ts'
+import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /**
  * Bytes of bodies that are held together while they are read, inflated and stored. A body for which
@@ -170,6 +176,12 @@ function trackingRoutes(collector: Collector, originOf: OriginOf): readonly Rout
   return [
     ...calls,
     { paths: batchPaths, method: 'post', decide: collecting({ kind: 'batch' }, false) },
+    // RudderStack's clients use it as a page closes.
+    {
+      paths: ['/beacon/v1/batch'],
+      method: 'post',
+      decide: collecting({ kind: 'batch' }, true),
+    },
     // Accepts the metrics that clients send about themselves, and drops them.
     { paths: ['/m'], method: 'post', decide: () => success() },
     {
@@ -181,6 +193,16 @@ function trackingRoutes(collector: Collector, originOf: OriginOf): readonly Rout
       paths: ['/projects/:writeKey/settings'],
       method: 'get',
       decide: (request) => settings(collector, request, originOf(request)),
+    },
+    {
+      paths: ['/sourceConfig'],
+      method: 'get',
+      decide: (request) => rudderSettings(collector, request),
+    },
+    {
+      paths: ['/analytics.js/v1/:writeKey/analytics.min.js'],
+      method: 'get',
+      decide: (request) => classicSnippet(apiAddress(request, originOf(request))),
     },
   ]
 }
@@ -204,7 +226,7 @@ async function answer(
     const decided = await decide(body)
     const rest = await body.end()
     if (decided === undefined || rest === 'cut_off') return
-    const readable = withHeaders(decided, originHeaders(request.headers))
+    const readable = readableByPages(decided, request.headers)
     if (rest === 'arriving') await sendLingering(response, readable, clock)
     else sendAnswer(response, readable)
   } finally {
@@ -238,11 +260,24 @@ function settings(
   const writeKey = String(request.params['writeKey'])
   const admission = collector.admit(writeKey)
   if (admission.kind === 'refused') return collector.refused(admission)
-  // The header comes from a proxy and may hold anything.
-  const protocol = origin.protocol === 'https' ? 'https' : 'http'
-  // Only a client of HTTP/1.0 does not say which host it means.
-  const host = origin.host || `127.0.0.1:${request.socket.localPort ?? ''}`
-  return projectSettings(writeKey, { protocol, host })
+  return projectSettings(writeKey, apiAddress(request, origin))
+}
+
+function rudderSettings(collector: Collector, request: Request): HttpAnswer {
+  const writeKey = headerWriteKey(request.headers) ?? bodyWriteKey({}, queryOf(request))
+  const admission = collector.admit(writeKey)
+  if (admission.kind === 'refused') return collector.refused(admission)
+  return sourceConfig(writeKey ?? '', admission.source.id)
+}
+
+/** The address that a client has for this service. */
+function apiAddress(request: Request, origin: ReturnType<OriginOf>): ApiAddress {
+  return {
+    // The header comes from a proxy and may hold anything.
+    protocol: origin.protocol === 'https' ? 'https' : 'http',
+    // Only a client of HTTP/1.0 does not say which host it means.
+    host: origin.host || `127.0.0.1:${request.socket.localPort ?? ''}`,
+  }
 }
 
 function isPixel({ url = '' }: IncomingMessage): boolean {

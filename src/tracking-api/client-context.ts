@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { isJsonObject, type JsonObject } from '../model/index.ts'
+import type { SourceType } from './ports.ts'
 
 /** What the connection reveals about the client. */
 export interface ClientConnection {
@@ -16,16 +17,23 @@ const userAgentLengthMax = 1_024
 
 /**
  * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device:
- * from a browser, or with `context.direct`. A server's address is not the user's.
+ * as its source says, or else from a browser, or with `context.direct`. A server's address is not the
+ * user's, and the `User-Agent` of an app names its library.
  */
-export function addClientContext(call: JsonObject, client: ClientConnection): JsonObject {
+export function addClientContext(
+  call: JsonObject,
+  client: ClientConnection,
+  sourceType: SourceType = client.isBrowser ? 'browser' : 'server',
+): JsonObject {
   const context = call['context'] ?? {}
   if (!isJsonObject(context)) return call
-  if (!client.isBrowser && context['direct'] !== true) return call
+  const isDirect = context['direct'] === true
+  if (sourceType === 'server' && !isDirect) return call
   const { ip, userAgent } = client
   const known = {
     ip: ip === undefined ? undefined : plainAddress(ip),
-    userAgent: userAgent?.slice(0, userAgentLengthMax),
+    userAgent:
+      sourceType === 'mobile' && !isDirect ? undefined : userAgent?.slice(0, userAgentLengthMax),
   }
   const missing = Object.entries(known).filter(
     ([name, value]) => value !== undefined && (context[name] ?? null) === null,

@@ -129,6 +129,7 @@ export class Collector {
     const { calls, checkedTypes, sent, tooLarge } = prepareCalls(read, {
       bodyBytes: document.bytes,
       client,
+      sourceType: source.type,
     })
     const batch = { sourceId: source.id, calls, checkedTypes, sentAt: read.sentAt }
     return this.#answer(calls.length === 0 ? Promise.resolve([]) : this.#options.accept(batch), {

@@ -31,16 +31,15 @@ const inflateGzip = promisify(gunzip)
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 /**
- * Makes JSON of a body. Inflates it if its header or its first bytes say gzip, never further than a
- * batch may be long, and out of the same budget as bodies. Bytes that are not UTF-8 are replaced, so
- * that one bad byte does not cost a batch.
+ * Makes JSON of a body. Inflates it if its first bytes say gzip, never further than a batch may be long, and
+ * out of the same budget as bodies. The header doesn't decide: some clients leave it out, and some proxies
+ * inflate a body and keep it. Bytes that are not UTF-8 are replaced, so that one bad byte does not cost a batch.
  */
 export async function decodeBody(
   wire: Buffer,
   { contentEncoding, share }: { contentEncoding: string | undefined; share: FairShare },
 ): Promise<Document | Refusal> {
-  const isGzip =
-    /\bgzip\b/i.test(contentEncoding ?? '') || wire.subarray(0, gzipMagic.length).equals(gzipMagic)
+  const isGzip = wire.subarray(0, gzipMagic.length).equals(gzipMagic)
   const bytes = isGzip ? await inflated(wire, share) : wire
   if (!Buffer.isBuffer(bytes)) return bytes
   if (bytes.length > limits.intakeBatchBytesMax) return batchTooLarge()
@@ -48,6 +47,7 @@ export async function decodeBody(
     const value: unknown = JSON.parse(bytes.toString('utf8').replace(/^\u{feff}/u, ''))
     return { kind: 'document', value, bytes: bytes.length }
   } catch {
+    if (!isGzip && /\bgzip\b/i.test(contentEncoding ?? '')) return invalidGzip()
     // The parser's own message repeats parts of the body.
     return refuse('invalid_json', `The body is not valid JSON${encodingHint(contentEncoding)}`)
   }
@@ -72,6 +72,10 @@ export function batchTooLarge(): Refusal {
   return refuse('batch_too_large', message)
 }
 
+function invalidGzip(): Refusal {
+  return refuse('invalid_gzip', 'The body is not valid gzip')
+}
+
 async function inflated(wire: Buffer, share: FairShare): Promise<Buffer | Refusal> {
   const turn = new AbortController()
   try {
@@ -80,7 +84,7 @@ async function inflated(wire: Buffer, share: FairShare): Promise<Buffer | Refusa
     return share.take(bytes.length) ? bytes : crowded()
   } catch (error) {
     if (systemCode(error) === 'ERR_BUFFER_TOO_LARGE') return batchTooLarge()
-    return refuse('invalid_gzip', 'The body is not valid gzip')
+    return invalidGzip()
   } finally {
     inflating.end(turn)
   }

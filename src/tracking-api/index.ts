@@ -5,6 +5,7 @@ export { closedTrackingPort } from './closed-port.ts'
 export type {
   CountedCalls,
   RefusedRequest,
+  SourceType,
   TrackingApiOptions,
   TrackingObserver,
   TrackingSource,

@@ -4,6 +4,9 @@ import type { RejectionCode } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { RefusalCode, RejectedCall } from './answer.ts'
 
+/** What sends the calls of a source: it decides whose address a request comes from. */
+export type SourceType = 'browser' | 'mobile' | 'server'
+
 /** A sender of calls, as far as the tracking API needs to know it. */
 export interface TrackingSource {
   /** Unique among the sources. */
@@ -12,6 +15,8 @@ export interface TrackingSource {
   readonly enabled: boolean
   /** Calls that it may send per second in the long run; without it there is no limit. */
   readonly eventsPerSecond?: number | undefined
+  /** What its clients are; without it each request tells whether it comes from a browser. */
+  readonly type?: SourceType | undefined
 }
 
 /** Options of the tracking API. */

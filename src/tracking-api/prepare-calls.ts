@@ -9,6 +9,7 @@ import {
 import type { RejectedCall } from './answer.ts'
 import { addClientContext, type ClientConnection } from './client-context.ts'
 import { isSurelyWithin } from './json-size.ts'
+import type { SourceType } from './ports.ts'
 import type { Calls } from './read-calls.ts'
 
 /** Facts about a call that the answer to its request needs. */
@@ -37,6 +38,8 @@ export interface Surroundings {
   readonly bodyBytes: number
   /** The sender. */
   readonly client: ClientConnection
+  /** What the clients of the source are, where it says so. */
+  readonly sourceType?: SourceType | undefined
 }
 
 /**
@@ -45,7 +48,7 @@ export interface Surroundings {
  */
 export function prepareCalls(
   { calls: given, defaults }: Calls,
-  { bodyBytes, client }: Surroundings,
+  { bodyBytes, client, sourceType }: Surroundings,
 ): PreparedCalls {
   const merge = batchMerger(defaults)
   const calls: unknown[] = []
@@ -62,7 +65,7 @@ export function prepareCalls(
     }
     const check = checkCall(call)
     const isValid = check.kind === 'valid'
-    calls.push(isValid ? addClientContext(merge(check.call), client) : call)
+    calls.push(isValid ? addClientContext(merge(check.call), client, sourceType) : call)
     checkedTypes.push(isValid ? check.type : undefined)
     sent.push({ index, messageId })
   }

@@ -8,17 +8,41 @@ export interface ApiAddress {
   readonly host: string
 }
 
+/** The keys under which the clients of Segment, Customer.io and Hightouch look for their service. */
+const integrationNames = ['Segment.io', 'Customer.io Data Pipelines', 'Hightouch.io']
+
 /**
  * The settings that browser and mobile clients ask for before they send: one integration, which is this
- * service, and no measurements of the client itself.
+ * service, under each name that clients know it by, and no measurements of the client itself.
  */
 export function projectSettings(writeKey: string, { protocol, host }: ApiAddress): HttpAnswer {
-  const segment = { apiKey: writeKey, apiHost: `${host}/v1`, protocol, addBundledMetadata: true }
+  const service = { apiKey: writeKey, apiHost: `${host}/v1`, protocol, addBundledMetadata: true }
   const document = {
-    integrations: { 'Segment.io': segment },
+    integrations: Object.fromEntries(integrationNames.map((name) => [name, service])),
     plan: { track: {}, identify: {}, group: {} },
     edgeFunction: {},
     metrics: { sampleRate: 0 },
   }
   return jsonAnswer(200, document, { 'cache-control': 'no-store' })
+}
+
+/** The settings that RudderStack's clients ask for: an enabled source, whose calls all go to this service. */
+export function sourceConfig(writeKey: string, id: string): HttpAnswer {
+  const statsCollection = { errors: { enabled: false }, metrics: { enabled: false } }
+  const source = { id, name: id, writeKey, enabled: true, config: { statsCollection } }
+  const document = { source: { ...source, destinations: [], dataplanes: {} } }
+  return jsonAnswer(200, document, { 'cache-control': 'no-store' })
+}
+
+/** The script of the classic snippet, which this service doesn't have: it says what to load instead. */
+export function classicSnippet({ protocol, host }: ApiAddress): HttpAnswer {
+  const cdnURL = JSON.stringify(`${protocol}://${host}`)
+  const message =
+    'evroute has no analytics.js for the snippet. Install @segment/analytics-next, and load it with ' +
+    `AnalyticsBrowser.load({ writeKey: '<write key>', cdnURL: ${cdnURL} }).`
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'no-store' },
+    body: `console.error(${JSON.stringify(message)})\n`,
+  }
 }

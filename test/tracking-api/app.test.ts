@@ -213,13 +213,27 @@ describe('browsers', () => {
     })
   })
 
+  test.each([
+    ['true', 'true'],
+    [undefined, undefined],
+  ])('that ask for a private network (%s) are told %s', async (asked, told) => {
+    const { url } = await startApi()
+    const preflight = { origin, 'access-control-request-method': 'POST' }
+    const headers = {
+      ...preflight,
+      ...(asked !== undefined && { 'access-control-request-private-network': asked }),
+    }
+    const reply = await send(url, { method: 'OPTIONS', path: '/v1/t', headers })
+    expect(reply.headers['access-control-allow-private-network']).toBe(told)
+  })
+
   test('may read every answer, and when to come again', async () => {
     const { url } = await startApi()
     for (const path of ['/v1/t', '/nothing', '/v1/m']) {
       const reply = await send(url, { path, headers: { origin }, body: '{}' })
       expect(reply.headers).toMatchObject({
         'access-control-allow-origin': origin,
-        'access-control-expose-headers': 'Retry-After',
+        'access-control-expose-headers': 'Retry-After, X-RateLimit-Reset',
         vary: 'Origin',
       })
     }
@@ -241,14 +255,17 @@ describe('settings', () => {
     const { url, port } = await startApi()
     const reply = await send(url, { method: 'GET', path: `/v1/projects/${writeKey}/settings` })
     expect(reply.headers['cache-control']).toBe('no-store')
+    const service = {
+      apiKey: writeKey,
+      apiHost: `127.0.0.1:${port}/v1`,
+      protocol: 'http',
+      addBundledMetadata: true,
+    }
     expect(reply.json).toEqual({
       integrations: {
-        'Segment.io': {
-          apiKey: writeKey,
-          apiHost: `127.0.0.1:${port}/v1`,
-          protocol: 'http',
-          addBundledMetadata: true,
-        },
+        'Segment.io': service,
+        'Customer.io Data Pipelines': service,
+        'Hightouch.io': service,
       },
       plan: { track: {}, identify: {}, group: {} },
       edgeFunction: {},

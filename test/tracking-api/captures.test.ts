@@ -32,11 +32,13 @@ describe('requests of clients, byte for byte', () => {
       'go-3',
       'java',
       'kotlin',
+      'kotlin-inflated',
       'php',
       'php-gzip',
       'python',
       'python-gzip',
       'ruby',
+      'rudder-beacon',
       'rudder-node',
     ])
   })

@@ -46,6 +46,7 @@ test('refuses a body that is too slow, and closes', async () => {
   const text = await answer
   expect(text).toMatch(/^HTTP\/1\.1 503 /)
   expect(text).toMatch(/\r\nconnection: close\r\n/i)
+  expect(text).toMatch(/\r\nretry-after: 5\r\n/i)
   expect(text).toContain('"code":"body_too_slow"')
   expect(await webhooks()).toEqual([])
 })
@@ -247,8 +248,9 @@ describe('what is no request is refused in the form that clients know:', () => {
   })
 
   test('a document that does not arrive in time', () => {
-    const { status, body } = trackingFaultAnswer('too_slow')
+    const { status, headers, body } = trackingFaultAnswer('too_slow')
     const expected = refusal('body_too_slow', 'The request did not come in time')
+    expect(headers['retry-after']).toBe('5')
     expect([status, JSON.parse(String(body))]).toEqual([503, expected])
   })
 })

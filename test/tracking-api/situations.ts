@@ -274,8 +274,8 @@ export const bad: readonly Situation[] = [
     answer: refusal('too_many_events', 'A batch may have 2500 calls, this one has 2501'),
   },
   {
-    name: 'gzip by its header, and none',
-    document: { batch: [track] },
+    name: 'gzip by its header, and neither gzip nor JSON',
+    body: 'batch',
     headers: { ...known, 'content-encoding': 'gzip' },
     status: 400,
     answer: refusal('invalid_gzip', notGzip),

@@ -3,6 +3,7 @@ import type { RetentionPolicy } from '../../delivery/index.ts'
 import { EventFilter } from '../../match/index.ts'
 import { parseDuration, type Destination } from '../../model/index.ts'
 import type { Breather } from '../../runtime/index.ts'
+import type { SourceType } from '../../tracking-api/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import type { ConfigurationDocument, DestinationDocument, SourceDocument } from './document.ts'
 
@@ -24,6 +25,8 @@ export interface Configuration {
 
 /** A source of calls. */
 export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
+  /** What its clients are; undefined where each request tells it. */
+  readonly type?: SourceType | undefined
   /** Events that it may send per second; undefined for any number. */
   readonly eventsPerSecond: number | undefined
   /** Where its events are kept; undefined for nowhere. */
@@ -80,10 +83,11 @@ export async function configurationOf(
 }
 
 function sourceOf(document: SourceDocument, eventsPerSecond: number | null): ConfiguredSource {
-  const { id, writeKeys, enabled, archive } = document
+  const { id, writeKeys, type, enabled, archive } = document
   return {
     id,
     writeKeys,
+    type: type ?? undefined,
     enabled,
     eventsPerSecond: document.eventsPerSecond ?? eventsPerSecond ?? undefined,
     archive: archive ?? undefined,

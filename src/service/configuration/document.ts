@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { limits, parseDuration, parseRate, rateForms, type AliasKeys } from '../../model/index.ts'
+import type { SourceType } from '../../tracking-api/index.ts'
 
 /**
  * A configuration as its file has it, with secrets read and every default filled in. The schema
@@ -31,6 +32,7 @@ export interface ConfigurationDocument {
 export interface SourceDocument {
   readonly id: string
   readonly writeKeys: readonly string[]
+  readonly type: SourceType | null
   readonly enabled: boolean
   readonly eventsPerSecond: number | null
   readonly archive: { readonly directory: string } | null
@@ -148,6 +150,13 @@ const source = section({
   writeKeys: list(writeKey(), { accepted: 'a list of at least one write key', min: 1 }).describe(
     'What SDKs are set up with, several for rotation: values, env:NAME or @file.',
   ),
+  type: z
+    .enum(['browser', 'mobile', 'server'], accepts('"browser", "mobile", "server" or null'))
+    .nullable()
+    .default(null)
+    .describe(
+      'What its clients are: browser fills context.ip and context.userAgent from the connection, mobile context.ip only, server neither; null tells browsers by their requests.',
+    ),
   enabled: flag().default(true).describe('Off refuses its calls with 403.'),
   eventsPerSecond: rate().describe(
     'Events it may send per second; null for limits.eventsPerSecond. Above it the answer is 429.',

@@ -25,6 +25,7 @@ test('every setting in force is listed once, with its origin', async () => {
     ['limits.eventsPerSecond', null, 'default'],
     ['sources[0].id', 'website', 'file'],
     ['sources[0].writeKeys[0]', '********', 'file'],
+    ['sources[0].type', null, 'default'],
     ['sources[0].enabled', true, 'default'],
     ['sources[0].eventsPerSecond', null, 'default'],
     ['sources[0].archive.directory', `${folder}/archive`, 'file'],

@@ -1,0 +1,137 @@
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import type { SourceType } from '../../src/tracking-api/index.ts'
+import { track } from './situations.ts'
+import {
+  basic,
+  disabledWriteKey,
+  send,
+  slowWriteKey,
+  startApi,
+  writeKey,
+  type TestApi,
+} from './support.ts'
+
+const origin = 'https://shop.example.com'
+
+describe('the configuration that clients of RudderStack load', () => {
+  test.each([
+    ['Basic authorization', { path: '/sourceConfig', headers: basic(`${writeKey}:`) }],
+    ['the query', { path: `/sourceConfig/?p=web&v=3.31.2&writeKey=${writeKey}` }],
+  ])('is found by %s, and has no destinations of its own', async (_name, sent) => {
+    const { url } = await startApi()
+    const reply = await send(url, { method: 'GET', ...sent })
+    expect([reply.status, reply.json]).toEqual([
+      200,
+      {
+        source: {
+          id: 'website',
+          name: 'website',
+          writeKey,
+          enabled: true,
+          config: { statsCollection: { errors: { enabled: false }, metrics: { enabled: false } } },
+          destinations: [],
+          dataplanes: {},
+        },
+      },
+    ])
+  })
+
+  test.each([
+    ['', 401],
+    ['?writeKey=wk_unknown', 401],
+    [`?writeKey=${disabledWriteKey}`, 403],
+  ])('is refused to "%s" with %i', async (query, status) => {
+    const { url } = await startApi()
+    const reply = await send(url, { method: 'GET', path: `/sourceConfig${query}` })
+    expect(reply.status).toBe(status)
+  })
+})
+
+describe('the script of the classic snippet', () => {
+  const path = '/analytics.js/v1/wk_any/analytics.min.js'
+
+  /** What a browser writes to its console. */
+  async function consoleOf({ url }: TestApi, headers = {}): Promise<readonly string[]> {
+    const reply = await send(url, { method: 'GET', path, headers })
+    expect(reply.status).toBe(200)
+    expect(reply.headers['content-type']).toBe('text/javascript; charset=utf-8')
+    const lines: string[] = []
+    runInNewContext(reply.bytes.toString('utf8'), {
+      console: { error: (line: string) => lines.push(line) },
+    })
+    return lines
+  }
+
+  test('says what to load instead, and from where', async () => {
+    const api = await startApi()
+    expect(await consoleOf(api)).toEqual([
+      'evroute has no analytics.js for the snippet. Install @segment/analytics-next, and load it ' +
+        `with AnalyticsBrowser.load({ writeKey: '<write key>', cdnURL: "http://127.0.0.1:${api.port}" }).`,
+    ])
+  })
+
+  test('is one statement, whatever a proxy writes', async () => {
+    const api = await startApi({ trustedProxies: 1 })
+    const lines = await consoleOf(api, { 'x-forwarded-host': '"\\");throw 1//' })
+    expect(lines).toHaveLength(1)
+  })
+})
+
+describe('a source with a type', () => {
+  const userAgent = 'analytics-kotlin/1.19.1'
+  const address = { ip: '127.0.0.1' }
+  const cases: readonly [SourceType, string, object, object][] = [
+    ['mobile', '/v1/b', {}, address],
+    ['mobile', '/v1/b', { ip: '203.0.113.9' }, { ip: '203.0.113.9' }],
+    ['browser', '/v1/batch', {}, { ...address, userAgent }],
+    ['server', '/v1/batch', {}, {}],
+    ['server', '/v1/batch', { direct: true }, { direct: true, ...address, userAgent }],
+  ]
+
+  test.each(cases)('%s, from %s with %o', async (type, path, context, stored) => {
+    const { url, webhooks } = await startApi({
+      sourceOf: () => ({ id: 'website', enabled: true, type }),
+    })
+    const body = JSON.stringify({ writeKey, batch: [{ ...track, context }] })
+    expect((await send(url, { path, headers: { 'user-agent': userAgent }, body })).status).toBe(200)
+    expect((await webhooks()).map((webhook) => webhook['context'])).toEqual([stored])
+  })
+
+  test('server, from a page', async () => {
+    const { url, webhooks } = await startApi({
+      sourceOf: () => ({ id: 'website', enabled: true, type: 'server' }),
+    })
+    const body = JSON.stringify({ writeKey, ...track })
+    await send(url, { path: '/v1/t', headers: { origin, 'user-agent': userAgent }, body })
+    expect((await webhooks()).map((webhook) => webhook['context'])).toEqual([{}])
+  })
+})
+
+describe('when to come again', () => {
+  const batch = JSON.stringify({ batch: Array.from({ length: 9 }, () => track) })
+
+  test('is said to browsers in the header that their older libraries read, in seconds', async () => {
+    const { url } = await startApi()
+    const headers = { ...basic(slowWriteKey), origin }
+    await send(url, { headers, body: batch })
+    const { status, headers: answered } = await send(url, { headers, body: batch })
+    expect([status, answered['retry-after'], answered['x-ratelimit-reset']]).toEqual([
+      429,
+      '4',
+      '4',
+    ])
+  })
+
+  test('is not said to servers there, which take it for an instant', async () => {
+    const { url } = await startApi()
+    const headers = basic(slowWriteKey)
+    await send(url, { headers, body: batch })
+    const { status, headers: answered } = await send(url, { headers, body: batch })
+    expect([status, answered['retry-after'], answered['x-ratelimit-reset']]).toEqual([
+      429,
+      '4',
+      undefined,
+    ])
+  })
+})
