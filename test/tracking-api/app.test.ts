@@ -213,20 +213,6 @@ describe('browsers', () => {
     })
   })
 
-  test.each([
-    ['true', 'true'],
-    [undefined, undefined],
-  ])('that ask for a private network (%s) are told %s', async (asked, told) => {
-    const { url } = await startApi()
-    const preflight = { origin, 'access-control-request-method': 'POST' }
-    const headers = {
-      ...preflight,
-      ...(asked !== undefined && { 'access-control-request-private-network': asked }),
-    }
-    const reply = await send(url, { method: 'OPTIONS', path: '/v1/t', headers })
-    expect(reply.headers['access-control-allow-private-network']).toBe(told)
-  })
-
   test('may read every answer, and when to come again', async () => {
     const { url } = await startApi()
     for (const path of ['/v1/t', '/nothing', '/v1/m']) {

@@ -81,20 +81,24 @@ describe('the script of the classic snippet', () => {
 describe('a source with a type', () => {
   const userAgent = 'analytics-kotlin/1.19.1'
   const address = { ip: '127.0.0.1' }
-  const cases: readonly [SourceType, string, object, object][] = [
-    ['mobile', '/v1/b', {}, address],
-    ['mobile', '/v1/b', { ip: '203.0.113.9' }, { ip: '203.0.113.9' }],
-    ['browser', '/v1/batch', {}, { ...address, userAgent }],
-    ['server', '/v1/batch', {}, {}],
-    ['server', '/v1/batch', { direct: true }, { direct: true, ...address, userAgent }],
+  const hidden = { ip: '203.0.113.9' }
+  const direct = { direct: true }
+  const cases: readonly { type: SourceType; context: object; stored: object }[] = [
+    { type: 'mobile', context: {}, stored: address },
+    { type: 'mobile', context: hidden, stored: hidden },
+    { type: 'browser', context: {}, stored: { ...address, userAgent } },
+    { type: 'server', context: {}, stored: {} },
+    { type: 'server', context: direct, stored: { ...direct, ...address, userAgent } },
   ]
 
-  test.each(cases)('%s, from %s with %o', async (type, path, context, stored) => {
+  test.each(cases)('$type, with $context', async ({ type, context, stored }) => {
     const { url, webhooks } = await startApi({
       sourceOf: () => ({ id: 'website', enabled: true, type }),
     })
     const body = JSON.stringify({ writeKey, batch: [{ ...track, context }] })
-    expect((await send(url, { path, headers: { 'user-agent': userAgent }, body })).status).toBe(200)
+    expect(
+      (await send(url, { path: '/v1/b', headers: { 'user-agent': userAgent }, body })).status,
+    ).toBe(200)
     expect((await webhooks()).map((webhook) => webhook['context'])).toEqual([stored])
   })
 
@@ -133,5 +137,21 @@ describe('when to come again', () => {
       '4',
       undefined,
     ])
+  })
+})
+
+describe('preflights', () => {
+  test.each([
+    ['true', 'true'],
+    [undefined, undefined],
+  ])('that ask for a private network (%s) are told %s', async (asked, told) => {
+    const { url } = await startApi()
+    const preflight = { origin, 'access-control-request-method': 'POST' }
+    const headers = {
+      ...preflight,
+      ...(asked !== undefined && { 'access-control-request-private-network': asked }),
+    }
+    const reply = await send(url, { method: 'OPTIONS', path: '/v1/t', headers })
+    expect(reply.headers['access-control-allow-private-network']).toBe(told)
   })
 })
