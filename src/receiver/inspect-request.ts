@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { readBody } from '../http/index.ts'
+import { readBody, type BodyTurns } from '../http/index.ts'
 import { limits } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { Findings } from './answer.ts'
@@ -20,6 +20,8 @@ export interface Inspection extends Findings {
 export interface Inspector {
   /** Judges its signature; undefined where no secret is set. */
   readonly judge: SignatureJudge | undefined
+  /** When a body is parsed. */
+  readonly turns: BodyTurns
   /** The receiver's. */
   readonly clock: Clock
   /** Whether a foreign Origin or a signature that is not valid withholds nothing. */
@@ -50,6 +52,7 @@ async function inspectContents(
   const { kind, bytes } = await readBody(request, bodyLimits)
   switch (kind) {
     case 'complete':
+      await inspector.turns.wait(bytes.length)
       return {
         content: readWebhook(bytes),
         signature: judgeSignature(bytes, request, inspector),

@@ -2,7 +2,7 @@ import {
   eventTypes,
   isEventType,
   isJsonObject,
-  isNestedDeeper,
+  isTextNestedDeeper,
   limits,
   messageOf,
   type EventType,
@@ -49,14 +49,14 @@ const levelsMax = limits.callNestingMax + 1
 export function readWebhook(rawBody: Buffer): Webhook | Malformed {
   const text = decode(rawBody)
   if (typeof text !== 'string') return text
+  if (isTextNestedDeeper(text, levelsMax)) {
+    return malformed('too_deep', `The body is nested more than ${levelsMax} levels deep`)
+  }
   const parsing = parse(text)
   if ('kind' in parsing) return parsing
   const body = parsing.value
   if (!isJsonObject(body)) {
     return malformed('not_an_object', `The body is ${describe(body)}, not a JSON object`)
-  }
-  if (isNestedDeeper(body, levelsMax)) {
-    return malformed('too_deep', `The body is nested more than ${levelsMax} levels deep`)
   }
   const type = body['type']
   if (type === undefined || type === null || type === '') {

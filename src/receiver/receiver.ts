@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { sendAnswer, tokenCheck } from '../http/index.ts'
+import { BodyTurns, sendAnswer, tokenCheck } from '../http/index.ts'
 import type { ExpectedBody } from '../match/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
@@ -57,6 +57,7 @@ export class Receiver implements AsyncDisposable {
   readonly #expectations: Expectations
   readonly #api: WaitApi
   readonly #pageAccess: PageAccess | undefined
+  readonly #turns = new BodyTurns()
   readonly #waits: Waits
   readonly #listenerWaits: Waits
   readonly #handlings = new Set<Promise<void>>()
@@ -293,6 +294,7 @@ export class Receiver implements AsyncDisposable {
     const { clock } = runtime
     const inspection = await inspectRequest(request, {
       judge: this.#judge,
+      turns: this.#turns,
       clock,
       allowUnverified: forwarding.allowUnverified,
     })

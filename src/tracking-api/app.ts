@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse, type RequestListener } from 'node:http'
 import express, { type Express, type Request, type Response } from 'express'
 import {
+  BodyTurns,
   FairBudget,
   clientNetwork,
   inTurn,
@@ -56,6 +57,7 @@ type Decide = (
 interface Reading {
   readonly clock: Clock
   readonly budget: FairBudget
+  readonly turns: BodyTurns
   /** The client that sent a request, for limits per client. */
   readonly networkOf: (request: IncomingMessage) => string
 }
@@ -85,6 +87,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   const reading: Reading = {
     clock,
     budget: new FairBudget(bodiesBytesMax),
+    turns: new BodyTurns(),
     networkOf: (request) => clientNetwork(addressOf(request)),
   }
   addRoutes(app, { collector, originOf, reading })
@@ -219,9 +222,10 @@ interface Answering extends Reading {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { clock, budget, networkOf, decide }: Answering,
+  { clock, budget, turns, networkOf, decide }: Answering,
 ): Promise<void> {
-  const body = new RequestBody(request, { clock, share: budget.share(networkOf(request)) })
+  const share = budget.share(networkOf(request))
+  const body = new RequestBody(request, { clock, share, turns })
   try {
     const decided = await decide(body)
     const rest = await body.end()

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import {
+  type BodyTurns,
   discardBody,
   isArriving,
   readSharedBody,
@@ -16,6 +17,8 @@ export interface BodyMeans {
   readonly clock: Clock
   /** Its share of the budget. */
   readonly share: FairShare
+  /** When its document is made. */
+  readonly turns: BodyTurns
 }
 
 /** The body of one request: nothing of it is kept unless its document is wanted. */
@@ -31,11 +34,12 @@ export class RequestBody {
 
   /** Reads the body and makes a document of it; `cut_off` when the client left before its end. */
   async document(): Promise<Document | Refusal | { readonly kind: 'cut_off' }> {
-    const { clock, share } = this.#means
+    const { clock, share, turns } = this.#means
     const body = await readSharedBody(this.#request, { bytesMax: wireBytesMax, clock, share })
     this.#reading = body
     switch (body.kind) {
       case 'complete':
+        await turns.wait(body.bytes.length)
         return decodeBody(body.bytes, {
           contentEncoding: this.#request.headers['content-encoding'],
           share,

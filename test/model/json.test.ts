@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, isNestedDeeper } from '../../src/model/index.ts'
+import { isJsonObject, isNestedDeeper, isTextNestedDeeper } from '../../src/model/index.ts'
 
 test('isJsonObject is true for objects, not for arrays or null', () => {
   expect([{}, { a: 1 }, Object.create(null)].map(isJsonObject)).toEqual([true, true, true])
@@ -28,5 +29,24 @@ describe('isNestedDeeper', () => {
     expect(isNestedDeeper(nested(500, open, close), 500)).toBe(false)
     expect(isNestedDeeper(nested(501, open, close), 500)).toBe(true)
     expect(isNestedDeeper(nested(100_000, open, close), 500)).toBe(true)
+  })
+})
+
+describe('isTextNestedDeeper', () => {
+  test('tells the same of text as isNestedDeeper of its value', () => {
+    const limits = fc.integer({ min: 0, max: 4 })
+    const property = fc.property(fc.json(), limits, (json, levelsMax) => {
+      const padded = json + ' '.repeat(2 * levelsMax)
+      expect(isTextNestedDeeper(padded, levelsMax)).toBe(
+        isNestedDeeper(JSON.parse(json), levelsMax),
+      )
+    })
+    fc.assert(property)
+  })
+
+  test('counts no bracket in a string, where quotes may be escaped', () => {
+    const text = String.raw`{"a\\\"[[[":"}]\"[{[{"}`
+    expect(isTextNestedDeeper(text, 1)).toBe(false)
+    expect(isTextNestedDeeper(text, 0)).toBe(true)
   })
 })

@@ -1,4 +1,4 @@
-import { isNestedDeeper, limits } from '../../model/index.ts'
+import { isTextNestedDeeper, limits } from '../../model/index.ts'
 import { sortKeys, tokensOf, writeJson, type JsonStyle } from '../../webhook/index.ts'
 
 /** A request whose signature does not fit. */
@@ -79,10 +79,10 @@ export class SuspectBody {
 function parse(
   text: string | undefined,
 ): { readonly value: unknown; readonly json: string } | undefined {
+  // A deeper one is no webhook, and sorting its keys would go as deep.
+  if (text === undefined || isTextNestedDeeper(text, limits.callNestingMax + 1)) return undefined
   try {
-    const value: unknown = JSON.parse(text ?? '')
-    // It is no webhook, and sorting its keys would go as deep.
-    if (isNestedDeeper(value, limits.callNestingMax + 1)) return undefined
+    const value: unknown = JSON.parse(text)
     return { value, json: JSON.stringify(value) }
   } catch {
     // It is not JSON.
