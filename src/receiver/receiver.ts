@@ -18,7 +18,7 @@ import {
 } from './faults/index.ts'
 import { checkNotOwn } from './forward-loop.ts'
 import { answeredBy, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
-import { inspectRequest, type Inspection } from './inspect-request.ts'
+import { inspectRequest, type Inspection, type Inspector } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { pageAccess, type PageAccess, type ReceiverAddress } from './receiver-address.ts'
 import { recordOf } from './record.ts'
@@ -50,14 +50,13 @@ const listenersGraceMs = 250
  */
 export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
-  readonly #judge: SignatureJudge | undefined
+  readonly #inspector: Inspector
   readonly #injections: Injections
   readonly #forwarder: Forwarder
   readonly #log: EventLog
   readonly #expectations: Expectations
   readonly #api: WaitApi
   readonly #pageAccess: PageAccess | undefined
-  readonly #turns = new BodyTurns()
   readonly #waits: Waits
   readonly #listenerWaits: Waits
   readonly #handlings = new Set<Promise<void>>()
@@ -69,7 +68,12 @@ export class Receiver implements AsyncDisposable {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding, host } = this.#settings
     const { secret, otherSecrets, endpoints, token } = this.#settings
-    this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
+    this.#inspector = {
+      judge: secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets }),
+      turns: new BodyTurns(),
+      clock: runtime.clock,
+      allowUnverified: forwarding.allowUnverified,
+    }
     this.#injections = new Injections(injections, random, endpoints)
     this.#forwarder = new Forwarder(forwarding, runtime)
     this.#waits = new Waits(runtime.clock)
@@ -290,14 +294,9 @@ export class Receiver implements AsyncDisposable {
     { request, response, endpoint }: Arrival,
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
   ): Promise<Decision> {
-    const { endpoints, runtime, forwarding } = this.#settings
+    const { endpoints, runtime } = this.#settings
     const { clock } = runtime
-    const inspection = await inspectRequest(request, {
-      judge: this.#judge,
-      turns: this.#turns,
-      clock,
-      allowUnverified: forwarding.allowUnverified,
-    })
+    const inspection = await inspectRequest(request, this.#inspector)
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
