@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import { readBody, type BodyTurns } from '../http/index.ts'
+import { BodyTurns, readBody } from '../http/index.ts'
 import { limits } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { Findings } from './answer.ts'
 import { readWebhook, type Malformed } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
-import { uncheckedSignature, type SignatureJudge, type SignatureJudgement } from './signature.ts'
+import type { ReceiverSettings } from './settings.ts'
+import { SignatureJudge, uncheckedSignature, type SignatureJudgement } from './signature.ts'
 import { withheldReason, type WithheldReason } from './withheld.ts'
 
 /** The facts about a request, with its bytes. */
@@ -26,6 +27,21 @@ export interface Inspector {
   readonly clock: Clock
   /** Whether a foreign Origin or a signature that is not valid withholds nothing. */
   readonly allowUnverified: boolean
+}
+
+/** The inspector of a receiver with these settings. */
+export function inspectorOf({
+  secret,
+  otherSecrets,
+  runtime,
+  forwarding,
+}: ReceiverSettings): Inspector {
+  return {
+    judge: secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets }),
+    turns: new BodyTurns(),
+    clock: runtime.clock,
+    allowUnverified: forwarding.allowUnverified,
+  }
 }
 
 /** Reads a request to its end and looks at its origin, signature and body. Never rejects. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { BodyTurns, sendAnswer, tokenCheck } from '../http/index.ts'
+import { sendAnswer, tokenCheck } from '../http/index.ts'
 import type { ExpectedBody } from '../match/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
@@ -18,12 +18,11 @@ import {
 } from './faults/index.ts'
 import { checkNotOwn } from './forward-loop.ts'
 import { answeredBy, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
-import { inspectRequest, type Inspection, type Inspector } from './inspect-request.ts'
+import { inspectorOf, inspectRequest, type Inspection, type Inspector } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { pageAccess, type PageAccess, type ReceiverAddress } from './receiver-address.ts'
 import { recordOf } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
-import { SignatureJudge } from './signature.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
 
@@ -67,13 +66,8 @@ export class Receiver implements AsyncDisposable {
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding, host } = this.#settings
-    const { secret, otherSecrets, endpoints, token } = this.#settings
-    this.#inspector = {
-      judge: secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets }),
-      turns: new BodyTurns(),
-      clock: runtime.clock,
-      allowUnverified: forwarding.allowUnverified,
-    }
+    const { secret, endpoints, token } = this.#settings
+    this.#inspector = inspectorOf(this.#settings)
     this.#injections = new Injections(injections, random, endpoints)
     this.#forwarder = new Forwarder(forwarding, runtime)
     this.#waits = new Waits(runtime.clock)
