@@ -92,7 +92,7 @@ function untilDecided(
 async function askEndpoint(
   endpoint: Endpoint,
   delivery: LeasedDelivery,
-  { runtime, post, ended }: AttemptContext,
+  { runtime, destination, post, ended }: AttemptContext,
 ): Promise<EndpointResult> {
   const { clock, log, observer } = runtime
   const atMs = clock.nowMs()
@@ -100,7 +100,7 @@ async function askEndpoint(
   const elapsedMs = stopwatch()
   const outcome = await post(endpoint, delivery)
   release()
-  const { verdict, status, error } = judge(outcome)
+  const { verdict, status, error } = judge(outcome, destination.retryStatuses)
   const { url } = endpoint
   const { destinationId, id, messageId, lane } = delivery
   const record: RequestRecord = {

@@ -74,6 +74,8 @@ export interface Destination {
   readonly filter?: DestinationFilter | undefined
   /** Upper bound of requests in flight per endpoint. */
   readonly concurrency: number
+  /** Statuses from 400 to 499 that are retried beside 408, 425 and 429; undefined for none. */
+  readonly retryStatuses?: readonly number[] | undefined
   /** Deliveries that may be pending; a new one beyond fails at once. Undefined for any number. */
   readonly backlogMax?: number | undefined
 }

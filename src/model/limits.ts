@@ -26,6 +26,8 @@ export const limits = Object.freeze({
   endpointDeadlineMs: 5_000,
   /** From a delivery's first attempt to the last moment another may start. */
   retryWindowMs: 4 * 60 * 60 * 1_000,
+  /** The longest retry window that an operator may ask for. */
+  retryWindowMsMax: 30 * 24 * 60 * 60 * 1_000,
   /** Age from which an event counts as historical. */
   historicalAgeMs: 24 * 60 * 60 * 1_000,
   /** Bytes of one webhook that the receiver takes. */

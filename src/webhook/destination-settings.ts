@@ -36,6 +36,8 @@ export interface DestinationSettings {
   readonly filter?: DestinationFilter | undefined
   /** Upper bound of requests in flight per endpoint; default 10. */
   readonly concurrency?: number
+  /** Statuses from 400 to 499 that are retried beside 408, 425 and 429; none by default. */
+  readonly retryStatuses?: readonly number[] | undefined
   /** Deliveries that may be pending; a new one beyond fails at once. Any number by default. */
   readonly backlogMax?: number | undefined
 }
@@ -115,6 +117,7 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
     acceptsHistorical: settings.acceptsHistorical ?? true,
     filter: settings.filter,
     concurrency,
+    retryStatuses: settings.retryStatuses,
     backlogMax: settings.backlogMax,
   })
 }

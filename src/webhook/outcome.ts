@@ -57,11 +57,13 @@ const retriedStatuses = new Set([408, 425, 429])
  * A refused address is final, like a refused certificate. The operator has to fix both, and hours of retries
  * would hide the problem. The name of an endpoint may point elsewhere a minute later; deliveries that failed
  * until then can be retried by hand.
+ *
+ * @param alsoRetried - statuses that the operator of the destination has retried too
  */
-export function judge(outcome: RequestOutcome): Judgement {
+export function judge(outcome: RequestOutcome, alsoRetried?: readonly number[]): Judgement {
   switch (outcome.kind) {
     case 'answered':
-      return judgeStatus(outcome.status)
+      return judgeStatus(outcome.status, alsoRetried)
     case 'timeout':
     case 'interrupted':
       return { verdict: 'retry', status: null, error: outcome.kind }
@@ -89,9 +91,10 @@ export function isOurs({ kind }: RequestOutcome): boolean {
   return kind === 'interrupted' || kind === 'shortage'
 }
 
-function judgeStatus(status: number): Judgement {
+function judgeStatus(status: number, alsoRetried?: readonly number[]): Judgement {
   if (status >= 200 && status < 300) return { verdict: 'success', status, error: null }
-  const again = status >= 500 || retriedStatuses.has(status)
+  const again =
+    status >= 500 || retriedStatuses.has(status) || alsoRetried?.includes(status) === true
   return { verdict: again ? 'retry' : 'final', status, error: `status_${status}` }
 }
 

@@ -136,7 +136,7 @@ export function addSendingFlags(command: Command): Command {
     .optionsGroup('Delivery:')
     .option('--only <match>', "send only what matches: 'type:track'")
     .option('--store <url>', 'keep undelivered webhooks here and resume later')
-    .option('--retry-for <duration>', 'retry a delivery for up to 4h [60s]', durationFlag)
+    .option('--retry-for <duration>', 'retry a delivery for up to 30d [60s]', durationFlag)
     .option('--timeout <duration>', 'time for one answer, at most 5s [5s]', durationFlag)
     .addOption(
       new Option('--clock <kind>', 'real or virtual; virtual retries at once [real]').argParser(
@@ -173,7 +173,7 @@ export async function readSendingOptions(
     flushAfterMs: flags.flushAfter,
     retryForMs: within('--retry-for', flags.retryFor ?? retryForDefaultMs, [
       0,
-      limits.retryWindowMs,
+      limits.retryWindowMsMax,
     ]),
     timeoutMs: within('--timeout', flags.timeout ?? limits.endpointDeadlineMs, [
       1,

@@ -95,13 +95,15 @@ function sourceOf(document: SourceDocument, eventsPerSecond: number | null): Con
 }
 
 function destinationOf(document: DestinationDocument, backlogMax: number): ConfiguredDestination {
-  const { sources, filter, sharedSecret, standardWebhooks, retryFor, ...same } = document
+  const { sources, filter, sharedSecret, standardWebhooks, retryFor, retryStatuses, ...same } =
+    document
   return {
     ...checkDestination({
       ...same,
       sourceIds: sources,
       filter: filter === null ? undefined : new EventFilter(filter),
       sharedSecret: sharedSecret ?? undefined,
+      retryStatuses: retryStatuses.length === 0 ? undefined : retryStatuses,
       backlogMax: same.backlogMax ?? backlogMax,
     }),
     standardWebhooks: signingOf(standardWebhooks, sharedSecret),

@@ -57,6 +57,7 @@ export interface DestinationDocument {
   readonly concurrency: number
   readonly backlogMax: number | null
   readonly retryFor: string
+  readonly retryStatuses: readonly number[]
 }
 
 /** The message of every issue says what is accepted; who reports it adds what was given. */
@@ -183,6 +184,11 @@ const endpoint = section({
     .describe('Requests that may start at the most: 50/s, 300/m or 1000/h. Unlimited without it.'),
 })
 
+function clientError() {
+  const accepted = accepts('a status from 400 to 499: 5xx are retried anyway, redirects never')
+  return z.int(accepted).min(400, accepted).max(499, accepted)
+}
+
 const destination = section({
   id: id().describe('Unique among the destinations.'),
   type: z
@@ -239,9 +245,12 @@ const destination = section({
     .nullable()
     .default(null)
     .describe('Deliveries that may wait for it; null for limits.backlogMax.'),
-  retryFor: duration('0s', '4h')
+  retryFor: duration('0s', '30d')
     .default('4h')
-    .describe('From the first attempt to the last moment another may start.'),
+    .describe('From the first attempt to the last moment another may start, at most 30d.'),
+  retryStatuses: list(clientError(), { accepted: 'a list of statuses from 400 to 499' })
+    .default([])
+    .describe('Answers from 400 to 499 that are retried like 5xx, beside 408, 425 and 429.'),
 })
 
 /** The ports of a document that names none. */

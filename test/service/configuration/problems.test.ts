@@ -241,8 +241,18 @@ describe('what is wrong', () => {
     ],
     [
       'a window over four hours',
-      documentWith({ destination: { retryFor: '4.1h' } }),
-      'destinations[0].retryFor: Cannot use "4.1h": it is a duration such as 90s, 4h or 30d, from 0s to 4h',
+      documentWith({ destination: { retryFor: '30.1d' } }),
+      'destinations[0].retryFor: Cannot use "30.1d": it is a duration such as 90s, 4h or 30d, from 0s to 30d',
+    ],
+    [
+      'a redirect to be retried',
+      documentWith({ destination: { retryStatuses: [404, 302] } }),
+      'destinations[0].retryStatuses[1]: Cannot use 302: it is a status from 400 to 499: 5xx are retried anyway, redirects never',
+    ],
+    [
+      'statuses that are no list',
+      documentWith({ destination: { retryStatuses: 404 } }),
+      'destinations[0].retryStatuses: Cannot use 404: it is a list of statuses from 400 to 499',
     ],
     [
       'a rate without its unit',

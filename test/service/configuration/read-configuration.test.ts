@@ -91,7 +91,9 @@ describe('a configuration', () => {
         acceptsHistorical: false,
         concurrency: 3,
         backlogMax: 50,
-        retryFor: '30m',
+        retryFor: '7d',
+        filter: 'type:track',
+        retryStatuses: [404, 401],
       },
     })
     expect((await readValid(document)).configuration).toMatchObject({
@@ -114,7 +116,9 @@ describe('a configuration', () => {
           acceptsHistorical: false,
           concurrency: 3,
           backlogMax: 50,
-          retryForMs: 1_800_000,
+          retryForMs: 604_800_000,
+          filter: { text: 'type:track' },
+          retryStatuses: [404, 401],
         },
       ],
     })

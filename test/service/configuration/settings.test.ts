@@ -43,5 +43,6 @@ test('every setting in force is listed once, with its origin', async () => {
     ['destinations[0].concurrency', 10, 'default'],
     ['destinations[0].backlogMax', null, 'default'],
     ['destinations[0].retryFor', '4h', 'default'],
+    ['destinations[0].retryStatuses', [], 'default'],
   ])
 })

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import type { ManualClock } from '../../src/runtime/index.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { documentFor, manualClock, startService } from './running-service.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+
+/** Passes half an hour: most of it at once, and a minute in which everything has its turn. */
+async function passHalfAnHour(clock: ManualClock): Promise<void> {
+  clock.jump(29 * minuteMs)
+  await clock.advance(minuteMs)
+}
+
+describe('a service that retries for days', () => {
+  test('tries every hour until the window is over, whatever its retention', async () => {
+    const endpoint = await TestEndpoint.start(503)
+    const clock = manualClock()
+    const retention = { delivered: '1h', failed: '1h', untried: '1h', messageIds: '1h' }
+    const { track, admin, settled, requests } = await startService(
+      documentFor(endpoint, { destination: { retryFor: '1d' }, retention }),
+      clock,
+    )
+    await track('m_1')
+    await endpoint.received(1)
+    while (settled.length === 0) await passHalfAnHour(clock)
+    expect(settled).toMatchObject([{ messageId: 'm_1', state: 'expired', reason: 'status_503' }])
+    const times = requests.map(({ atMs }) => atMs)
+    const windowMs = times.at(-1)! - times[0]!
+    expect(windowMs).toBeLessThanOrEqual(24 * hourMs)
+    expect(windowMs).toBeGreaterThan(22 * hourMs)
+    const waits = times.slice(1).map((atMs, index) => atMs - times[index]!)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1.5 * hourMs + minuteMs)
+    expect(times.length).toBeGreaterThan(15)
+    expect((await admin('/v1/audit')).body).toMatchObject({ balanced: true })
+  })
+
+  test('delivers once the endpoint is back, long after four hours', async () => {
+    const clock = manualClock()
+    const backAtMs = clock.nowMs() + 30 * hourMs
+    const endpoint = await TestEndpoint.start(() => (clock.nowMs() < backAtMs ? 503 : 200))
+    const { track, settled } = await startService(
+      documentFor(endpoint, { destination: { retryFor: '30d' } }),
+      clock,
+    )
+    await track('m_1')
+    await endpoint.received(1)
+    while (settled.length === 0) await passHalfAnHour(clock)
+    expect(settled).toMatchObject([{ messageId: 'm_1', state: 'delivered' }])
+  })
+})
+
+describe('a service that retries chosen statuses', () => {
+  test.each([404, 401])('retries %s, and delivers later', async (status) => {
+    const endpoint = await TestEndpoint.start([status, status, 200])
+    const clock = manualClock()
+    const { track, settled, requests } = await startService(
+      documentFor(endpoint, { destination: { retryStatuses: [401, 404] } }),
+      clock,
+    )
+    await track('m_1')
+    await endpoint.received(1)
+    while (settled.length === 0) await clock.advance(minuteMs)
+    expect(settled).toMatchObject([{ state: 'delivered', attempts: 3 }])
+    expect(requests.map(({ outcome }) => outcome)).toEqual(['retry', 'retry', 'success'])
+  })
+
+  test.each([409, 302])('fails at once for %s, which is not among them', async (status) => {
+    const endpoint = await TestEndpoint.start(status)
+    const { track, settled } = await startService(
+      documentFor(endpoint, { destination: { retryStatuses: [404] } }),
+    )
+    await track('m_1')
+    await expect.poll(() => settled).toHaveLength(1)
+    expect(settled).toMatchObject([{ state: 'failed', reason: `status_${status}` }])
+  })
+
+  test('takes them for answers of an endpoint that is up', async () => {
+    const endpoint = await TestEndpoint.start(404)
+    const { track, admin } = await startService(
+      documentFor(endpoint, { destination: { retryStatuses: [404] } }),
+      manualClock(),
+    )
+    for (let count = 1; count <= 12; count++) await track(`m_${count}`)
+    await endpoint.received(12)
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ pending: 12, endpoints: [{ breaker: 'closed' }] }],
+    })
+  })
+})
