@@ -14,10 +14,29 @@ export interface StreamListener {
   /** So many requests are no longer kept. */
   readonly missed: (count: number) => void
   /** Requests arrived, the last one with this number; those that match are there, oldest first. */
-  readonly arrived: (summaries: readonly EventSummary[], lastSeq: number) => void
+  readonly arrived: (rows: readonly ListRow[], lastSeq: number) => void
   /** Whether the receiver answers. */
   readonly connection: (state: 'open' | 'lost') => void
 }
+
+/** A request that came in a crowd: its summary is read when it is looked at. */
+export interface UnreadRow {
+  readonly seq: number
+  readonly failed: boolean
+  /** Whether the receiver no longer keeps it. */
+  readonly isGone?: boolean
+  readonly summary?: undefined
+}
+
+/** A message of the stream. */
+interface Arrivals {
+  readonly summaries: readonly EventSummary[]
+  /** Requests before those that came too fast to be read: first, last, and whether they failed. */
+  readonly crowd?: readonly (readonly [from: number, to: number, failed: boolean])[]
+}
+
+/** A request in the list. */
+export type ListRow = EventSummary | UnreadRow
 
 /** What is wrong with a filter, and where. */
 export interface MatchProblem {
@@ -58,8 +77,8 @@ export interface Capture {
  * @returns ends it
  */
 export function follow(filter: string, listener: StreamListener): () => void {
-  const query = filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
-  const source = new EventSource(`stream${query}`)
+  const matched = filter === '' ? {} : { match: filter }
+  const source = new EventSource(`stream?${new URLSearchParams({ ...matched, sample: 'true' })}`)
   const on = (name: string, hear: (data: never, seq: number) => void): void =>
     source.addEventListener(name, ({ data, lastEventId }) =>
       hear(JSON.parse(data as string) as never, Number(lastEventId.split('-')[1])),
@@ -68,10 +87,20 @@ export function follow(filter: string, listener: StreamListener): () => void {
   source.addEventListener('error', () => listener.connection('lost'))
   on('reset', ({ run }: { run: string }) => listener.reset(run))
   on('missed', ({ from, to }: { from: number; to: number }) => listener.missed(to - from + 1))
-  on('webhooks', ({ summaries }: { summaries: readonly EventSummary[] }, seq) =>
-    listener.arrived(summaries, seq),
-  )
+  on('webhooks', ({ summaries, crowd = [] }: Arrivals, seq) => {
+    const before = crowd.flatMap(([from, to, failed]) =>
+      Array.from({ length: to - from + 1 }, (_, place) => ({ seq: from + place, failed })),
+    )
+    listener.arrived([...before, ...summaries], seq)
+  })
   return () => source.close()
+}
+
+/** The summaries of requests, as far as the receiver keeps them. */
+export async function readSummaries(seqs: readonly number[]): Promise<readonly EventSummary[]> {
+  const query = { seqs: seqs.join(',') }
+  const answer = await read<{ summaries: readonly EventSummary[] }>('summaries', query)
+  return answer?.summaries ?? []
 }
 
 /** The whole of a request; undefined where the receiver no longer keeps it. */

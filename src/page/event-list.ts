@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { EventSummary } from '../receiver/index.ts'
+import type { ListRow } from './api.ts'
 
 /** Requests that the list keeps; the oldest go first. */
 export const rowsMax = 100_000
@@ -21,36 +21,46 @@ export class EventList {
   readonly heldCount = signal(0)
   /** Requests that came before and are not in the list any more. */
   readonly missedCount = signal(0)
-  #rows: EventSummary[] = []
-  #held: EventSummary[] = []
-  #failed: EventSummary[] | undefined
+  #rows: ListRow[] = []
+  #held: ListRow[] = []
+  #failed: ListRow[] | undefined
   #isPaused = false
   /** Draws crowded batches. */
   #drawing: number | undefined
 
   /** All rows, or those that failed. */
-  rows(onlyFailed: boolean): readonly EventSummary[] {
+  rows(onlyFailed: boolean): readonly ListRow[] {
     if (!onlyFailed) return this.#rows
-    this.#failed ??= this.#rows.filter(isFailed)
+    this.#failed ??= this.#rows.filter(({ failed }) => failed)
     return this.#failed
   }
 
   /** Adds requests, oldest first; keeps them back while the list is paused. */
-  add(summaries: readonly EventSummary[]): void {
+  add(rows: readonly ListRow[]): void {
     if (this.#isPaused) {
-      this.#held = bounded([...this.#held, ...summaries])
+      this.#held = bounded([...this.#held, ...rows])
       this.heldCount.value = this.#held.length
       return
     }
     const isFirst = this.#rows.length === 0
-    for (const summary of summaries) this.#rows.push(summary)
+    for (const row of rows) this.#rows.push(row)
     const excess = this.#rows.length - rowsMax
     if (excess > rowsSlack) {
       this.#rows.splice(0, excess)
       this.missedCount.value += excess
     }
-    if (isFirst || summaries.length < crowdedMin) this.#changed()
+    const isQuiet = rows.length < crowdedMin && this.#drawing === undefined
+    if (isFirst || isQuiet) this.#changed()
     else this.#drawing ??= window.setTimeout(() => this.#changed(), crowdedMs)
+  }
+
+  /** Puts rows in the place of those with the same numbers. */
+  replace(rows: readonly ListRow[]): void {
+    for (const row of rows) {
+      const place = placeOf(this.#rows, row.seq)
+      if (this.#rows[place]?.seq === row.seq) this.#rows[place] = row
+    }
+    this.#changed()
   }
 
   /** Keeps new requests back, or shows those that were. */
@@ -85,20 +95,17 @@ export class EventList {
   }
 }
 
-/** Whether a person would look into it: a bad signature or body, or an answer that is not 2xx. */
-export function isFailed({ signature, code, status, forwarded }: EventSummary): boolean {
-  const isBadStatus = (given: number | string | null): boolean =>
-    typeof given === 'string' || (given !== null && (given < 200 || given > 299))
-  const isUnverified = signature === 'invalid' || signature === 'missing'
-  return (
-    isUnverified ||
-    code !== null ||
-    status === null ||
-    isBadStatus(status) ||
-    isBadStatus(forwarded)
-  )
+function bounded(rows: ListRow[]): ListRow[] {
+  return rows.length > rowsMax ? rows.slice(-rowsMax) : rows
 }
 
-function bounded(summaries: EventSummary[]): EventSummary[] {
-  return summaries.length > rowsMax ? summaries.slice(-rowsMax) : summaries
+/** The place of the first row with this number or a greater one. */
+function placeOf(rows: readonly ListRow[], seq: number): number {
+  let [from, to] = [0, rows.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((rows[middle]?.seq ?? 0) < seq) from = middle + 1
+    else to = middle
+  }
+  return from
 }

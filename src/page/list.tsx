@@ -1,14 +1,16 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { EventSummary } from '../receiver/index.ts'
-import { isFailed } from './event-list.ts'
+import type { ListRow } from './api.ts'
 import type { Session } from './session.ts'
 import { answerLook, counted, signatureText, timeText } from './text.ts'
 
 const rowPixels = 56
 /** Rows above and below the screen, so that scrolling shows no gaps. */
 const overscan = 8
+/** A list that was not scrolled for so long is looked at. */
+const settledMs = 60
 
 /** The requests, newest first. Only those on the screen are in the document. */
 export function List({ session }: { readonly session: Session }): JSX.Element {
@@ -52,13 +54,23 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
   const first = Math.max(0, Math.floor(view.value.top / rowPixels) - overscan)
   const last = Math.ceil((view.value.top + view.value.height) / rowPixels) + overscan
   const shown: JSX.Element[] = []
+  const unread: number[] = []
   for (let place = first; place < Math.min(last, rows.length); place++) {
-    const summary = rows[rows.length - 1 - place]
-    if (summary === undefined) continue
-    const isSelected = summary.seq === selected.value
+    const row = rows[rows.length - 1 - place]
+    if (row === undefined) continue
+    if (row.summary === undefined && row.isGone !== true) unread.push(row.seq)
+    const isSelected = row.seq === selected.value
     const position = { place, count: rows.length }
-    shown.push(<Row key={summary.seq} {...{ summary, isSelected, position, session }} />)
+    shown.push(<Row key={row.seq} {...{ row, isSelected, position, session }} />)
   }
+
+  useEffect(() => {
+    if (unread.length === 0) return undefined
+    // Who scrolls on looks at none of them.
+    const timer = setTimeout(() => void session.readRows(unread), settledMs)
+    return () => clearTimeout(timer)
+  }, [unread.join()])
+
   return (
     <div class="list" ref={box}>
       <Missed session={session} />
@@ -82,27 +94,44 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
 }
 
 interface RowParts {
-  readonly summary: EventSummary
+  readonly row: ListRow
   readonly isSelected: boolean
   readonly position: { readonly place: number; readonly count: number }
   readonly session: Session
 }
 
-function Row({ summary, isSelected, position, session }: RowParts): JSX.Element {
-  const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
-  const { forwarded, forwardedTo } = summary
+function Row({ row, isSelected, position, session }: RowParts): JSX.Element {
   const { place, count } = position
   return (
     <div
-      class={`row ${isFailed(summary) ? 'failed' : ''}`}
-      id={`request-${seq}`}
+      class={`row ${row.failed ? 'failed' : ''}`}
+      id={`request-${row.seq}`}
       role="option"
       aria-selected={isSelected}
       aria-setsize={count}
       aria-posinset={place + 1}
       style={{ top: `${place * rowPixels}px` }}
-      onClick={() => void session.select(seq)}
+      onClick={() => void session.select(row.seq)}
     >
+      {row.summary === undefined ? (
+        <>
+          <span />
+          <span class="muted">{row.isGone === true ? 'No longer kept' : 'Reading…'}</span>
+          <span />
+          <span class="seq">#{row.seq}</span>
+        </>
+      ) : (
+        <Summary summary={row} />
+      )}
+    </div>
+  )
+}
+
+function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
+  const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
+  const { forwarded, forwardedTo } = summary
+  return (
+    <>
       <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
       <span class="summary">
         {summary.summary.map(({ role, text }) => (
@@ -128,7 +157,7 @@ function Row({ summary, isSelected, position, session }: RowParts): JSX.Element 
         {repeatOf === null ? null : <span>repeat of #{repeatOf}</span>}
       </span>
       <span class="ms">{durationMs} ms</span>
-    </div>
+    </>
   )
 }
 
@@ -160,7 +189,7 @@ function Missed({ session }: { readonly session: Session }): JSX.Element | null 
   return <p class="missed">{counted(count, 'older request')} no longer kept</p>
 }
 
-function showRow(element: HTMLElement, rows: readonly EventSummary[], seq: number): void {
+function showRow(element: HTMLElement, rows: readonly ListRow[], seq: number): void {
   const index = rows.findIndex((row) => row.seq === seq)
   if (index === -1) return
   const top = (rows.length - 1 - index) * rowPixels

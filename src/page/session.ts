@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { EventRecord, EventSummary, Resent } from '../receiver/index.ts'
+import type { EventRecord, Resent } from '../receiver/index.ts'
 import * as api from './api.ts'
 import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
 import { EventList } from './event-list.ts'
@@ -124,6 +124,15 @@ export class Session {
       captured === undefined ? await readDetail(seq) : { kind: 'shown', record: captured }
     // Another one may have been selected meanwhile.
     if (this.selected.value === seq) this.detail.value = detail
+  }
+
+  /** Reads the summaries of requests that came in a crowd, to show them. */
+  async readRows(seqs: readonly number[]): Promise<void> {
+    const summaries = await this.#tried(() => api.readSummaries(seqs))
+    if (summaries === undefined) return
+    const read = new Map(summaries.map((summary) => [summary.seq, summary]))
+    const gone = { failed: false, isGone: true }
+    this.list.replace(seqs.map((seq) => read.get(seq) ?? { seq, ...gone }))
   }
 
   /** Selects a neighbour in the list: 1 is the next newer one, -1 the next older one. */
@@ -272,8 +281,8 @@ export class Session {
     this.#clearedSeq = this.#lastSeq.value = 0
   }
 
-  #arrived(summaries: readonly EventSummary[], lastSeq: number): void {
-    const shown = summaries.filter(({ seq }) => seq > this.#clearedSeq)
+  #arrived(rows: readonly api.ListRow[], lastSeq: number): void {
+    const shown = rows.filter(({ seq }) => seq > this.#clearedSeq)
     this.#lastSeq.value = Math.max(this.#lastSeq.value, lastSeq)
     if (shown.length > 0) this.list.add(shown)
   }

@@ -4,7 +4,7 @@ import type { ReceivedEvent, RefusalCode } from '../received-event.ts'
 import type { SignatureVerdict } from '../signature.ts'
 import { SummaryMemory } from '../summary/memory.ts'
 import type { SummaryPart } from '../summary/part.ts'
-import { summarise } from '../summary/summarise.ts'
+import { summarise, typesOfMemory } from '../summary/summarise.ts'
 
 /** A received request in a line of a list. */
 export interface EventSummary {
@@ -34,6 +34,8 @@ export interface EventSummary {
   readonly durationMs: number
   /** The newest event before it with the same messageId; null where there is none. */
   readonly repeatOf: number | null
+  /** Whether a person would look into it: a bad signature or body, or an answer that is not 2xx. */
+  readonly failed: boolean
 }
 
 const textMax = 200
@@ -42,55 +44,47 @@ const messagesMax = 10_000
 /** Events that are summed up in one go. */
 export const summariesMax = 1_000
 
-/** Sums up the events of a log, in their order, so that a summary can tell what changed. */
+/** What only the events before one tell about it. */
+interface Noted {
+  readonly repeatOf: number | null
+  /** Its summary where that tells what changed; undefined where it is made of the event alone. */
+  readonly parts: readonly SummaryPart[] | undefined
+}
+
+const nothingNoted: Noted = { repeatOf: null, parts: undefined }
+
+/** Sums up the events of a log. Notes them in their order, so that a summary can tell what changed. */
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  /** The summaries of the events up to the newest that was summed up, at least of those that the log keeps. */
-  readonly #known: EventSummary[] = []
+  /** What was noted of the events up to the newest, at least of those that the log keeps. */
+  readonly #noted: Noted[] = []
   /** The newest event of each messageId, the oldest first. */
   readonly #messages = new Map<string, number>()
-  #summedUp = 0
+  #newestSeq = 0
 
   constructor(log: EventLog) {
     this.#log = log
   }
 
-  /** The events after one with their summaries, oldest first: at most 1,000. */
-  after(seq: number): readonly (readonly [ReceivedEvent, EventSummary])[] {
+  /** The events after one, oldest first: at most 1,000. */
+  after(seq: number): readonly ReceivedEvent[] {
     const events = this.#log.after(seq, summariesMax)
-    this.#sumUpTo(events.at(-1)?.seq ?? 0)
-    const firstSeq = this.#summedUp - this.#known.length + 1
-    return events.flatMap((event) => {
-      const summary = this.#known[event.seq - firstSeq]
-      return summary === undefined ? [] : [[event, summary] as const]
-    })
+    this.#noteUpTo(events.at(-1)?.seq ?? 0)
+    return events
   }
 
-  #sumUpTo(seq: number): void {
-    while (this.#summedUp < seq) {
-      for (const event of this.#log.after(this.#summedUp, summariesMax)) {
-        this.#known.push(this.#sumUp(event))
-        this.#summedUp = event.seq
-      }
-    }
-    const oldestSeq = this.#log.after(0, 1)[0]?.seq ?? seq
-    const keptMin = this.#summedUp - oldestSeq + 1
-    // Half of them at once, because each splice moves all others.
-    if (this.#known.length > 2 * keptMin) this.#known.splice(0, this.#known.length - keptMin)
-  }
-
-  #sumUp(event: ReceivedEvent): EventSummary {
+  /** The summary of an event that the log keeps. */
+  of(event: ReceivedEvent): EventSummary {
+    this.#noteUpTo(event.seq)
     const { seq, atMs, type, userId, signature, code, status, injected, forward } = event
+    const { repeatOf, parts } = this.#noted.at(seq - this.#newestSeq - 1) ?? nothingNoted
     return {
       seq,
       atMs,
       type,
       userId: userId === null ? null : shortText(userId, textMax),
-      summary:
-        event.kind === 'webhook'
-          ? summarise(event, this.#memory)
-          : [{ role: 'warning', text: shortText(event.reason ?? event.code, textMax) }],
+      summary: parts ?? this.#partsOf(event),
       signature,
       code,
       status,
@@ -98,8 +92,35 @@ export class EventSummaries {
       forwarded: forward === null ? null : (forward.status ?? forward.error),
       forwardedTo: forward === null ? null : shortText(endpointName(forward.url), textMax),
       durationMs: event.durationMs,
-      repeatOf: this.#repeated(event),
+      repeatOf,
+      failed: isFailed(event),
     }
+  }
+
+  #noteUpTo(seq: number): void {
+    if (seq <= this.#newestSeq) return
+    while (this.#newestSeq < seq) {
+      for (const event of this.#log.after(this.#newestSeq, summariesMax)) {
+        this.#noted.push(this.#note(event))
+        this.#newestSeq = event.seq
+      }
+    }
+    const oldestSeq = this.#log.after(0, 1)[0]?.seq ?? seq
+    const keptMin = this.#newestSeq - oldestSeq + 1
+    // Half of them at once, because each splice moves all others.
+    if (this.#noted.length > 2 * keptMin) this.#noted.splice(0, this.#noted.length - keptMin)
+  }
+
+  #note(event: ReceivedEvent): Noted {
+    const repeatOf = this.#repeated(event)
+    const isOrdered = event.type !== null && typesOfMemory.has(event.type)
+    if (repeatOf === null && !isOrdered) return nothingNoted
+    return { repeatOf, parts: isOrdered ? this.#partsOf(event) : undefined }
+  }
+
+  #partsOf(event: ReceivedEvent): readonly SummaryPart[] {
+    if (event.kind === 'webhook') return summarise(event, this.#memory)
+    return [{ role: 'warning', text: shortText(event.reason ?? event.code, textMax) }]
   }
 
   #repeated({ seq, body }: ReceivedEvent): number | null {
@@ -108,8 +129,21 @@ export class EventSummaries {
     const before = this.#messages.get(messageId)
     this.#messages.delete(messageId)
     this.#messages.set(messageId, seq)
-    const [oldest = ''] = this.#messages.keys()
-    if (this.#messages.size > messagesMax) this.#messages.delete(oldest)
+    if (this.#messages.size > messagesMax) {
+      const [oldest = ''] = this.#messages.keys()
+      this.#messages.delete(oldest)
+    }
     return before ?? null
   }
+}
+
+/** Whether a person would look into it: a bad signature or body, or an answer that is not 2xx. */
+export function isFailed({ signature, code, status, forward }: ReceivedEvent): boolean {
+  const isUnverified = signature === 'invalid' || signature === 'missing'
+  if (isUnverified || code !== null || status === null || !isGood(status)) return true
+  return forward !== null && (forward.status === null || !isGood(forward.status))
+}
+
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300
 }

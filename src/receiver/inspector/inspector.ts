@@ -12,9 +12,9 @@ import { isJsonObject, limits, SettingError, type JsonObject } from '../../model
 import { apiPrefix, parsedJson, readQuery } from '../api-exchange.ts'
 import { isLocalRequest } from '../local-request.ts'
 import { actions } from './actions.ts'
-import { EventSummaries } from './event-summary.ts'
+import { EventSummaries, summariesMax, type EventSummary } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
-import { reads } from './reads.ts'
+import { keptEvent, reads } from './reads.ts'
 import { sendCapture } from './send-capture.ts'
 import { streamSummaries } from './stream-summaries.ts'
 
@@ -57,9 +57,20 @@ export class Inspector {
       await this.#stream(request, response, searchParams)
       return true
     }
+    if (path === 'summaries') return answerWith(response, this.#summariesOf(searchParams))
     const read = Object.hasOwn(reads, path) ? reads[path] : undefined
     if (read === undefined) return this.#page.send(response, path)
     return answerWith(response, read(searchParams, this.#inspected))
+  }
+
+  /** The summaries of the requests with these numbers, as far as they are kept. */
+  #summariesOf(query: URLSearchParams): { readonly summaries: readonly EventSummary[] } {
+    const { seqs = '' } = readQuery(query, ['seqs'])
+    const numbers = seqs.split(',', summariesMax).map(Number)
+    const events = numbers.map((seq) => keptEvent(seq, this.#inspected))
+    return {
+      summaries: events.flatMap((event) => (event === undefined ? [] : this.#summaries.of(event))),
+    }
   }
 
   async #act(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
@@ -78,7 +89,10 @@ export class Inspector {
     response: ServerResponse,
     query: URLSearchParams,
   ): Promise<void> {
-    const wanted = readWanted(query)
+    const { match, sample } = readQuery(query, ['match', 'sample'])
+    const wanted = match === undefined ? undefined : parseMatch(match)
+    if (sample !== undefined && sample !== 'true')
+      throw new SettingError('sample', 'Cannot use sample: it can be true only')
     if (this.#streams >= streamsMax) {
       const message = `Cannot open another stream: ${streamsMax} are open. Close a page`
       sendAnswer(response, errorAnswer(429, 'too_many_streams', message))
@@ -95,6 +109,7 @@ export class Inspector {
       summaries: this.#summaries,
       run: this.#run,
       match: wanted,
+      isSampled: sample === 'true',
       lastId: typeof lastId === 'string' ? lastId : undefined,
       signal: wait.signal,
     }).finally(() => {

@@ -40,13 +40,13 @@ export async function sendCapture(
   for (;;) {
     const batch = summaries.after(seq)
     if (batch.length === 0) break
-    for (const [event, summary] of batch) {
+    for (const event of batch) {
       if (match?.test(event) === false) continue
       if (response.destroyed) return
-      const line = recordLine({ summary, record: eventRecord(event) })
+      const line = recordLine({ summary: summaries.of(event), record: eventRecord(event) })
       if (!response.write(line)) await drained(response)
     }
-    seq = batch.at(-1)?.[0].seq ?? seq
+    seq = batch.at(-1)?.seq ?? seq
   }
   const read = log.counts.received
   response.end(recordLine({ read, shown: log.events.length, badRows }))

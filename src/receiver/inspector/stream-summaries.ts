@@ -3,13 +3,16 @@ import type { Match } from '../../match/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
 import type { EventLog } from '../event-log.ts'
 import { drained } from '../api-exchange.ts'
-import { summariesMax, type EventSummaries } from './event-summary.ts'
+import type { ReceivedEvent } from '../received-event.ts'
+import { isFailed, summariesMax, type EventSummaries } from './event-summary.ts'
 
 /** Requests that arrive within this real time are sent together: a person reads no faster. */
 const quietFrameMs = 40
 /** The same while much arrives, so that a page draws less often and leaves the processor to the receiver. */
 const crowdedFrameMs = 100
 const crowdedMin = 20
+/** Of one frame a person reads no more than the newest; it is more than most screens show. */
+const readMax = 30
 
 /** The content of a stream, and its start. */
 export interface SummaryStream {
@@ -19,6 +22,8 @@ export interface SummaryStream {
   readonly run: string
   /** Only what matches; undefined for everything. */
   readonly match: Match | undefined
+  /** Whether a reader that asks for summaries as they are looked at gets numbers instead of those of a crowd. */
+  readonly isSampled: boolean
   /** The id of the last message that the reader has; undefined for a reader that has none. */
   readonly lastId: string | undefined
   /** Ends it. */
@@ -28,11 +33,13 @@ export interface SummaryStream {
 /**
  * Sends summaries as server-sent events until the signal ends it: `webhooks` with a list of them; `missed`
  * with the numbers of those that are not kept any more; `reset` first, where the reader knows nothing of
- * this run.
+ * this run. A reader that wants samples gets of a crowd the newest summaries, and in `crowd` the numbers of
+ * those before: a summary takes the receiver more time than a number, and a person does not read thousands a
+ * second.
  */
 export async function streamSummaries(
   response: ServerResponse,
-  { log, summaries, run, match, lastId, signal }: SummaryStream,
+  { log, summaries, run, match, isSampled, lastId, signal }: SummaryStream,
 ): Promise<void> {
   const arrivals = new ArrivalBell(log, signal)
   const write = async (name: string, data: unknown, seq: number): Promise<void> => {
@@ -48,16 +55,41 @@ export async function streamSummaries(
     await arrivals.after(after)
     if (!(await sleep(systemClock, frameMs, signal))) break
     const batch = summaries.after(after)
-    const first = batch[0]?.[0].seq ?? 0
-    const last = batch.at(-1)?.[0].seq ?? 0
+    const first = batch[0]?.seq ?? 0
+    const last = batch.at(-1)?.seq ?? 0
     if (first > after + 1) await write('missed', { from: after + 1, to: first - 1 }, first - 1)
-    const wanted = batch.filter(([event]) => match?.test(event) !== false)
+    const wanted = match === undefined ? batch : batch.filter((event) => match.test(event))
     // An id without events too, so that a reader that comes back does not begin before it.
-    if (last > 0) await write('webhooks', { summaries: wanted.map(([, summary]) => summary) }, last)
+    if (last > 0) await write('webhooks', arrivalsOf(wanted, { summaries, isSampled }), last)
     after = Math.max(after, last)
     frameMs = frameAfter(batch.length)
   }
   arrivals.close()
+}
+
+/** What a message says of requests that arrived: all summaries, or of a crowd the newest and the numbers before. */
+function arrivalsOf(
+  wanted: readonly ReceivedEvent[],
+  { summaries, isSampled }: Pick<SummaryStream, 'summaries' | 'isSampled'>,
+): object {
+  const read = isSampled ? wanted.slice(-readMax) : wanted
+  const crowd = runsOf(wanted.slice(0, wanted.length - read.length))
+  const told = { summaries: read.map((event) => summaries.of(event)) }
+  return crowd.length > 0 ? { crowd, ...told } : told
+}
+
+/** Requests with consecutive numbers: the first, the last, and whether they failed. */
+type Run = readonly [from: number, to: number, failed: boolean]
+
+function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
+  const runs: [number, number, boolean][] = []
+  for (const event of events) {
+    const failed = isFailed(event)
+    const run = runs.at(-1)
+    if (run !== undefined && run[1] === event.seq - 1 && run[2] === failed) run[1] = event.seq
+    else runs.push([event.seq, event.seq, failed])
+  }
+  return runs
 }
 
 /** How long the next batch is collected: a full one is followed at once, because the log keeps the newest only. */

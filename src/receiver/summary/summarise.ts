@@ -9,6 +9,14 @@ import { joinPhrases, type Phrase, type SummaryPart } from './part.ts'
 import { screenPhrases } from './screen.ts'
 import { trackPhrases } from './track.ts'
 
+/** Types whose summary depends on the webhooks before. */
+export const typesOfMemory: ReadonlySet<EventType> = new Set([
+  'identify',
+  'group',
+  'alias',
+  'delete',
+])
+
 /** A body to sum up: a received webhook, or any body with its type. */
 export interface Summarisable {
   /** Its type. */

@@ -38,7 +38,10 @@ test('each event has its own summary, however many were dropped between two read
       await log.add(() => eventWith(`u_${log.counts.received + 1}`))
     }
     const read = summaries.after(0)
-    expect(read.map(([{ seq }]) => seq)).toEqual(log.events.map(({ seq }) => seq))
-    for (const [{ seq, userId }, summary] of read) expect(summary).toMatchObject({ seq, userId })
+    expect(read.map(({ seq }) => seq)).toEqual(log.events.map(({ seq }) => seq))
+    for (const event of read) {
+      const { seq, userId } = event
+      expect(summaries.of(event)).toMatchObject({ seq, userId })
+    }
   }
 })

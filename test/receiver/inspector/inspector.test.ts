@@ -55,6 +55,42 @@ describe('GET /_evroute/stream', () => {
     expect(await next()).toMatchObject({ event: 'missed', data: { from: 1, to: 2 } })
   })
 
+  test('samples a crowd: numbers instead of the summaries before the newest 30', async () => {
+    const { url, receiver } = await start()
+    const all = Array.from({ length: 120 }, (_, index) =>
+      index === 9 ? '{' : trackBody.replace('u_1', `u_${index + 1}`),
+    )
+    for (const body of all) await post(url, body)
+    const next = await openStream(`${url}/_evroute/stream?sample=true`)
+    await next()
+    const { id, data } = await next()
+    const seqs = (from: number, to: number) =>
+      receiver.events.slice(from - 1, to).map(({ seq }) => ({ seq }))
+    expect(data).toMatchObject({
+      crowd: [
+        [1, 9, false],
+        [10, 10, true],
+        [11, 90, false],
+      ],
+      summaries: seqs(91, 120),
+    })
+    const headers = { 'last-event-id': id.replace('-120', '-65') }
+    const again = await openStream(`${url}/_evroute/stream?sample=true`, headers)
+    expect(await again()).toMatchObject({
+      id,
+      data: { crowd: [[66, 90, false]], summaries: seqs(91, 120) },
+    })
+    const whole = await openStream(`${url}/_evroute/stream`, headers)
+    expect(await whole()).toMatchObject({ id, data: { summaries: seqs(66, 120) } })
+    const read = await request(`${url}/_evroute/summaries?seqs=10,11,999,x`)
+    expect(await read.body.json()).toMatchObject({
+      summaries: [
+        { seq: 10, code: 'invalid_json', failed: true },
+        { seq: 11, userId: 'u_11', failed: false },
+      ],
+    })
+  })
+
   test('reports only what matches, and which request is a repeat', async () => {
     const { url } = await start()
     const body = JSON.stringify({ type: 'track', userId: 'u', event: 'A', messageId: 'm-1' })

@@ -15,6 +15,9 @@ describe('the OpenAPI document', () => {
 
   test.each([
     ['get', '/_evroute/stream', '?match=type:trak', undefined],
+    ['get', '/_evroute/stream', '?sample=yes', undefined],
+    ['get', '/_evroute/summaries', '?seqs=1,9', undefined],
+    ['get', '/_evroute/summaries', '?seq=1', undefined],
     ['get', '/_evroute/event', '?seq=1', undefined],
     ['get', '/_evroute/event', '?seq=9', undefined],
     ['get', '/_evroute/changes', '?seq=1', undefined],
@@ -56,6 +59,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(paths)).toEqual(
       [
         'stream',
+        'summaries',
         ...[
           'event',
           'changes',
