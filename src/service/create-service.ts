@@ -1,59 +1,30 @@
-import { isJsonObject, type AliasKeys } from '../model/index.ts'
+import { isJsonObject } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
-import type {
-  ConfigurationDocument,
-  DestinationDocument,
-  SourceDocument,
-} from './configuration/index.ts'
+import type { GivenDocument } from './configuration/index.ts'
 import { readServiceConfiguration } from './read-service-configuration.ts'
 import type { ServiceAddress } from './service-options.ts'
 import { Service } from './service.ts'
 
-/** Settings that may be left out. */
-type Optional<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
+/**
+ * The settings as a program may give them: an imported JSON file has any text where one of some names is
+ * meant, and leaves optional keys undefined.
+ */
+type Given<Settings> = Settings extends string
+  ? Settings | (string & {})
+  : Settings extends readonly (infer Element)[]
+    ? readonly Given<Element>[]
+    : Settings extends object
+      ? {
+          readonly [Name in keyof Settings]:
+            Given<Settings[Name]> | (string extends Name ? undefined : never)
+        }
+      : Settings
 
-/** One of the names, or any text: that is what the names in an imported JSON file are to TypeScript. */
-type NameOf<Names extends string> = Names | (string & {})
-
-/** What `evroute.config.json` holds, as an object; what is left out has the defaults of the file. */
-export interface ServiceConfiguration {
-  /** Lets editors complete a file; of no other use. */
-  readonly $schema?: string | undefined
-  /** Where clients post to; on a free port by default. */
-  readonly listen?: Optional<ConfigurationDocument['listen']> | undefined
-  /** The admin API, on a free port by default; none when it is left out. */
-  readonly admin?:
-    | (Optional<NonNullable<ConfigurationDocument['admin']>> & { readonly token: string })
-    | null
-    | undefined
-  /** `memory:`, `sqlite:<file>` or `postgres://...`, or a reference to one; `sqlite:./evroute.db` by default. */
-  readonly store?: string | undefined
-  /** Private and other non-public addresses that webhooks may go to nevertheless. */
-  readonly network?: Optional<ConfigurationDocument['network']> | undefined
-  /** How long the store remembers. */
-  readonly retention?: Optional<ConfigurationDocument['retention']> | undefined
-  /** How much is taken in. */
-  readonly limits?: Optional<ConfigurationDocument['limits']> | undefined
-  /** Who sends, at least one. */
-  readonly sources: readonly SourceSettings[]
-  /** Where events go. */
-  readonly destinations?: readonly DestinationSettings[] | undefined
-}
-
-type SourceSettings = Optional<Omit<SourceDocument, 'id' | 'writeKeys'>> &
-  Pick<SourceDocument, 'id' | 'writeKeys'>
-
-type DestinationSettings = Optional<
-  Omit<DestinationDocument, 'id' | 'type' | 'sources' | 'endpoints' | 'aliasKeys'>
-> &
-  Pick<DestinationDocument, 'id' | 'sources'> & {
-    readonly type: NameOf<'Webhooks'>
-    readonly endpoints: readonly {
-      readonly url: string
-      readonly headers?: Readonly<Record<string, string | undefined>> | undefined
-    }[]
-    readonly aliasKeys?: NameOf<AliasKeys> | undefined
-  }
+/**
+ * What `evroute.config.json` holds, as an object. What is left out has the defaults of the file, except
+ * that ports are free ones.
+ */
+export type ServiceConfiguration = Given<GivenDocument>
 
 /** What a service is made of. */
 export interface CreateServiceOptions {

@@ -1,64 +1,5 @@
 import { z } from 'zod'
-import { limits, parseDuration, parseRate, rateForms, type AliasKeys } from '../../model/index.ts'
-import type { SourceType } from '../../tracking-api/index.ts'
-
-/**
- * A configuration as its file has it, with secrets read and every default filled in. The schema
- * below says what each setting means.
- */
-export interface ConfigurationDocument {
-  readonly $schema?: string | undefined
-  readonly listen: { readonly host: string; readonly port: number; readonly trustedProxies: number }
-  readonly admin: {
-    readonly host: string
-    readonly port: number
-    readonly token: string
-    readonly metricsToken: string | null
-  } | null
-  readonly store: string
-  readonly network: { readonly allow: readonly string[] }
-  readonly retention: {
-    readonly delivered: string
-    readonly failed: string
-    readonly untried: string
-    readonly messageIds: string
-  }
-  readonly limits: { readonly backlogMax: number; readonly eventsPerSecond: number | null }
-  readonly sources: readonly SourceDocument[]
-  readonly destinations: readonly DestinationDocument[]
-}
-
-/** One of the sources as the file has it. */
-export interface SourceDocument {
-  readonly id: string
-  readonly writeKeys: readonly string[]
-  readonly type: SourceType | null
-  readonly enabled: boolean
-  readonly eventsPerSecond: number | null
-  readonly archive: { readonly directory: string } | null
-}
-
-/** One of the destinations as the file has it. */
-export interface DestinationDocument {
-  readonly id: string
-  readonly type: 'Webhooks'
-  readonly sources: readonly string[]
-  readonly enabled: boolean
-  readonly endpoints: readonly {
-    readonly url: string
-    readonly headers: Readonly<Record<string, string>>
-    readonly rate?: string | undefined
-  }[]
-  readonly sharedSecret: string | null
-  readonly standardWebhooks: boolean | { readonly secrets: readonly string[] }
-  readonly aliasKeys: AliasKeys
-  readonly acceptsHistorical: boolean
-  readonly filter: string | null
-  readonly concurrency: number
-  readonly backlogMax: number | null
-  readonly retryFor: string
-  readonly retryStatuses: readonly number[]
-}
+import { limits, parseDuration, parseRate, rateForms } from '../../model/index.ts'
 
 /** The message of every issue says what is accepted; who reports it adds what was given. */
 const accepts = (accepted: string) => ({ error: () => accepted })
@@ -257,7 +198,7 @@ const destination = section({
 export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
 
 /** Checks each setting by itself and fills in defaults. */
-export const documentSchema: z.ZodType<ConfigurationDocument> = section(
+export const documentSchema = section(
   {
     $schema: z.string(accepts('a text')).optional().describe('Lets editors complete this file.'),
     listen: section({
@@ -334,6 +275,18 @@ export const documentSchema: z.ZodType<ConfigurationDocument> = section(
   },
   'an object with "sources" and "destinations"',
 )
+
+/** A configuration as its file has it. */
+export type GivenDocument = z.input<typeof documentSchema>
+
+/** A configuration as its file has it, with secrets read and every default filled in. */
+export type ConfigurationDocument = z.output<typeof documentSchema>
+
+/** One of the sources as the file has it. */
+export type SourceDocument = ConfigurationDocument['sources'][number]
+
+/** One of the destinations as the file has it. */
+export type DestinationDocument = ConfigurationDocument['destinations'][number]
 
 /** The JSON Schema of the file, for editors. */
 export function documentJsonSchema(): object {
