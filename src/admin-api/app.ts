@@ -9,7 +9,7 @@ import express, {
 import { closeOf, tokenCheck, type ConnectionLimits } from '../http/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { actionFields } from './action-fields.ts'
-import { refuse, refuseMethod, send, type Answer } from './answer.ts'
+import { json, refuse, refuseMethod, send, type Answer } from './answer.ts'
 import { refusalOfFailure } from './failure.ts'
 import { foreignRequest, tokenName } from './guard.ts'
 import { healthHandler } from './health.ts'
@@ -72,6 +72,14 @@ function createApp(options: AdminApiOptions): Express {
   const { token, metricsToken } = options.access
   const operations = operationsRouter(options)
   app.use('/v1', requireToken(token), operations)
+  app
+    .route('/openapi.json')
+    .all(requireToken(token))
+    .get(async (_request, response) => {
+      const { openApiDocument } = await import('./openapi.ts')
+      send(response, json(200, openApiDocument()))
+    })
+    .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
   app.use('/_evroute', lazyPage(options, operations))
   const metrics: RequestHandler = async (_request, response) => {
     const { contentType } = options.metrics

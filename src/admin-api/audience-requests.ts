@@ -24,8 +24,7 @@ const classes: readonly ComputationClass[] = ['audience', 'trait']
 
 /** Reads the query of an audience with its members. */
 export function readMembersQuery(query: unknown): Reading<MembersQuery> {
-  const schema = fields({ limit: pageLimit, after: cursor.optional() })
-  return read(schema, query, ({ limit, after = null }) => ({
+  return read(membersFields, query, ({ limit, after = null }) => ({
     kind: 'read',
     value: { limit, after },
   }))
@@ -33,16 +32,7 @@ export function readMembersQuery(query: unknown): Reading<MembersQuery> {
 
 /** Reads the query of a sync. */
 export function readSyncQuery(query: unknown): Reading<SyncQuery> {
-  const schema = fields({
-    name: text.optional(),
-    key: text.optional(),
-    class: oneOf(classes).default('audience'),
-    source: text.optional(),
-    idColumn: several(text),
-    valueColumn: text.optional(),
-    dryRun: dryRun.optional(),
-  })
-  return read(schema, query, (written): Reading<SyncQuery> => {
+  return read(syncFields, query, (written): Reading<SyncQuery> => {
     const { name, key, source, idColumn = [], valueColumn } = written
     if (name === undefined && key === undefined) {
       return refused('invalid_request', 'No audience is named: give a name or a key')
@@ -58,7 +48,7 @@ export function readSyncQuery(query: unknown): Reading<SyncQuery> {
 
 /** Reads the query of a removal. */
 export function readRemoveQuery(query: unknown): Reading<{ readonly isDryRun: boolean }> {
-  return read(fields({ dryRun: dryRun.optional() }), query, (written) => ({
+  return read(removeFields, query, (written) => ({
     kind: 'read',
     value: { isDryRun: written.dryRun !== undefined },
   }))
@@ -79,6 +69,27 @@ const cursor = z.string(accepts(cursorForm)).transform((text, context): MemberId
   context.addIssue(cursorForm)
   return z.NEVER
 })
+
+const membersFields = fields({ limit: pageLimit, after: cursor.optional() })
+
+const syncFields = fields({
+  name: text.optional(),
+  key: text.optional(),
+  class: oneOf(classes).default('audience'),
+  source: text.optional(),
+  idColumn: several(text),
+  valueColumn: text.optional(),
+  dryRun: dryRun.optional(),
+})
+
+const removeFields = fields({ dryRun: dryRun.optional() })
+
+/** The schemas that check requests about audiences, for their description. */
+export const audienceSchemas: Readonly<Record<'members' | 'sync' | 'remove', z.ZodType>> = {
+  members: membersFields,
+  sync: syncFields,
+  remove: removeFields,
+}
 
 function parseCursor(text: string): MemberIdentity | undefined {
   const value = parsed(Buffer.from(text, 'base64url').toString())

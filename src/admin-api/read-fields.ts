@@ -63,6 +63,7 @@ export function texts(countMax: number, lengthMax: number): z.ZodType<readonly s
   return list
     .min(1, accepts(accepted))
     .max(countMax, accepts(accepted))
+    .meta({ items: { type: 'string', minLength: 1, maxLength: lengthMax } })
     .transform((given, context) => {
       if (given.every(isText)) return given
       const input = given.find((element) => !isText(element))
@@ -79,7 +80,11 @@ export function numeral(
 ): z.ZodType<number> {
   const isAccepted = (text: string): boolean =>
     /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max
-  return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted)).transform(Number)
+  return z
+    .string(accepts(accepted))
+    .refine(isAccepted, accepts(accepted))
+    .meta({ pattern: '^\\d{1,16}$' })
+    .transform(Number)
 }
 
 /** What a page of a list may have, and has where nothing is said of it. */

@@ -25,19 +25,27 @@ export const regulationBytesMax: number = 2 * 1024 * 1024
 
 const subjectType = z.literal('USER_ID', accepts('not supported; the only one is USER_ID'))
 
+const requestFields = fields(
+  {
+    regulationType: oneOf(regulationTypes),
+    subjectType: subjectType.optional(),
+    subjectIds: texts(regulationLimits.usersMax, regulationLimits.userIdLengthMax),
+    sources: texts(sourcesMax, sourceIdLengthMax).optional(),
+  },
+  '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
+)
+
+const listFields = fields({ limit: pageLimit, before: text.optional() })
+
+/** The schemas that check requests about regulations, for their description. */
+export const regulationSchemas: Readonly<Record<'create' | 'list', z.ZodType>> = {
+  create: requestFields,
+  list: listFields,
+}
+
 /** Reads the body of a regulation. */
 export function readRegulationRequest(body: unknown): Reading<RegulationRequest> {
-  const { usersMax, userIdLengthMax } = regulationLimits
-  const schema = fields(
-    {
-      regulationType: oneOf(regulationTypes),
-      subjectType: subjectType.optional(),
-      subjectIds: texts(usersMax, userIdLengthMax),
-      sources: texts(sourcesMax, sourceIdLengthMax).optional(),
-    },
-    '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
-  )
-  return read(schema, body, ({ regulationType, subjectIds, sources = null }) => ({
+  return read(requestFields, body, ({ regulationType, subjectIds, sources = null }) => ({
     kind: 'read',
     value: { type: regulationType, userIds: subjectIds, sourceIds: sources },
   }))
@@ -45,8 +53,7 @@ export function readRegulationRequest(body: unknown): Reading<RegulationRequest>
 
 /** Reads the query of a list of regulations. */
 export function readRegulationsQuery(query: unknown): Reading<RegulationsRequest> {
-  const schema = fields({ limit: pageLimit, before: text.optional() })
-  return read(schema, query, ({ limit, before }) => ({
+  return read(listFields, query, ({ limit, before }) => ({
     kind: 'read',
     value: { limit, beforeId: before },
   }))

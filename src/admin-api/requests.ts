@@ -37,16 +37,12 @@ const reveal = oneOf(['true', 'false'])
   .default('false')
   .transform((text) => text === 'true')
 
+const revealFields = fields({ reveal })
+
 /** Reads the query of a list. */
 export function readListRequest(query: unknown, nowMs: number): Reading<RevealingListRequest> {
-  const schema = fields({
-    ...filterFields(states, nowMs),
-    limit: pageLimit,
-    before: numeral(0, Number.MAX_SAFE_INTEGER, 'the "next" of a page').optional(),
-    reveal,
-  })
   return read(
-    schema,
+    listFields(nowMs),
     query,
     ({ limit, before, reveal, ...filter }): Reading<RevealingListRequest> => {
       if (filter.id !== undefined && filter.destination !== undefined) {
@@ -57,9 +53,18 @@ export function readListRequest(query: unknown, nowMs: number): Reading<Revealin
   )
 }
 
+function listFields(nowMs: number) {
+  return fields({
+    ...filterFields(states, nowMs),
+    limit: pageLimit,
+    before: numeral(0, Number.MAX_SAFE_INTEGER, 'the "next" of a page').optional(),
+    reveal,
+  })
+}
+
 /** Reads whether the URLs of endpoints are shown whole, where a query can say nothing else. */
 export function readReveal(query: unknown): Reading<boolean> {
-  return read(fields({ reveal }), query, ({ reveal }) => ({ kind: 'read', value: reveal }))
+  return read(revealFields, query, ({ reveal }) => ({ kind: 'read', value: reveal }))
 }
 
 /** Reads the body of a retry: exactly one of an id, conditions and `all`. */
@@ -76,13 +81,7 @@ function readSelection(
   body: unknown,
   { selectable, nowMs }: { readonly selectable: readonly LoggedState[]; readonly nowMs: number },
 ): Reading<Selection> {
-  const limit = accepts('a whole number from 1')
-  const schema = fields({
-    ...filterFields(selectable, nowMs),
-    all: yes.optional(),
-    limit: z.int(limit).min(1, limit).optional(),
-  })
-  return read(schema, body, ({ limit = Infinity, all, ...filter }) =>
+  return read(selectionFields(selectable, nowMs), body, ({ limit = Infinity, all, ...filter }) =>
     selected({ all, id: filter.id, conditions: { ...filter, id: undefined } }, () => ({
       filter: filterOf(filter),
       limit,
@@ -90,18 +89,18 @@ function readSelection(
   )
 }
 
+function selectionFields(selectable: readonly LoggedState[], nowMs: number) {
+  const limit = accepts('a whole number from 1')
+  return fields({
+    ...filterFields(selectable, nowMs),
+    all: yes.optional(),
+    limit: z.int(limit).min(1, limit).optional(),
+  })
+}
+
 /** Reads the body of a replay: conditions, or `all`. */
 export function readReplayRequest(body: unknown, nowMs: number): Reading<ReplayRequest> {
-  const schema = fields({
-    source: text.optional(),
-    destination: text.optional(),
-    type: several(oneOf(eventTypes)),
-    event: several(text),
-    since: moment(nowMs),
-    until: moment(nowMs),
-    all: yes.optional(),
-  })
-  return read(schema, body, ({ all, ...conditions }) =>
+  return read(replayFields(nowMs), body, ({ all, ...conditions }) =>
     selected({ all, conditions }, () => ({
       sourceId: conditions.source,
       destinationId: conditions.destination,
@@ -112,6 +111,29 @@ export function readReplayRequest(body: unknown, nowMs: number): Reading<ReplayR
     })),
   )
 }
+
+function replayFields(nowMs: number) {
+  return fields({
+    source: text.optional(),
+    destination: text.optional(),
+    type: several(oneOf(eventTypes)),
+    event: several(text),
+    since: moment(nowMs),
+    until: moment(nowMs),
+    all: yes.optional(),
+  })
+}
+
+/** The schemas that check requests about deliveries, for their description. */
+export const deliverySchemas: () => Readonly<
+  Record<'list' | 'reveal' | 'retry' | 'discard' | 'replay', z.ZodType>
+> = () => ({
+  list: listFields(0),
+  reveal: revealFields,
+  retry: selectionFields(retriableStates, 0),
+  discard: selectionFields(['pending'], 0),
+  replay: replayFields(0),
+})
 
 /** What a filter is written as. */
 interface WrittenFilter {

@@ -1,3 +1,5 @@
+import { format } from 'prettier'
+import { openApiDocument } from '../../../src/admin-api/openapi.ts'
 import { commandsPage } from './commands.ts'
 import { configurationPage } from './configuration.ts'
 import { exitCodesPage } from './exit-codes.ts'
@@ -8,6 +10,10 @@ import { readSources } from './sources.ts'
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
   const sources = readSources()
   return {
+    'admin.openapi.json': await format(JSON.stringify(openApiDocument()), {
+      parser: 'json',
+      printWidth: 100,
+    }),
     'commands.md': await commandsPage(),
     'configuration.md': configurationPage(),
     'exit-codes.md': exitCodesPage(sources),

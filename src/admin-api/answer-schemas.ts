@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import { eventTypes, regulationTypes } from '../model/index.ts'
+import { breakerStates } from './metrics/breaker-board.ts'
+
+const text = z.string()
+const textOrNull = text.nullable()
+const count = z.int()
+const moment = z.iso.datetime().nullable()
+
+function counts<Name extends string>(...names: readonly Name[]) {
+  return z.object(Object.fromEntries(names.map((name) => [name, count])) as Record<Name, z.ZodInt>)
+}
+
+const ended = ['delivered', 'failed', 'expired'] as const
+const ledger = counts(
+  ...['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries'],
+  ...[...ended, 'pending'],
+)
+
+const lane = z.enum(['first', 'retry', 'manual'])
+
+const delivery = z.object({
+  id: text,
+  messageId: text,
+  type: z.enum(eventTypes),
+  userId: textOrNull,
+  source: text,
+  destination: text,
+  state: z.enum(['pending', ...ended]),
+  lane,
+  attempts: count,
+  windowAttempts: count,
+  manualRetries: count,
+  reason: textOrNull,
+  acceptedAt: moment,
+  firstAttemptAt: moment,
+  dueAt: moment,
+  expiresAt: moment,
+  settledAt: moment,
+  holds: z.array(z.object({ url: text, until: moment })),
+})
+
+const request = z.object({
+  url: text,
+  lane,
+  attempt: count,
+  outcome: z.enum(['success', 'retry', 'final']),
+  status: count.nullable(),
+  error: textOrNull,
+  ms: z.number(),
+  at: moment,
+  excerpt: textOrNull,
+})
+
+const endpoint = z.object({
+  url: text,
+  breaker: z.enum(breakerStates),
+  probeAt: moment,
+  rate: text.optional(),
+  faults: z.array(z.object({ reason: text, failures: count, since: moment, last: moment })),
+})
+
+const destination = z.object({
+  id: text,
+  enabled: z.boolean(),
+  sources: z.array(text),
+  endpoints: z.array(endpoint),
+  ...counts('deliveries', ...ended, 'pending').shape,
+})
+
+const source = z.object({
+  id: text,
+  enabled: z.boolean(),
+  writeKeys: z.array(text),
+  destinations: z.array(text),
+  archived: z.boolean(),
+  accepted: counts('routed', 'filtered', 'duplicate', 'suppressed'),
+  rejected: z.record(text, count),
+  latestRejected: z.array(
+    z.object({ at: moment, messageId: textOrNull, code: text, message: text }),
+  ),
+})
+
+const problem = z.object({
+  text,
+  advice: text,
+  destination: textOrNull,
+  moment: z.object({ name: text, at: text }).nullable(),
+})
+
+const audience = z.object({
+  key: text,
+  name: text,
+  class: z.enum(['audience', 'trait']),
+  computationId: text,
+  source: text,
+  members: count,
+  createdAt: moment,
+  syncedAt: moment,
+})
+
+const member = z.object({
+  userId: textOrNull,
+  anonymousId: textOrNull,
+  email: textOrNull,
+  value: z.unknown(),
+})
+
+const regulation = z.object({
+  id: text,
+  regulationType: z.enum(regulationTypes),
+  subjectType: text,
+  sources: z.array(text).nullable(),
+  overallStatus: text,
+  createdAt: moment,
+  finishedAt: moment,
+  erased: counts('pending', 'settled', 'members'),
+  archive: counts('events', 'files', 'problems').nullable(),
+  archivesLeft: z.array(text),
+  streamStatus: z.array(
+    z.object({
+      id: text,
+      destinationStatus: z.array(
+        z.object({ id: text, status: text, ...counts(...ended, 'pending').shape }),
+      ),
+    }),
+  ),
+})
+
+/** A record of that kind, as {@link record} answers with it. */
+function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
+  kind: Kind,
+  shape: Shape,
+) {
+  return z.object({ v: z.literal(1), kind: z.literal(kind), ...shape })
+}
+
+/** The answers with the status 200. Each has a `kind` of its own; a list has the kind in its elements too. */
+export const answerSchemas = {
+  deliveries: answer('deliveries', {
+    deliveries: z.array(delivery.extend({ kind: z.literal('delivery') })),
+    next: count.nullable(),
+  }),
+  story: answer('story', { delivery, requests: z.array(request), body: text }),
+  retry: answer('retry', { deliveries: count }),
+  discard: answer('discard', { deliveries: count }),
+  destinations: answer('destinations', { destinations: z.array(destination) }),
+  destination: answer('destination', { id: text, enabled: z.boolean() }),
+  test: answer('test', { id: text, messageId: text }),
+  sources: answer('sources', { url: text, sources: z.array(source) }),
+  overview: answer('overview', {
+    problems: z.array(problem),
+    ledger,
+    oldestDueAt: moment,
+    latency: z.object({
+      deliveries: count,
+      p50: z.number().nullable(),
+      p99: z.number().nullable(),
+    }),
+    minutes: z.array(z.object({ at: moment, ...counts('accepted', 'delivered', 'failed').shape })),
+  }),
+  ledger: answer('ledger', ledger.shape),
+  audit: answer('audit', {
+    balanced: z.boolean(),
+    ledger,
+    counted: counts(...ended, 'pending'),
+    purged: counts(...ended),
+    withoutBody: count,
+    imbalances: z.array(z.object({ equation: text, difference: count })),
+  }),
+  replay: answer('replay', counts('events', 'deliveries', 'unreadable').shape),
+  audiences: answer('audiences', {
+    audiences: z.array(audience.extend({ kind: z.literal('audience') })),
+  }),
+  members: answer('audience', {
+    ...audience.shape,
+    memberList: z.array(member),
+    next: textOrNull,
+  }),
+  /** A line of NDJSON; the last one is the outcome. */
+  line: z.looseObject({ v: z.literal(1), kind: text }),
+  regulations: answer('regulations', {
+    regulations: z.array(regulation.extend({ kind: z.literal('regulation'), subjects: count })),
+    next: textOrNull,
+  }),
+  regulation: answer('regulation', { ...regulation.shape, subjectIds: z.array(text) }),
+} satisfies Readonly<Record<string, z.ZodType>>
+
+/** Every refusal. */
+export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })
