@@ -33,5 +33,5 @@ export type {
   ReplayCounts,
   ReplayOutcome,
   ReplayRequest,
-  SourceState,
+  SourcesState,
 } from './ports.ts'

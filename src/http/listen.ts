@@ -11,6 +11,8 @@ import { systemClock } from '../runtime/index.ts'
 import { boundUnreadAnswers, limitConnections } from './connection-limits.ts'
 import { lingerOver } from './linger.ts'
 import { answerFaults, requireHost, type AnswerFault } from './request-fault.ts'
+import type { SecureServer } from './secure-server.ts'
+import type { TlsFiles } from './tls-files.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -52,6 +54,8 @@ export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
 
 /** How a server deals with its connections. */
 export interface ListenOptions extends Partial<ConnectionLimits> {
+  /** Speaks https with this certificate; http without it. */
+  readonly tls?: TlsFiles | undefined
   /** Answers requests that have a fault; without it node does, with a status and nothing else. */
   readonly answerFault?: AnswerFault
 }
@@ -81,7 +85,7 @@ export async function listen(
   address: ListenAddress,
   options: ListenOptions = {},
 ): Promise<Listening> {
-  const server = serverOf(handler, options)
+  const { server, closeConnections } = await serverOf(handler, options)
   // A server may ignore an unknown expectation. Node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const unanswered = answersOf(server)
@@ -98,15 +102,18 @@ export async function listen(
   return {
     server,
     port,
-    url: `http://${host}:${port}`,
+    url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
     close: (graceMs = closeGraceMs) => {
       for (const response of unanswered) tellOfClosing(response)
-      return closeServer(server, graceMs)
+      return closeServer({ server, closeConnections }, graceMs)
     },
   }
 }
 
-function serverOf(handler: RequestListener, { answerFault, ...given }: ListenOptions): Server {
+async function serverOf(
+  handler: RequestListener,
+  { answerFault, tls, ...given }: ListenOptions,
+): Promise<SecureServer> {
   const limits = { ...defaultConnectionLimits, ...given }
   const options = {
     headersTimeout: limits.headersTimeoutMs,
@@ -118,11 +125,12 @@ function serverOf(handler: RequestListener, { answerFault, ...given }: ListenOpt
     requireHostHeader: answerFault === undefined,
   }
   const answering = answerFault === undefined ? handler : requireHost(handler, answerFault)
-  const server = createServer(options, answering)
+  const secured = tls && (await import('./secure-server.ts')).secureServer(options, answering, tls)
+  const server = secured?.server ?? createServer(options, answering)
   if (answerFault !== undefined) answerFaults(server, answerFault)
   limitConnections(server, limits.connectionsMax)
   boundUnreadAnswers(server, limits.answerReadTimeoutMs)
-  return server
+  return secured ?? { server, closeConnections: () => server.closeAllConnections() }
 }
 
 /**
@@ -155,9 +163,9 @@ async function boundRest(request: IncomingMessage): Promise<void> {
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 
-function closeServer(server: Server, graceMs: number): Promise<void> {
+function closeServer({ server, closeConnections }: SecureServer, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = systemClock.schedule(graceMs, () => server.closeAllConnections())
+    const timer = systemClock.schedule(graceMs, closeConnections)
     server.close(() => {
       timer.cancel()
       resolve()

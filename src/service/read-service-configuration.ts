@@ -4,9 +4,12 @@ import {
   checkConfiguration,
   ConfigurationError,
   readConfiguration,
+  type Configuration,
   type ConfigurationOutcome,
   type ConfigurationSurroundings,
 } from './configuration/index.ts'
+import { TlsFiles } from '../http/index.ts'
+import { silentLog } from '../runtime/index.ts'
 import { checkEndpointNames, type NameSurroundings } from './endpoint-names.ts'
 
 /** What the configuration of a service is read with. */
@@ -22,7 +25,7 @@ export type UsableConfiguration = Extract<ConfigurationOutcome, { kind: 'valid' 
  * Reads and checks the configuration of a service, and looks the names of its endpoints up.
  *
  * @param given - a file, or what one would hold; then its paths are relative to the working directory
- * @throws ConfigurationError with all that is wrong; EvrouteError `cannot_read_file`
+ * @throws ConfigurationError with all that is wrong; EvrouteError `cannot_read_file`, also for certificates
  */
 export async function readServiceConfiguration(
   given: unknown,
@@ -40,6 +43,16 @@ export async function readServiceConfiguration(
     outcome.kind === 'invalid'
       ? outcome.problems
       : await checkEndpointNames(outcome.configuration, surroundings)
-  if (outcome.kind === 'valid' && problems.length === 0) return outcome
+  if (outcome.kind === 'valid' && problems.length === 0) {
+    await checkTlsFiles(outcome.configuration)
+    return outcome
+  }
   throw new ConfigurationError(isFile ? given : 'the configuration', problems)
+}
+
+/** Reads all certificates and keys, so that a mistake shows before anything listens. */
+async function checkTlsFiles({ listen, admin }: Configuration): Promise<void> {
+  for (const tls of [listen.tls, admin?.tls]) {
+    if (tls !== undefined) await TlsFiles.open(tls, silentLog)
+  }
 }

@@ -1,7 +1,14 @@
 import type { RequestListener } from 'node:http'
 import { adminConnectionLimits, adminFaultAnswer } from '../admin-api/index.ts'
-import { listen, type ListenAddress, type Listening } from '../http/index.ts'
+import {
+  listen,
+  TlsFiles,
+  type ListenAddress,
+  type Listening,
+  type TlsPaths,
+} from '../http/index.ts'
 import { EvrouteError } from '../model/index.ts'
+import type { Log } from '../runtime/index.ts'
 import { trackingFaultAnswer } from '../tracking-api/index.ts'
 
 /** How each port answers a request that has a fault, and how long its requests may take. */
@@ -14,15 +21,20 @@ const portOptions = {
  * Opens a port of a service.
  *
  * @param setting - whose: that of the tracking API, or of the admin API
- * @throws EvrouteError `port_in_use` or `cannot_listen`
+ * @throws EvrouteError `port_in_use`, `cannot_listen`, or `cannot_read_file` for its certificate
  */
 export async function listenFor(
   setting: 'listen' | 'admin',
   handler: RequestListener,
-  address: ListenAddress,
+  {
+    tls: paths,
+    log,
+    ...address
+  }: ListenAddress & { readonly tls?: TlsPaths | undefined; readonly log: Log },
 ): Promise<Listening> {
+  const tls = paths && (await TlsFiles.open(paths, log))
   try {
-    return await listen(handler, address, portOptions[setting])
+    return await listen(handler, address, { ...portOptions[setting], tls })
   } catch (error) {
     if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
     const { code, message } = error

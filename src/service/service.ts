@@ -27,7 +27,7 @@ import {
 import { destinationActions } from './destination-actions.ts'
 import { destinationStates } from './destination-states.ts'
 import { observedRuntime } from './observe.ts'
-import { sourceStates } from './source-states.ts'
+import { sourcesState } from './source-states.ts'
 import { AddingBytes, Pipeline } from '../pipeline/index.ts'
 import { Readiness } from './readiness.ts'
 import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'
@@ -247,7 +247,7 @@ export class Service implements AsyncDisposable {
     const listening = await listenFor(
       'listen',
       (request, response) => health(request, response, () => tracking(request, response)),
-      address,
+      { ...address, log: this.#log },
     )
     this.#listening = [listening]
     if (admin !== undefined) {
@@ -255,7 +255,7 @@ export class Service implements AsyncDisposable {
       const adminListening = await listenFor(
         'admin',
         (request, response) => this.#admin?.(request, response),
-        admin,
+        { ...admin, log: this.#log },
       )
       this.#listening = [listening, adminListening]
     }
@@ -279,6 +279,7 @@ export class Service implements AsyncDisposable {
       runtime: this.#runtime,
       observer: this.#metrics,
       trustedProxies: this.#configuration.listen.trustedProxies,
+      publicUrl: this.#configuration.listen.publicUrl,
     })
   }
 
@@ -310,7 +311,7 @@ export class Service implements AsyncDisposable {
         add: this.#pipeline.add.bind(this.#pipeline),
         runtime: this.#runtime,
       }),
-      sources: () => ({ url: this.address.url, sources: sourceStates(this.#configuration) }),
+      sources: () => sourcesState(this.#configuration, this.address),
       replay: (request, signal) => this.#replay.run(request, signal),
       audiences: this.#audiences,
       regulations: this.#regulations,

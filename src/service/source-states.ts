@@ -1,12 +1,13 @@
-import type { SourceState } from '../admin-api/index.ts'
+import type { SourcesState } from '../admin-api/index.ts'
 import type { Configuration } from './configuration/index.ts'
+import type { ServiceAddress } from './service-options.ts'
 
-/** The configured sources, and which destinations take their events. */
-export function sourceStates({
-  sources,
-  destinations,
-}: Pick<Configuration, 'sources' | 'destinations'>): readonly SourceState[] {
-  return sources.map(({ id, enabled, writeKeys, archive }) => ({
+/** The configured sources, which destinations take their events, and the URL that they send to. */
+export function sourcesState(
+  { listen, sources, destinations }: Configuration,
+  { url }: Pick<ServiceAddress, 'url'>,
+): SourcesState {
+  const states = sources.map(({ id, enabled, writeKeys, archive }) => ({
     id,
     enabled,
     writeKeys,
@@ -15,4 +16,5 @@ export function sourceStates({
       .map((each) => each.id),
     isArchived: archive !== undefined,
   }))
+  return { url: listen.publicUrl ?? url, sources: states }
 }

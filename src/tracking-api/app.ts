@@ -90,7 +90,9 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
     turns: new BodyTurns(),
     networkOf: (request) => clientNetwork(addressOf(request)),
   }
-  addRoutes(app, { collector, originOf, reading })
+  const addressToldTo = (request: Request): ApiAddress =>
+    addressIn(options.publicUrl) ?? apiAddress(request, originOf(request))
+  addRoutes(app, { collector, originOf, addressToldTo, reading })
   const refusalOf = (error: unknown): Refusal => {
     // Only known paths are decoded. A path that cannot be decoded is unknown.
     if (error === undefined || error instanceof URIError) {
@@ -132,12 +134,14 @@ function leavePrototypes(app: Express): OriginOf {
 interface RouteParts {
   readonly collector: Collector
   readonly originOf: OriginOf
+  /** Where the client of a request is to send. */
+  readonly addressToldTo: (request: Request) => ApiAddress
   readonly reading: Reading
 }
 
 /** Under `/v1` and without it, in one router: a second one is more work for every request. */
-function addRoutes(app: Express, { collector, originOf, reading }: RouteParts): void {
-  for (const { paths, method, decide } of trackingRoutes(collector, originOf)) {
+function addRoutes(app: Express, { reading, ...parts }: RouteParts): void {
+  for (const { paths, method, decide } of trackingRoutes(parts)) {
     const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
     const route = app.route(paths.flatMap((path) => [`/v1${path}`, path]))
     route[method]((request, response) =>
@@ -150,13 +154,18 @@ function addRoutes(app: Express, { collector, originOf, reading }: RouteParts): 
     route.all((request, response) => {
       const allow = methods.join(', ')
       const refusal = refuse('method_not_allowed', `This path takes ${allow}`)
-      const decideRefused = (): HttpAnswer => withHeaders(collector.refused(refusal), { allow })
+      const decideRefused = (): HttpAnswer =>
+        withHeaders(parts.collector.refused(refusal), { allow })
       return answer(request, response, { ...reading, decide: decideRefused })
     })
   }
 }
 
-function trackingRoutes(collector: Collector, originOf: OriginOf): readonly Route[] {
+function trackingRoutes({
+  collector,
+  originOf,
+  addressToldTo,
+}: Omit<RouteParts, 'reading'>): readonly Route[] {
   const collecting =
     (expected: Expected, isBrowserPath: boolean): Decide =>
     (request, body) =>
@@ -195,7 +204,7 @@ function trackingRoutes(collector: Collector, originOf: OriginOf): readonly Rout
     {
       paths: ['/projects/:writeKey/settings'],
       method: 'get',
-      decide: (request) => settings(collector, request, originOf(request)),
+      decide: (request) => settings(collector, request, addressToldTo(request)),
     },
     {
       paths: ['/sourceConfig'],
@@ -205,7 +214,7 @@ function trackingRoutes(collector: Collector, originOf: OriginOf): readonly Rout
     {
       paths: ['/analytics.js/v1/:writeKey/analytics.min.js'],
       method: 'get',
-      decide: (request) => classicSnippet(apiAddress(request, originOf(request))),
+      decide: (request) => classicSnippet(addressToldTo(request)),
     },
   ]
 }
@@ -256,15 +265,11 @@ async function pixel(
   return pixelAnswer
 }
 
-function settings(
-  collector: Collector,
-  request: Request,
-  origin: ReturnType<OriginOf>,
-): HttpAnswer {
+function settings(collector: Collector, request: Request, address: ApiAddress): HttpAnswer {
   const writeKey = String(request.params['writeKey'])
   const admission = collector.admit(writeKey)
   if (admission.kind === 'refused') return collector.refused(admission)
-  return projectSettings(writeKey, apiAddress(request, origin))
+  return projectSettings(writeKey, address)
 }
 
 function rudderSettings(collector: Collector, request: Request): HttpAnswer {
@@ -274,7 +279,7 @@ function rudderSettings(collector: Collector, request: Request): HttpAnswer {
   return sourceConfig(writeKey ?? '', admission.source.id)
 }
 
-/** The address that a client has for this service. */
+/** The address that a client used, as far as its request and its proxies tell. */
 function apiAddress(request: Request, origin: ReturnType<OriginOf>): ApiAddress {
   return {
     // The header comes from a proxy and may hold anything.
@@ -282,6 +287,12 @@ function apiAddress(request: Request, origin: ReturnType<OriginOf>): ApiAddress 
     // Only a client of HTTP/1.0 does not say which host it means.
     host: origin.host || `127.0.0.1:${request.socket.localPort ?? ''}`,
   }
+}
+
+/** The address that a public URL names, path included. */
+function addressIn(publicUrl: string | undefined): ApiAddress | undefined {
+  const [protocol, host] = publicUrl?.split('://') ?? []
+  return protocol === undefined || host === undefined ? undefined : { protocol, host }
 }
 
 function isPixel({ url = '' }: IncomingMessage): boolean {

@@ -39,6 +39,8 @@ export interface TrackingApiOptions {
    * these headers are not believed then.
    */
   readonly trustedProxies?: number
+  /** The URL that clients are told; by default the one that each request names. */
+  readonly publicUrl?: string | undefined
 }
 
 /** Calls of a source with the same outcome. */

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/runtime/index.ts'
 import { ConfigurationError, readServiceConfiguration } from '../../src/service/index.ts'
@@ -36,6 +36,17 @@ describe('the configuration of a service', () => {
   test('is read with what it refers to', async () => {
     const outcome = await readServiceConfiguration(await written(), surroundings('93.184.215.14'))
     expect(outcome.configuration.sources).toMatchObject([{ writeKeys: ['wk_example'] }])
+  })
+
+  test('is refused where the certificate of a port cannot be used, before anything listens', async () => {
+    const path = await written()
+    const tls = { cert: 'cert.pem', key: 'key.pem' }
+    await writeFile(path, JSON.stringify({ ...document, listen: { tls } }))
+    const refused = readServiceConfiguration(path, surroundings('93.184.215.14'))
+    await expect(refused).rejects.toMatchObject({
+      code: 'cannot_read_file',
+      message: `Cannot use ${join(dirname(path), 'cert.pem')}: it is missing or empty`,
+    })
   })
 
   test('is refused where a name leads to an address that is not public', async () => {

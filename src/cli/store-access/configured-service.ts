@@ -40,6 +40,8 @@ export async function askConfiguredService(
     new EvrouteError({ code: 'store_in_use', message: `${because}, ${why}`, hint, cause })
   if (admin === undefined) throw refuse('and the configuration has no admin API to ask')
   if (admin.port === 0) throw refuse('and the admin API of the configuration has any free port')
+  if (admin.tls !== undefined)
+    throw refuse('and its admin API speaks https for a name that is not known here')
   const url = `http://127.0.0.1:${admin.port}/`
   const api = new ServiceApi({ kind: 'service', url, token: admin.token }, stop)
   try {

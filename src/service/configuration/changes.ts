@@ -15,7 +15,7 @@ export interface ConfigurationChange {
 }
 
 /** What a running service holds on to: its ports and its store. */
-const afterRestart = /^(listen\.|admin$|admin\.(host|port)$|store$)/
+const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|store$)/
 
 /** What the settings are called in the file, where their names differ here. */
 const namesInFile: Readonly<Record<string, string>> = {
@@ -73,7 +73,12 @@ function changesOf(
 /** What a running service has in force after a change: its ports and its store stay as they were. */
 export function followed(before: Configuration, after: Configuration): Configuration {
   const { listen, admin, store } = before
-  const access = admin && { ...(after.admin ?? admin), host: admin.host, port: admin.port }
+  const access = admin && {
+    ...(after.admin ?? admin),
+    host: admin.host,
+    port: admin.port,
+    tls: admin.tls,
+  }
   return { ...after, listen, admin: access, store }
 }
 

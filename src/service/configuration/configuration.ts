@@ -43,16 +43,28 @@ export interface ConfiguredDestination extends Destination {
 
 /** Makes the paths of a document absolute, which are relative to its folder. */
 export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
-  const { store, sources } = document
+  const { store, sources, listen, admin } = document
   const file = /^sqlite:(.+)$/.exec(store)?.[1]
   return {
     ...document,
+    listen: withPaths(listen, folder),
+    admin: admin && withPaths(admin, folder),
     store: file === undefined ? store : `sqlite:${resolve(folder, file)}`,
     sources: sources.map((source) => ({
       ...source,
       archive: source.archive && { directory: resolve(folder, source.archive.directory) },
     })),
   }
+}
+
+function withPaths<Section extends { readonly tls?: object | undefined }>(
+  section: Section,
+  folder: string,
+): Section {
+  if (section.tls === undefined) return section
+  const paths = Object.entries(section.tls as Readonly<Record<string, string>>)
+  const tls = Object.fromEntries(paths.map(([name, path]) => [name, resolve(folder, path)]))
+  return { ...section, tls }
 }
 
 /** The configuration that a document without problems stands for. */

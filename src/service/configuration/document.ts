@@ -194,6 +194,16 @@ const destination = section({
     .describe('Answers from 400 to 499 that are retried like 5xx, beside 408, 425 and 429.'),
 })
 
+const pemFile = () => pattern(/./, 'the path of a PEM file')
+
+const serverCertificate = (described: string) =>
+  section({
+    cert: pemFile().describe('Its certificate, with those between it and its authority.'),
+    key: pemFile().describe('The private key of the certificate, without a passphrase.'),
+  })
+    .optional()
+    .describe(described)
+
 /** The ports of a document that names none. */
 export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
 
@@ -207,6 +217,15 @@ export const documentSchema = section(
       trustedProxies: wholeNumber(0, 10)
         .default(0)
         .describe('Proxies in front, whose X-Forwarded-For says where calls come from.'),
+      tls: serverCertificate(
+        'Speaks https with these PEM files, relative to this one, and reads them again when they change.',
+      ),
+      publicUrl: pattern(
+        /^https?:\/\/[^/?#\s@]+(\/[^/?#\s]+)*$/,
+        'a full http or https URL without a query and a final slash',
+      )
+        .optional()
+        .describe('The URL by which SDKs and browsers reach the service, such as that of a proxy.'),
     })
       .prefault({})
       .describe('Where SDKs post to. A change needs a restart.'),
@@ -224,6 +243,7 @@ export const documentSchema = section(
         .nullable()
         .default(null)
         .describe('Another bearer token, which reads /metrics and nothing else.'),
+      tls: serverCertificate('Speaks https, as listen.tls. A change needs a restart.'),
     })
       .nullable()
       .default(null)

@@ -1,0 +1,55 @@
+import type { RequestListener, Server } from 'node:http'
+import { createServer, type ServerOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { systemCode } from '../model/index.ts'
+import type { TlsFiles } from './tls-files.ts'
+
+const speaksHttps = 'This port speaks https\n'
+const answerToHttp = `HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: ${speaksHttps.length}\r\nconnection: close\r\n\r\n${speaksHttps}`
+
+/** A server of https, and the connections under its TLS. */
+export interface SecureServer {
+  /** The server. */
+  readonly server: Server
+  /** Closes all connections, also those that have no TLS yet. */
+  readonly closeConnections: () => void
+}
+
+/**
+ * Creates a server of https. New connections get the files as they are then. A client that speaks http is
+ * told so. The handshake counts as part of a request's head.
+ */
+export function secureServer(
+  { headersTimeout = 0, ...options }: ServerOptions,
+  handler: RequestListener,
+  files: TlsFiles,
+): SecureServer {
+  let used = files.current
+  const common = { headersTimeout, handshakeTimeout: headersTimeout }
+  const server = createServer({ ...options, ...common, ...used }, handler)
+  const sockets = new Map<string, Socket>()
+  server.prependListener('connection', (socket: Socket) => {
+    const { current } = files
+    if (current !== used) server.setSecureContext(current)
+    used = current
+    const name = nameOf(socket)
+    sockets.set(name, socket)
+    socket.once('close', () => sockets.delete(name))
+  })
+  // Node's own listener would have the answer to a fault encrypted, which takes a handshake.
+  server.removeAllListeners('tlsClientError')
+  server.on('tlsClientError', (error: Error, secured: TLSSocket) => {
+    const socket = sockets.get(nameOf(secured))
+    if (systemCode(error) !== 'ERR_SSL_HTTP_REQUEST') socket?.destroy()
+    else socket?.end(answerToHttp, () => socket.destroySoon())
+  })
+  const closeConnections = (): void => {
+    for (const socket of sockets.values()) socket.destroy()
+  }
+  return { server, closeConnections }
+}
+
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}

@@ -1,0 +1,134 @@
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { EvrouteError, messageOf } from '../model/index.ts'
+import { unreadableReason, type Log } from '../runtime/index.ts'
+import { FollowedFile } from './followed-file.ts'
+
+/** Paths of PEM files: a certificate with its key, authorities to trust, or both. */
+export interface TlsPaths {
+  /** A certificate, followed by those between it and its authority. */
+  readonly cert?: string | undefined
+  /** The private key of the certificate. */
+  readonly key?: string | undefined
+  /** Authorities that are trusted in place of the usual ones. */
+  readonly ca?: string | undefined
+}
+
+/** The contents of the files. */
+export type TlsTexts = { readonly [Name in keyof TlsPaths]?: string }
+
+/** Certificates and keys in files, which are read again when they change. Files that cannot be used change nothing. */
+export class TlsFiles {
+  readonly #paths: TlsPaths
+  readonly #log: Pick<Log, 'warn'>
+  readonly #check: (texts: TlsTexts) => unknown
+  readonly #files: readonly (readonly [name: keyof TlsPaths, file: FollowedFile<string>])[]
+  #current: TlsTexts
+  /** The last contents that were looked at, or why they could not be read. */
+  #seen: string
+
+  private constructor(
+    paths: TlsPaths,
+    log: Pick<Log, 'warn'>,
+    check: (texts: TlsTexts) => unknown,
+  ) {
+    this.#paths = paths
+    this.#log = log
+    this.#check = check
+    this.#files = (['cert', 'key', 'ca'] as const).flatMap((name) => {
+      const path = paths[name]
+      return path === undefined ? [] : [[name, new FollowedFile(path, (text) => text)] as const]
+    })
+    this.#current = this.#read()
+    this.#seen = JSON.stringify(this.#current)
+    this.#refuseUnusable(this.#current)
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @throws EvrouteError `cannot_read_file` where one of them cannot be used
+   */
+  static async open(paths: TlsPaths, log: Pick<Log, 'warn'>): Promise<TlsFiles> {
+    // Loaded by those alone who have such files.
+    const { createSecureContext } = await import('node:tls')
+    return new TlsFiles(paths, log, createSecureContext)
+  }
+
+  /** The latest contents that can be used, the same object while nothing changes. Never throws. */
+  get current(): TlsTexts {
+    let seen: string | undefined
+    try {
+      const texts = this.#read()
+      seen = JSON.stringify(texts)
+      if (seen === this.#seen) return this.#current
+      this.#refuseUnusable(texts)
+      this.#current = texts
+    } catch (error) {
+      seen ??= messageOf(error)
+      if (seen !== this.#seen) {
+        this.#log.warn('a changed certificate cannot be used: the one before stays', {
+          reason: messageOf(error),
+        })
+      }
+    }
+    this.#seen = seen
+    return this.#current
+  }
+
+  #read(): TlsTexts {
+    return Object.fromEntries(
+      this.#files.map(([name, file]) => {
+        const text = attempt(this.#paths[name], unreadableReason, () => file.content)
+        if (text === '') throw unusable(this.#paths[name], 'it is missing or empty')
+        return [name, text]
+      }),
+    )
+  }
+
+  #refuseUnusable(texts: TlsTexts): void {
+    const { cert: certPath, key: keyPath, ca: caPath } = this.#paths
+    const { cert, key, ca } = texts
+    if (ca !== undefined) certificateIn(ca, caPath)
+    if (cert !== undefined && key !== undefined) {
+      const certificate = certificateIn(cert, certPath)
+      const isItsKey = certificate.checkPrivateKey(privateKeyIn(key, keyPath))
+      if (!isItsKey) throw unusable(keyPath, `it is not the key of ${certPath}`)
+    }
+    attempt(certPath ?? caPath, messageOf, () => this.#check(texts))
+  }
+}
+
+function certificateIn(text: string, path: string | undefined): X509Certificate {
+  const because = 'it has no certificate in the PEM format'
+  return attempt(
+    path,
+    () => because,
+    () => new X509Certificate(text),
+  )
+}
+
+function privateKeyIn(text: string, path: string | undefined): KeyObject {
+  const because = 'it has no private key in the PEM format, or one with a passphrase'
+  return attempt(
+    path,
+    () => because,
+    () => createPrivateKey(text),
+  )
+}
+
+function attempt<Result>(
+  path: string | undefined,
+  reasonOf: (error: unknown) => string,
+  work: () => Result,
+): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw unusable(path, reasonOf(error), error)
+  }
+}
+
+function unusable(path = '', reason: string, cause?: unknown): EvrouteError {
+  const message = `Cannot use ${path}: ${reason}`
+  return new EvrouteError({ code: 'cannot_read_file', message, cause })
+}
