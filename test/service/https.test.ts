@@ -15,7 +15,7 @@ test('a service speaks https on both ports, and tells clients its public URL', a
   await writeFile(join(folder, 'key.pem'), key)
   const endpoint = await TestEndpoint.start()
   const tls = { cert: 'cert.pem', key: 'key.pem' }
-  const publicUrl = 'https://events.example.com'
+  const publicUrl = 'https://events.example.com/collect'
   const document = documentFor(endpoint, {
     listen: { port: 0, tls, publicUrl },
     admin: { port: 0, token, tls },
@@ -39,7 +39,7 @@ test('a service speaks https on both ports, and tells clients its public URL', a
   await expect.poll(() => settled).toHaveLength(1)
   const settings = await request(`${url}/v1/projects/${writeKey}/settings`, { dispatcher })
   expect(await settings.body.json()).toMatchObject({
-    integrations: { 'Segment.io': { apiHost: 'events.example.com/v1', protocol: 'https' } },
+    integrations: { 'Segment.io': { apiHost: 'events.example.com/collect/v1', protocol: 'https' } },
   })
   const sources = await request(`${admin ?? ''}/v1/sources`, {
     dispatcher,

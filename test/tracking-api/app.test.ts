@@ -272,16 +272,6 @@ describe('settings', () => {
     })
   })
 
-  test('name the public URL, whatever was asked', async () => {
-    const { url } = await startApi({ publicUrl: 'https://events.example.com/collect' })
-    const reply = await send(url, { method: 'GET', path: `/v1/projects/${writeKey}/settings` })
-    expect(reply.json).toMatchObject({
-      integrations: {
-        'Segment.io': { apiHost: 'events.example.com/collect/v1', protocol: 'https' },
-      },
-    })
-  })
-
   test.each([
     ['https', 'https'],
     ['https, http', 'https'],
