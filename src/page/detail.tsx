@@ -271,7 +271,8 @@ function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
       </Pair>
       {withheld === null ? null : (
         <Pair name="Passed on">
-          No: {withheldTexts[withheld]}, so it is neither forwarded nor given to --on-event.
+          No: {withheldTexts[withheld]}, so it is neither forwarded nor given to{' '}
+          <span class="nowrap">--on-event</span>.
         </Pair>
       )}
     </dl>

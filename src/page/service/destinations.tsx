@@ -110,7 +110,8 @@ function Endpoint({
       <span class={`badge ${breakerLooks[breaker]}`}>{breakerTexts[breaker]}</span>
       {probeAt === null ? null : (
         <>
-          , probed <Moment at={probeAt} />
+          {' '}
+          next probe <Moment at={probeAt} />
         </>
       )}
       {faults.map(({ reason, failures, since }) => (

@@ -31,7 +31,7 @@ export function Story({
             <StateBadge state={delivery.state} />
             <Actions session={session} delivery={delivery} />
           </div>
-          <Facts delivery={delivery} />
+          <Facts delivery={delivery} name={nameIn(body)} />
           <Part title="Requests">
             <Requests requests={requests} delivery={delivery} />
           </Part>
@@ -64,7 +64,13 @@ function Actions({
   )
 }
 
-function Facts({ delivery }: { readonly delivery: DeliveryFields }): JSX.Element {
+function Facts({
+  delivery,
+  name,
+}: {
+  readonly delivery: DeliveryFields
+  readonly name: string
+}): JSX.Element {
   const { state, messageId, type, userId, source, destination, reason, attempts } = delivery
   const { manualRetries, acceptedAt, expiresAt, settledAt, holds } = delivery
   const moments = [
@@ -75,8 +81,9 @@ function Facts({ delivery }: { readonly delivery: DeliveryFields }): JSX.Element
   return (
     <dl class="pairs">
       <Pair name="Event">
-        <span class={`type ${type}`}>{type}</span> {visibleText(messageId)}
+        <span class={`type ${type}`}>{type}</span> {visibleText(name)}
       </Pair>
+      <Pair name="messageId">{visibleText(messageId)}</Pair>
       <Pair name="User">{visibleText(userId ?? '–')}</Pair>
       <Pair name="Route">
         {source} → {destination}
@@ -160,6 +167,17 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
       )}
     </li>
   )
+}
+
+/** The name of the event of a webhook, as far as it has one. */
+function nameIn(body: string): string {
+  try {
+    const { event, name } = JSON.parse(body) as Readonly<Record<string, unknown>>
+    const found = event ?? name
+    return typeof found === 'string' ? found.slice(0, 100) : ''
+  } catch {
+    return ''
+  }
 }
 
 function Body({ text }: { readonly text: string }): JSX.Element {

@@ -14,6 +14,9 @@ const crowdedMin = 20
 /** Of one frame a person reads no more than the newest; it is more than most screens show. */
 const readMax = 30
 
+/** How long a reader waits until it connects again. */
+const reconnectMs = 1_000
+
 /** The content of a stream, and its start. */
 export interface SummaryStream {
   readonly log: EventLog
@@ -47,6 +50,8 @@ export async function streamSummaries(
     if (!response.write(text)) await drained(response)
   }
   response.setHeader('content-type', 'text/event-stream')
+  // Browsers wait for three seconds by default before they connect again.
+  response.write(`retry: ${reconnectMs}\n`)
   let after = seqOf(lastId, run)
   if (after === undefined) await write('reset', { run }, 0)
   after ??= 0
