@@ -92,6 +92,7 @@ export class Claims {
       const ofDestination = claimed?.get(destinationId) ?? []
       const taken = ofDestination.filter((delivery) => delivery.lane === lane)
       queue.take(lane, taken, deliveriesMax)
+      if (lane === 'first') queue.backlog.leave(taken.length)
       if (queues.get(destinationId) === queue) came(destinationId)
       else giveBack(queue.giveBack())
       if (taken.length < deliveriesMax) this.#learn(share, claimed !== undefined)

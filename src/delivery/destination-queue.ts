@@ -12,7 +12,11 @@ import { Prefetch } from './prefetch.ts'
 import type { QueuePolicies } from './queue-policies.ts'
 import { isWindowOver } from './retry-policy.ts'
 import { isHeld } from './round.ts'
+import { SourceBacklog } from './source-backlog.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
+
+/** How a delivery comes here: from its lane, or past those of its destination that wait in the store. */
+export type Line = Lane | 'ahead'
 
 /** The next step for a delivery. */
 export type Start =
@@ -35,12 +39,16 @@ export class DestinationQueue {
   #concurrency: number
   #retryWindowMs: number
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { first: [], manual: [], retry: [] }
-  readonly #promised: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
+  /** Those in the lane `first` that passed others. */
+  readonly #ahead = new Set<LeasedDelivery>()
+  readonly #promised: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
   /** How often in a row others went first while something waited there. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** Since when it is known that nothing may be sent. */
   #mutedSinceMs: number | undefined
   readonly #prefetch: Prefetch
+  /** Whose deliveries wait in the store, if it takes those of several sources. */
+  readonly backlog = new SourceBacklog()
   #rounds = 0
   /** Of these, rounds of deliveries that were tried before. */
   #laterRounds = 0
@@ -109,7 +117,7 @@ export class DestinationQueue {
 
   /** Whether nothing is leased for it. */
   get isEmpty(): boolean {
-    const promised = lanes.some((lane) => this.#promised[lane] > 0)
+    const promised = Object.values(this.#promised).some((count) => count > 0)
     return this.#rounds === 0 && !promised && !this.hasReady
   }
 
@@ -121,8 +129,16 @@ export class DestinationQueue {
    */
   room(lane: Lane, nowMs: number, most: number = Infinity): number {
     const readyMax = Math.min(this.#readyMax(lane, nowMs), most)
-    const taken = this.#waiting[lane].length + this.#promised[lane]
+    const passed = lane === 'first' ? this.#ahead.size : 0
+    const taken = this.#waiting[lane].length - passed + this.#promised[lane]
     return taken > readyMax / 2 ? 0 : readyMax - taken
+  }
+
+  /** How many more fresh deliveries may pass those that wait in the store. */
+  roomAhead(nowMs: number): number {
+    const readyMax = this.#readyMax('first', nowMs)
+    const most = readyMax === 0 ? 0 : Math.max(readyMax, aheadMin)
+    return Math.max(most - this.#ahead.size - this.#promised.ahead, 0)
   }
 
   /**
@@ -140,16 +156,23 @@ export class DestinationQueue {
   }
 
   /** Keeps room for deliveries that are on their way, until {@link take}. */
-  promise(lane: Lane, count: number): void {
-    this.#promised[lane] += count
+  promise(line: Line, count: number): void {
+    this.#promised[line] += count
     this.#prefetch.add(count)
   }
 
-  /** Takes leased deliveries of one lane; `promised` is the room that was kept for them. */
-  take(lane: Lane, deliveries: readonly LeasedDelivery[], promised: number): void {
-    this.#promised[lane] -= promised
-    this.#waiting[lane].push(...deliveries)
+  /** Takes leased deliveries of one line; `promised` is the room that was kept for them. */
+  take(line: Line, deliveries: readonly LeasedDelivery[], promised: number): void {
+    this.#promised[line] -= promised
+    if (line === 'ahead') for (const delivery of deliveries) this.#takeAhead(delivery)
+    else this.#waiting[line].push(...deliveries)
     this.#prefetch.add(deliveries.length - promised)
+  }
+
+  /** Those that pass others take turns with them. */
+  #takeAhead(delivery: LeasedDelivery): void {
+    this.#waiting.first.splice(2 * this.#ahead.size + 1, 0, delivery)
+    this.#ahead.add(delivery)
   }
 
   /**
@@ -157,17 +180,20 @@ export class DestinationQueue {
    * end before their turn comes.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
-    return this.#letGo((lane) => this.#readyMax(lane, nowMs))
+    return this.#letGo((lane) => {
+      const readyMax = this.#readyMax(lane, nowMs)
+      return lane === 'first' && readyMax > 0 ? readyMax + this.#ahead.size : readyMax
+    })
   }
 
   /** Returns deliveries whose leases are too old to start a request on. */
   giveBackWorn(): readonly LeasedDelivery[] {
-    // The oldest leases stand first.
     return lanes.flatMap((lane) => {
       const waiting = this.#waiting[lane]
-      const usable = waiting.findIndex((delivery) => !this.#prefetch.isWorn(delivery))
-      const worn = waiting.splice(0, usable < 0 ? waiting.length : usable)
-      this.#prefetch.add(-worn.length)
+      const worn = waiting.filter((delivery) => this.#prefetch.isWorn(delivery))
+      if (worn.length === 0) return []
+      waiting.splice(0, Infinity, ...waiting.filter((delivery) => !worn.includes(delivery)))
+      this.#forget(worn)
       return worn
     })
   }
@@ -179,8 +205,13 @@ export class DestinationQueue {
 
   #letGo(keptOf: (lane: Lane) => number): readonly LeasedDelivery[] {
     const deliveries = lanes.flatMap((lane) => this.#waiting[lane].splice(keptOf(lane)))
-    this.#prefetch.add(-deliveries.length)
+    this.#forget(deliveries)
     return deliveries
+  }
+
+  #forget(deliveries: readonly LeasedDelivery[]): void {
+    for (const delivery of deliveries) this.#ahead.delete(delivery)
+    this.#prefetch.add(-deliveries.length)
   }
 
   /**
@@ -254,8 +285,7 @@ export class DestinationQueue {
       const delivery = waiting[place]
       const start = delivery === undefined ? undefined : this.#startOf(delivery, nowMs)
       if (start === undefined) continue
-      waiting.splice(place, 1)
-      this.#prefetch.add(-1)
+      this.#forget(waiting.splice(place, 1))
       if (start.kind === 'round') this.#begin(lane)
       return start
     }
@@ -330,6 +360,8 @@ export const breakerOpen = 'breaker_open'
 const windowOver: GivenUpReason = 'window_over'
 
 const firstLane: readonly Lane[] = ['first']
+/** Room for deliveries that pass others: a usual batch of a client, also where few requests are in flight. */
+const aheadMin = 100
 /** Rounds at once that retries leave to first tries. */
 const keptRoundsMax = 2
 /** How often in a row a lane is passed over before it goes first. */

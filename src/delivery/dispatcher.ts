@@ -145,11 +145,11 @@ export class Dispatcher {
     if (this.#failure !== undefined) throw this.#failure.error
     const nowMs = this.#runtime.clock.nowMs()
     const counts = deliveryCounts(events)
-    const handOver = this.#stopped ? [] : this.#handOvers.roomFor(counts)
+    const handOver = this.#stopped ? [] : this.#handOvers.roomFor(counts, events[0]?.sourceId ?? '')
     const seenSinceMs = nowMs - this.#dedupeWindowMs
     const start = { atMs: nowMs, elapsedMs: elapsedTime(this.#runtime.clock) }
     const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
-    for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
+    for (const { queue, line, deliveriesMax } of handOver) queue.promise(line, deliveriesMax)
     // Not awaited here, which would hold the events until then.
     return this.#added(adding, { counts, handOver, start })
   }
@@ -272,8 +272,8 @@ export class Dispatcher {
   #takeOver(leased: readonly LeasedDelivery[], { counts, handOver }: Addition): void {
     const nowMs = this.#runtime.clock.nowMs()
     const handedOver = byDestination(leased)
-    for (const { destinationId, deliveriesMax, queue } of handOver) {
-      queue.take('first', handedOver.get(destinationId) ?? [], deliveriesMax)
+    for (const { destinationId, deliveriesMax, queue, line } of handOver) {
+      queue.take(line, handedOver.get(destinationId) ?? [], deliveriesMax)
       // A stop or a removed destination has emptied the queue already.
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
       if (isGone) this.#outbox.giveBack(queue.giveBack())

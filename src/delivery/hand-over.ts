@@ -1,5 +1,5 @@
 import type { Clock } from '../runtime/index.ts'
-import type { DestinationQueue } from './destination-queue.ts'
+import type { DestinationQueue, Line } from './destination-queue.ts'
 import type { Prefetch } from './prefetch.ts'
 import type { NewEvent, Room } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
@@ -11,6 +11,8 @@ export type DeliveryCounts = ReadonlyMap<string, number>
 export interface KeptRoom extends Room {
   /** Where the deliveries go. */
   readonly queue: DestinationQueue
+  /** How they come into it. */
+  readonly line: Line
 }
 
 /** What hand-overs are made of. */
@@ -33,21 +35,35 @@ export class HandOvers {
     this.#options = options
   }
 
-  /** Where the store may hand fresh deliveries over: only where nothing that came before waits in it. */
-  roomFor(counts: DeliveryCounts): readonly KeptRoom[] {
+  /**
+   * Where the store may hand fresh deliveries over: where nothing that came before waits in it. Of a
+   * destination that several sources feed, one with less than its part of what waits passes the others.
+   */
+  roomFor(counts: DeliveryCounts, sourceId: string): readonly KeptRoom[] {
     const { clock, queues, times, prefetch } = this.#options
     const nowMs = clock.nowMs()
     const part = prefetch.partOf(Math.max(counts.size, times.waitedFor.size))
     let { room } = prefetch
     return [...counts].flatMap(([destinationId, count]) => {
       const queue = queues.get(destinationId)
-      if (queue === undefined || !times.isEmpty(destinationId, 'first')) return []
+      if (queue === undefined) return []
+      const isShared = queue.destination.sourceIds.length > 1
+      const isEmpty = times.isEmpty(destinationId, 'first')
+      if (!isEmpty && !isShared) return []
+      const line = isEmpty ? 'first' : 'ahead'
+      const free = isEmpty ? queue.room('first', nowMs, part) : roomAhead(queue, sourceId, nowMs)
       // No more than there are: the rest of the room is for those that are added meanwhile.
-      const deliveriesMax = Math.min(queue.room('first', nowMs, part), count, room)
+      const deliveriesMax = Math.min(free, count, room)
       room -= deliveriesMax
-      return deliveriesMax > 0 ? [{ destinationId, deliveriesMax, queue }] : []
+      if (isShared && isEmpty) queue.backlog.clear()
+      if (isShared) queue.backlog.add(sourceId, count - deliveriesMax)
+      return deliveriesMax > 0 ? [{ destinationId, deliveriesMax, queue, line }] : []
     })
   }
+}
+
+function roomAhead(queue: DestinationQueue, sourceId: string, nowMs: number): number {
+  return queue.backlog.isQuiet(sourceId) ? queue.roomAhead(nowMs) : 0
 }
 
 /** Counts the deliveries of events by destination. */

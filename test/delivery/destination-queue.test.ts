@@ -358,3 +358,41 @@ test('a round waits for an endpoint that is well but busy, rather than go withou
   b!.gate.end(b!.passage, answered(200), startMs)
   expect(begin(queue).asked).toEqual([urlOf('a'), urlOf('b')])
 })
+
+describe('deliveries that pass others', () => {
+  test('take turns with those that are ready, and leave claims their room', () => {
+    const queue = queueOf(2)
+    const claimed = fill(queue, 'first', 3)
+    const free = queue.room('first', startMs)
+    expect(queue.roomAhead(startMs)).toBe(100)
+    queue.promise('ahead', 4)
+    expect(queue.roomAhead(startMs)).toBe(96)
+    const ahead = Array.from({ length: 4 }, (_, index) => leased({ id: 101 + index }))
+    queue.take('ahead', ahead, 4)
+    expect(queue.room('first', startMs)).toBe(free)
+    const started = Array.from({ length: 7 }, () => {
+      const { delivery, end } = begin(queue)
+      end()
+      return delivery.id
+    })
+    const [first, second, third] = claimed.map(({ id }) => id)
+    expect(started).toEqual([first, 101, second, 102, third, 103, 104])
+    expect(queue.roomAhead(startMs)).toBe(100)
+    expect(queue.isEmpty).toBe(true)
+  })
+
+  test('stay ready beside as many as are prefetched, and go back with them', () => {
+    const queue = queueOf(1)
+    fill(queue, 'first', 2)
+    queue.take('ahead', [leased({ id: 101 }), leased({ id: 102 })], 0)
+    expect(queue.giveBackIdle(startMs)).toEqual([])
+    expect(queue.giveBack()).toHaveLength(4)
+    expect(queue.roomAhead(startMs)).toBe(100)
+  })
+
+  test('get no room while the endpoint is left alone', () => {
+    const queue = queueOf(1)
+    open(queue)
+    expect(queue.roomAhead(startMs)).toBe(0)
+  })
+})
