@@ -19,24 +19,24 @@ export function isCallType(value: unknown): value is CallType {
 }
 
 /**
- * Which destinations a call may go to. Keys are destination names and case sensitive; any value but
- * `false` enables; `All: false` disables every destination that is not enabled by name.
+ * The destinations that a call may go to. Keys are destination names and case sensitive. Any value but `false`
+ * enables a destination. `All: false` disables every destination that is not enabled by name.
  */
 export type Integrations = Readonly<Record<string, unknown>>
 
-/** What every call may carry. */
+/** Fields that every call may have. */
 export interface CallFields {
   /** The user's id in your database. */
   readonly userId?: string
   /** An id for a user without a userId. */
   readonly anonymousId?: string
-  /** Identifies this call for deduplication; made when absent. */
+  /** Identifies this call for deduplication; generated when absent. */
   readonly messageId?: string
-  /** When it happened (a Date or ISO 8601); the moment of the call when absent. */
+  /** When the event happened (a Date or ISO 8601); the moment of the call when absent. */
   readonly timestamp?: string | Date
   /** The circumstances of the call: device, page, IP address. */
   readonly context?: Properties
-  /** Which destinations the call may go to; all of them when absent. */
+  /** The destinations that the call may go to; all when absent. */
   readonly integrations?: Integrations
 }
 
@@ -45,7 +45,7 @@ export type UserFields =
   | { readonly userId: string; readonly anonymousId?: string | undefined }
   | { readonly userId?: string | undefined; readonly anonymousId: string }
 
-/** Tells the traits of a user. Needs a userId or an anonymousId. */
+/** Describes a user. Needs a userId or an anonymousId. */
 export type IdentifyCall = CallFields &
   UserFields & {
     /** Attributes of the user. */
@@ -68,9 +68,9 @@ export type PageCall = CallFields &
     readonly name?: string
     /** The page's category. */
     readonly category?: string
-    /** Attributes of the page: `url`, `title`, `referrer` and `path` are specially recognised. */
+    /** Attributes of the page. The specification gives `url`, `title`, `referrer` and `path` a meaning. */
     readonly properties?: Properties
-    /** The name that the specification's client has for `properties`; sent as `properties`. */
+    /** Another name for `properties`, from the specification's client; sent as `properties`. */
     readonly traits?: Properties
   }
 

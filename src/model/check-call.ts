@@ -5,7 +5,7 @@ import { limits } from './limits.ts'
 /**
  * Why a call is not accepted, with the names of the tracking API.
  *
- * `invalid_json` is a row or body that cannot be parsed; `event_too_large` is one over 32 KB.
+ * `invalid_json` is a row or body that cannot be parsed; `event_too_large` is a call over 32 KB.
  */
 export type RejectionCode = (typeof rejectionCodes)[number]
 
@@ -22,7 +22,7 @@ const rejectionCodes = [
   'event_too_large',
 ] as const
 
-/** Tells why a call itself was not accepted from every other reason. */
+/** Whether a code names a fault of the call itself, unlike other reasons for a refusal. */
 export function isRejectionCode(code: string): code is RejectionCode {
   return (rejectionCodes as readonly string[]).includes(code)
 }
@@ -35,7 +35,7 @@ export interface Rejection {
   readonly message: string
 }
 
-/** Whether a value is a call that can be accepted. */
+/** The result of checking a call. */
 export type CallCheck =
   | { readonly kind: 'valid'; readonly type: CallType; readonly call: JsonObject }
   | ({ readonly kind: 'invalid' } & Rejection)
@@ -44,13 +44,13 @@ const objectFields = ['context', 'integrations', 'properties', 'traits'] as cons
 const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
 const textFields = ['event', 'name', 'category'] as const
 
-/** Characters of an unknown type that a message repeats. */
+/** Characters of an unknown type that a message quotes. */
 const shownTypeLengthMax = 60
 
 /**
  * Checks a parsed value against the fields that its call type requires. Never throws.
  *
- * Absent and null are the same; an empty id counts as absent; a number serves as an id.
+ * Null and an empty id count as absent. A number serves as an id.
  */
 export function checkCall(value: unknown): CallCheck {
   if (!isJsonObject(value)) return invalid('not_an_object', 'A call must be a JSON object')
@@ -67,7 +67,7 @@ function unknownType(type: unknown): string {
   return `A call's type must be identify, track, page, screen, group or alias: ${found}`
 }
 
-/** Not as JSON, which throws for deep nesting, cycles and BigInt. */
+/** Describes a type in a message. `JSON.stringify` would throw for deep nesting, cycles and BigInt. */
 function shown(type: unknown): string {
   if (typeof type === 'string') return JSON.stringify(type.slice(0, shownTypeLengthMax))
   if (Array.isArray(type)) return 'an array'

@@ -25,7 +25,7 @@ export function checkWholeNumber(
 }
 
 /**
- * Refuses options that do not exist. A mistyped one would be ignored in JavaScript.
+ * Refuses options that do not exist. JavaScript callers would not notice a mistyped one.
  *
  * @param known - every option by its name
  * @throws SettingError `invalid_setting` naming the first unknown option
@@ -46,7 +46,7 @@ export function checkOptionNames<Options extends object>(
 }
 
 /**
- * Checks a URL that requests are sent to: it is complete, http or https, and carries no user name or
+ * Checks a URL that requests are sent to. It must be complete, http or https, and without a user name and
  * password, which would not be sent.
  *
  * @param setting - the setting's name, as the caller wrote it

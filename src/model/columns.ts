@@ -1,15 +1,15 @@
-/** What a terminal shows in two columns: emoji, East Asian scripts and full-width forms. */
+/** Characters that take two columns of a terminal: emoji, East Asian scripts and full-width forms. */
 const wide =
   /[\p{Emoji_Presentation}\ufe0f\p{Script=Han}\p{Script=Hangul}\u3000-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/u
 const narrow = /^[\x20-\x7e]*$/
 const segmenter = new Intl.Segmenter()
 
-/** The signs that a reader sees: a letter with its accents, or emoji that are joined into one, is one. */
+/** Splits text into the signs that a reader sees, such as a letter with its accents or a joined emoji. */
 export function signsOf(text: string): readonly string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** How many columns of a terminal a plain text takes. */
+/** Counts the columns of a terminal that a plain text takes. */
 export function columnsOf(text: string): number {
   if (narrow.test(text)) return text.length
   return signsOf(text).reduce((columns, sign) => columns + (wide.test(sign) ? 2 : 1), 0)

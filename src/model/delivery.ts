@@ -1,21 +1,20 @@
 import type { EventType } from './event.ts'
 
 /**
- * The state of a delivery. `failed` will never succeed; `expired` ran out of its retry window. Both are kept and
- * can be retried by hand.
+ * The state of a delivery. A `failed` delivery has no further attempts; an `expired` one waited too long. Both are
+ * kept and can be retried by hand.
  */
 export type DeliveryState = 'pending' | 'leased' | 'delivered' | 'failed' | 'expired'
 
 /**
- * Why a delivery is due: its first try, a scheduled retry, or a retry by hand. Each lane is a queue of its
- * own.
+ * Why a delivery is due: its first try, a scheduled retry, or a retry by hand. Each lane is a separate queue.
  */
 export type Lane = 'first' | 'retry' | 'manual'
 
-/** All lanes, in the order in which they have their turn. */
+/** All lanes, in the order in which they take turns. */
 export const lanes: readonly Lane[] = Object.freeze(['first', 'manual', 'retry'] as const)
 
-/** How one request ended: `final` means that asking again cannot help. */
+/** How one request ended; `final` means that a retry cannot help. */
 export type RequestVerdict = 'success' | 'retry' | 'final'
 
 /** One request of an attempt, as the delivery log shows it. */
@@ -26,40 +25,40 @@ export interface RequestRecord {
   readonly deliveryId: number
   /** The event that was sent. */
   readonly messageId: string
-  /** Where it was sent. */
+  /** The URL of the request. */
   readonly url: string
-  /** Why it was made. */
+  /** Why the request was made. */
   readonly lane: Lane
-  /** The round it belongs to, from 1. */
+  /** The attempt that the request belongs to, from 1. */
   readonly attempt: number
-  /** When it started, in milliseconds since 1970. */
+  /** When the request started, in milliseconds since 1970. */
   readonly atMs: number
-  /** How it ended. */
+  /** How the request ended. */
   readonly outcome: RequestVerdict
   /** The answer's status; null when there was none. */
   readonly status: number | null
   /** Why the request failed, such as `timeout` or `DEPTH_ZERO_SELF_SIGNED_CERT`; null on success. */
   readonly error: string | null
-  /** How long it took, in milliseconds. */
+  /** How long the request took, in milliseconds. */
   readonly durationMs: number
   /** The first 4 KB of the answer's body; empty when there was none. */
   readonly excerpt: string
 }
 
-/** The circuit breaker of an endpoint changed its state. */
+/** A change of an endpoint's circuit breaker. */
 export interface EndpointChange {
   /** The destination's id. */
   readonly destinationId: string
   /** The endpoint. */
   readonly url: string
   /**
-   * `open`: it is left alone until it is probed. `recovering`: a probe succeeded, and it is asked more
-   * and more often. `closed`: it gets all its requests again.
+   * `open`: the endpoint gets no requests until a probe. `recovering`: a probe succeeded, and the endpoint gets
+   * more and more requests. `closed`: the endpoint gets all its requests again.
    */
   readonly state: 'open' | 'recovering' | 'closed'
-  /** When it is probed, in milliseconds since 1970; null unless it is open. */
+  /** When the next probe is due, in milliseconds since 1970; null unless the breaker is open. */
   readonly probeAtMs: number | null
-  /** How its last request failed; null unless it is open. */
+  /** How the last request failed; null unless the breaker is open. */
   readonly error: string | null
 }
 
@@ -68,11 +67,11 @@ export interface EndpointChange {
  *
  * - `window_over`: their retry window ended while they waited
  * - `abandoned`: they waited too long for their first attempt
- * - `backlog_full`: as many as their destination may have were waiting when they came
+ * - `backlog_full`: their destination's backlog was full when they were added
  */
 export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 
-/** Why a delivery failed that was discarded by hand. */
+/** The error of a delivery that was discarded by hand. */
 export const discardedReason = 'discarded'
 
 /** The final states of deliveries that are given up. */
@@ -82,13 +81,13 @@ export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>
   backlog_full: 'failed',
 })
 
-/** Deliveries of one destination that the store ended. */
+/** Deliveries of one destination that the store gave up. */
 export interface GivenUpDeliveries {
   /** The destination's id. */
   readonly destinationId: string
-  /** Why they ended. */
+  /** Why the deliveries ended. */
   readonly reason: GivenUpReason
-  /** How many they are. */
+  /** The number of deliveries. */
   readonly deliveries: number
 }
 
@@ -102,10 +101,10 @@ export interface SettledDelivery {
   readonly destinationId: string
   /** Its final state. */
   readonly state: Exclude<DeliveryState, 'pending' | 'leased'>
-  /** Rounds that were made. */
+  /** The number of attempts. */
   readonly attempts: number
-  /** When its event was accepted, in milliseconds since 1970. */
+  /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
-  /** Why it was not delivered; null when it was. */
+  /** Why the delivery failed or expired; null if it was delivered. */
   readonly reason: string | null
 }

@@ -13,21 +13,21 @@ export interface Endpoint {
   readonly url: string
   /** Static headers that are sent with every request. */
   readonly headers: Readonly<Record<string, string>>
-  /** Upper bound of requests that start, such as `50/s`; undefined for no bound. */
+  /** Maximum rate at which requests start, such as `50/s`; undefined for no maximum. */
   readonly rate?: string | undefined
 }
 
 /**
- * Formats a URL for the person who gave it: without its user name, and with `…` for its query. Both may be
- * secrets. Text that is not a URL is cut in the same way.
+ * Formats a URL for the person who configured it. Removes the user name and replaces the query with `…`, because
+ * both may be secrets. Shortens text that is not a URL in the same way.
  */
 export function endpointName(url: string): string {
   return withoutUser(url.replace(/#.*/s, '').replace(/\?.*/s, '?…'))
 }
 
 /**
- * Formats a URL for people who may not know it, such as readers of logs: scheme, host and a digest that
- * distinguishes endpoints of one host. A URL without path, query and user name is shown whole.
+ * Formats a URL for people who must not see all of it, such as readers of logs. Shows its scheme, its host and a
+ * digest that distinguishes endpoints of one host. Shows all of a URL without path, query and user name.
  */
 export function hiddenEndpoint(url: string): string {
   const origin = /^((?:[^/?#]*:)?\/\/)?[^/?#]*/.exec(url)?.[0] ?? ''
@@ -44,13 +44,13 @@ function digestOf(url: string): string {
   return createHash('sha256').update(url).digest('hex').slice(0, 6)
 }
 
-/** Decides by the fields of an event whether a destination takes it. */
+/** Decides by the fields of an event whether a destination gets the event. */
 export interface DestinationFilter {
   /** The match in the language. */
   readonly text: string
   /** Whether an event fits. */
   readonly takes: (event: AnalyticsEvent) => boolean
-  /** Says what doesn't fit: `properties.revenue is 5, the filter wants >10`. */
+  /** Explains why an event doesn't fit: `properties.revenue is 5, the filter wants >10`. */
   readonly whyNot: (event: AnalyticsEvent) => string
 }
 
@@ -58,24 +58,24 @@ export interface DestinationFilter {
 export interface Destination {
   /** Unique among the destinations. */
   readonly id: string
-  /** The sources whose events it takes. */
+  /** The sources whose events it gets. */
   readonly sourceIds: readonly string[]
-  /** Off means that nothing is sent to it. */
+  /** False: nothing is sent to it. */
   readonly enabled: boolean
-  /** One to five; one success among them is enough. */
+  /** One to five. A delivery succeeds when one of them accepts it. */
   readonly endpoints: readonly Endpoint[]
-  /** Signs every request when it is not empty. */
+  /** The key that signs every request. Requests are unsigned if it is empty or undefined. */
   readonly sharedSecret: string | undefined
   /** How an alias spells its ids. */
   readonly aliasKeys: AliasKeys
   /** Whether events that are more than a day old are sent. */
   readonly acceptsHistorical: boolean
-  /** Takes only the calls that fit; undefined for all. Deletions are no calls. */
+  /** Selects the calls that it gets; undefined for all. Deletion requests are never filtered. */
   readonly filter?: DestinationFilter | undefined
-  /** Upper bound of requests in flight per endpoint. */
+  /** Maximum number of requests in flight per endpoint. */
   readonly concurrency: number
-  /** Statuses from 400 to 499 that are retried beside 408, 425 and 429; undefined for none. */
+  /** Statuses from 400 to 499 that are retried in addition to 408, 425 and 429; undefined for none. */
   readonly retryStatuses?: readonly number[] | undefined
-  /** Deliveries that may be pending; a new one beyond fails at once. Undefined for any number. */
+  /** Maximum number of pending deliveries; undefined for no maximum. A new one above it fails at once. */
   readonly backlogMax?: number | undefined
 }

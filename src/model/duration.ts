@@ -7,8 +7,8 @@ const unitMs: Readonly<Record<string, number>> = {
 }
 
 /**
- * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds. Undefined if it is
- * invalid or too long to be counted exactly.
+ * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds. Undefined if it is invalid
+ * or above the safe integers.
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
@@ -17,7 +17,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(durationMs) ? durationMs : undefined
 }
 
-/** Writes milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`; never more than has passed. */
+/** Formats milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`. Rounds down from a second on. */
 export function formatDuration(durationMs: number): string {
   const wholeMs = Math.round(durationMs)
   if (wholeMs < 1_000) return `${wholeMs}ms`

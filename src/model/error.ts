@@ -28,11 +28,11 @@ export type ErrorCode =
 export interface ErrorDetails {
   /** The stable name that programs compare. */
   readonly code: ErrorCode
-  /** What could not be done and why, as a sentence without its final period. */
+  /** What failed and why, as a sentence without its final period. */
   readonly message: string
   /** What to do about it, as a sentence. */
   readonly hint?: string
-  /** The error that led to this one. */
+  /** The error that caused this one. */
   readonly cause?: unknown
 }
 
@@ -41,7 +41,7 @@ export class EvrouteError extends Error {
   override readonly name: string = 'EvrouteError'
   /** The stable name that programs compare. */
   readonly code: ErrorCode
-  /** What to do about it; undefined where the message already says so. */
+  /** What to do about it; undefined if the message says so. */
   readonly hint: string | undefined
 
   constructor(details: ErrorDetails) {
@@ -67,8 +67,8 @@ export class SettingError extends EvrouteError {
 export class StoreUnusableError extends EvrouteError {
   override readonly name: string = 'StoreUnusableError'
   /**
-   * Whether the fault may pass without any action in this process, such as a full disk. A caller that can
-   * wait may try again.
+   * Whether the fault may end without a change in this process, such as a full disk. A caller that can wait may
+   * try again.
    */
   readonly isTemporary: boolean
 
@@ -81,7 +81,7 @@ export class StoreUnusableError extends EvrouteError {
   }
 }
 
-/** Thrown instead of connecting to an address that is refused. */
+/** Thrown instead of connecting to a forbidden address. */
 export class AddressRefusedError extends Error {
   override readonly name: string = 'AddressRefusedError'
   /** The kind of address, such as `private_address`. */
@@ -93,13 +93,13 @@ export class AddressRefusedError extends Error {
   }
 }
 
-/** The `code` that the system or a library put on an error, such as `ECONNREFUSED`. */
+/** Returns the `code` that the system or a library set on an error, such as `ECONNREFUSED`. */
 export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }
 
-/** The message of anything that was thrown. */
+/** Returns the message of a thrown value, which may be no Error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -14,19 +14,19 @@ export function isEventType(value: unknown): value is EventType {
 
 /** An accepted, normalised call. Fields that the call does not have are absent, never null. */
 export interface AnalyticsEvent {
-  /** Identifies the event; the deduplication key together with the source. */
+  /** Identifies the event. With the source it is the key for deduplication. */
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
-  /** The source that sent it. */
+  /** The source that sent the event. */
   readonly sourceId: string
-  /** When it was accepted, in milliseconds since 1970. */
+  /** When the event was accepted, in milliseconds since 1970. */
   readonly receivedAtMs: number
-  /** When it happened by our clock: UTC, ISO 8601 with milliseconds. */
+  /** When the event happened, corrected to our clock: UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string
-  /** True when it happened more than 24 hours before it was accepted. */
+  /** Whether the event happened more than 24 hours before it was accepted. */
   readonly historical: boolean
-  /** The user's id; on alias the id that stays. */
+  /** The user's id; for an alias, the id that stays. */
   readonly userId?: string
   /** The id of a user without a userId. */
   readonly anonymousId?: string
@@ -46,6 +46,6 @@ export interface AnalyticsEvent {
   readonly traits?: JsonObject
   /** The circumstances of the event. */
   readonly context: JsonObject
-  /** Which destinations it may go to. */
+  /** The destinations that the event may go to. */
   readonly integrations: JsonObject
 }

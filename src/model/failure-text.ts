@@ -1,4 +1,4 @@
-/** The words for codes of the system, of OpenSSL and of evroute. */
+/** Descriptions of error codes of the system, of OpenSSL and of evroute. */
 const words: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
@@ -30,7 +30,7 @@ const words: Readonly<Record<string, string>> = {
   backlog_full: 'the backlog is full',
 }
 
-/** An error code in words, with the code behind them: `connection refused (ECONNREFUSED)`. */
+/** Describes an error code, and appends the code: `connection refused (ECONNREFUSED)`. */
 export function failureText(code: string): string {
   const status = /^status_(\d+)$/.exec(code)?.[1]
   if (status !== undefined) return `answered ${status}`

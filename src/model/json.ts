@@ -1,4 +1,4 @@
-/** Any value that JSON can carry. */
+/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
 /** A JSON object, as parsed: never an array, never null. */
@@ -6,7 +6,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
 
-/** What callers may pass as a JSON object. It is serialised, never kept. */
+/** An object that callers may pass as a JSON object. It is serialised and never kept. */
 export type Properties = Readonly<Record<string, unknown>>
 
 /** Whether a value is a JSON object, and not an array or null. */
@@ -15,8 +15,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, itself included. Stops at the
- * limit, so that deep nesting never exhausts the call stack.
+ * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, including itself. The search stops
+ * at the limit, so that deep nesting never exhausts the call stack.
  */
 export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -26,8 +26,8 @@ export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
 }
 
 /**
- * Whether JSON text nests more than `levelsMax` objects and arrays. To be asked before the text is parsed,
- * because parsing takes about thirty times as long when it nests thousands of levels.
+ * Whether JSON text nests more than `levelsMax` objects and arrays. Check this before parsing: parsing takes about
+ * thirty times as long for text that nests thousands of levels.
  */
 export function isTextNestedDeeper(json: string, levelsMax: number): boolean {
   if (json.length <= 2 * levelsMax) return false
@@ -47,8 +47,8 @@ export function isTextNestedDeeper(json: string, levelsMax: number): boolean {
 }
 
 /**
- * Writes a record as one line of NDJSON with the version of the record format first. U+2028 and
- * U+2029 are escaped, because some readers take them for the end of a line.
+ * Writes a record as one line of NDJSON, with the version of the record format first. Escapes U+2028 and U+2029,
+ * because some parsers end a line there.
  */
 export function recordLine(record: Readonly<Record<string, unknown>>): string {
   const json = JSON.stringify({ v: 1, ...record })

@@ -1,20 +1,20 @@
 /** The ledger of a store: its events and their deliveries. */
 export interface DeliveryLedger {
-  /** Events that were taken in. */
+  /** Accepted events. */
   readonly accepted: number
-  /** Of those accepted, sent on to one destination or more. */
+  /** Accepted events that go to at least one destination. */
   readonly routed: number
-  /** Of those accepted, wanted by no destination. */
+  /** Accepted events that go to no destination. */
   readonly filtered: number
-  /** Of those accepted, known already. */
+  /** Accepted events that the store had already. */
   readonly duplicate: number
-  /** Of those accepted, dropped because their user is suppressed. */
+  /** Accepted events that were dropped because their user is suppressed. */
   readonly suppressed: number
-  /** Deliveries that routed events were turned into. */
+  /** Deliveries that were made from routed events. */
   readonly deliveries: number
-  /** Deliveries that an endpoint took. */
+  /** Deliveries that an endpoint accepted. */
   readonly delivered: number
-  /** Deliveries that can never succeed. */
+  /** Deliveries that failed and have no further attempts. */
   readonly failed: number
   /** Deliveries whose retry window ended. */
   readonly expired: number
@@ -37,8 +37,8 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
 })
 
 /**
- * The ledger of a run: the changes of a store between two moments. Deliveries that waited at the first moment
- * belong to the run, which delivers them too.
+ * Returns the ledger of a run: the changes of a store between two moments. Deliveries that were pending at the
+ * first moment count too, because the run delivers them.
  */
 export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
   const { pending, ...flows } = begin
@@ -48,11 +48,11 @@ export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): Deliver
   return run
 }
 
-/** The counts that every command which moves events prints, and that must balance. */
+/** The counts that every event-moving command prints. They must balance. */
 export interface Ledger extends DeliveryLedger {
   /** Rows or calls that were read. */
   readonly read: number
-  /** Of those read, refused. */
+  /** Rows or calls that were refused. */
   readonly rejected: number
 }
 

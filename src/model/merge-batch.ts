@@ -2,22 +2,22 @@ import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 
 /** Fields of a batch that apply to all of its calls. */
 export interface BatchDefaults {
-  /** Goes under the context of each call. */
+  /** Defaults for the context of each call. */
   readonly context?: JsonObject
-  /** Goes under the integrations of each call. */
+  /** Defaults for the integrations of each call. */
   readonly integrations?: JsonObject
 }
 
-/** Size of the batch's common fields as JSON, in bytes of UTF-8. They must not be nested too deeply. */
+/** Measures a batch's common fields as JSON, in bytes of UTF-8. Check their nesting first: it can be too deep. */
 export function batchDefaultsBytes({ context, integrations }: BatchDefaults): number {
   return jsonBytes(context) + jsonBytes(integrations)
 }
 
 /**
- * Makes the function that merges a batch's context and integrations into a call. The call's own values win,
- * key by key at the top level. Integrations inside a context count if there are no others, in the call and in
- * the batch. Values of the call that are not objects stay, so that the check of the call refuses them.
- * Nothing is copied: unchanged parts are shared, and a call that gains nothing is returned itself.
+ * Makes a function that merges a batch's context and integrations into a call. The call's own values win,
+ * key by key at the top level. Integrations inside a context count if their call or batch has no others. Values of
+ * the call that are not objects stay, so that the check of the call refuses them. The merged call shares unchanged
+ * parts with the given one. If nothing changes, the function returns the given call itself.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })
@@ -34,8 +34,8 @@ export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObj
 }
 
 /**
- * Moves `context.integrations`, where some clients write them, to the top level. They are dropped
- * where the top level has its own, or when they are no object.
+ * Moves `context.integrations`, where some clients write them, to the top level. Drops them if the top level has
+ * its own, or if they are not an object.
  */
 export function liftIntegrations(call: JsonObject): JsonObject {
   const { context } = call

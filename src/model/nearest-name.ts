@@ -1,13 +1,13 @@
 /**
- * The known name that a wrong one was most likely meant to be, the first of equals; undefined when
- * none is near. Capital letters make no difference.
+ * Returns the known name that a misspelt one most likely stands for, ignoring case; undefined if none is near. Of
+ * equally near names it returns the first.
  */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined
   let fewest = Infinity
   for (const name of known) {
     const edits = editDistance(wrong.toLowerCase(), name.toLowerCase())
-    // A third of the letters wrong is a slip; more is another word.
+    // Up to a third of wrong letters is a typing error; more is another word.
     if (edits < fewest && edits <= Math.max(wrong.length, name.length) / 3) {
       nearest = name
       fewest = edits
@@ -16,7 +16,7 @@ export function nearestName(wrong: string, known: readonly string[]): string | u
   return nearest
 }
 
-/** Letters to insert, remove, replace, or swap with their neighbour to make one text of the other. */
+/** Counts the letters to insert, remove, replace or swap with a neighbour to turn one text into the other. */
 function editDistance(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
   const edits = (row: number, column: number): number => rows[row]?.[column] ?? Infinity

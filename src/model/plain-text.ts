@@ -1,25 +1,25 @@
 import { stripVTControlCharacters } from 'node:util'
 
 const lineBreaksAndTabs = /[\t\n\v\f\r\u0085\u2028\u2029]+/g
-/** Almost every text is: to look at it takes half as long as to replace. */
+/** Almost every text matches. The test takes half as long as the replacements. */
 const printableAscii = /^[\x20-\x7e]*$/
-/** Control characters (C0, DEL, C1), halves of characters, and what turns the writing direction. */
+/** Control characters (C0, DEL, C1), lone surrogates and bidi controls. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu
 
 /**
- * Makes text from elsewhere safe to print on one line of a terminal: escape sequences, control
- * characters, bidi controls and lone surrogates are removed, line breaks and tabs become a space.
+ * Makes untrusted text safe to print on one line of a terminal. Removes escape sequences, control characters,
+ * bidi controls and lone surrogates, and replaces line breaks and tabs with a space.
  */
 export function plainText(text: string): string {
   if (printableAscii.test(text)) return text
   return stripVTControlCharacters(text).replace(lineBreaksAndTabs, ' ').replace(unprintable, '')
 }
 
-/** The plain text of at most `charactersMax` characters; where some are left out it ends in `…`. */
+/** Returns at most `charactersMax` characters of the plain text. A shortened text ends in `…`. */
 export function shortText(text: string, charactersMax = 60): string {
   if (text.length <= charactersMax && printableAscii.test(text)) return text
   const plain = plainText(text)
-  // A character has at most two units, so these are enough to see whether there are too many.
+  // A character has at most two units, so this slice shows whether the text is too long.
   const characters = Array.from(plain.slice(0, 2 * charactersMax + 2))
   return characters.length <= charactersMax
     ? plain

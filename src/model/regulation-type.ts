@@ -1,12 +1,12 @@
 /** The actions of a type. */
 export interface RegulationEffects {
-  /** Destinations get a delete notification about each user. */
+  /** Sends destinations a delete notification about each user. */
   readonly notifies: boolean
   /** Erases stored data about the users. */
   readonly erasesStore: boolean
-  /** The users' events are taken out of archives. */
+  /** Removes the users' events from archives. */
   readonly erasesArchives: boolean
-  /** Whether later calls of the users are dropped from now on, or accepted again; null for no change. */
+  /** `add` drops later calls of the users, `lift` accepts them again, null changes nothing. */
   readonly suppression: 'add' | 'lift' | null
 }
 
@@ -45,7 +45,7 @@ export const regulationTypes: readonly RegulationType[] = Object.freeze(
   Object.keys(effects) as RegulationType[],
 )
 
-/** The actions of each type. */
+/** Returns the actions of a type. */
 export function effectsOf(type: RegulationType): RegulationEffects {
   return effects[type]
 }

@@ -1,11 +1,11 @@
 /**
- * The shapes that real clients send: a date, or a date and time with any number of fraction digits,
- * in UTC, with an offset (`+00:00` or `+0000`) or without a zone, which is read as UTC.
+ * The forms that real clients send: a date, or a date and time with any number of fraction digits. The zone is
+ * `Z`, an offset (`+00:00` or `+0000`), or missing, which means UTC.
  */
 const shape =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
 
-/** What `toISOString` makes and nearly every client sends: `Date.parse` reads it by itself. */
+/** The form that `toISOString` writes and nearly every client sends. `Date.parse` reads it reliably. */
 const commonShape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 const earliestMs = Date.parse('0000-01-01T00:00:00.000Z')
@@ -20,7 +20,7 @@ export function parseTimestamp(value: unknown): number | undefined {
 
 function parseCommon(value: string): number | undefined {
   const instantMs = Date.parse(value)
-  // A day that the month does not have rolls over in Date.parse; it is refused instead.
+  // Date.parse reads February 30 as March 1 or 2. Refuse such days instead.
   const isThatDay = new Date(instantMs).getUTCDate() === Number(value.slice(8, 10))
   return isThatDay ? instantMs : undefined
 }
@@ -39,7 +39,7 @@ function parseOther(value: string): number | undefined {
   return hasFourDigitYear(utcMs) ? utcMs : undefined
 }
 
-/** Whether an instant has a year that ISO 8601 writes with four digits. */
+/** Whether ISO 8601 writes the year of an instant with four digits. */
 export function hasFourDigitYear(instantMs: number): boolean {
   return instantMs >= earliestMs && instantMs <= latestMs
 }

@@ -1,2 +1,2 @@
-/** The version of this package, as package.json has it. */
+/** The version of this package. package.json has the same. */
 export const evrouteVersion = '0.1.0'

@@ -56,7 +56,7 @@ export interface GroupBody extends CallBody {
   readonly traits?: JsonObject
 }
 
-/** The webhook of an alias call: its keys are spelled as in the specification, or in camel case. */
+/** The webhook of an alias call. Its keys are spelled as in the specification, in camel case, or both ways. */
 export interface AliasBody {
   /** Always 1. */
   readonly version: 1
@@ -82,11 +82,11 @@ export interface AliasBody {
 export interface DeleteBody {
   /** The type of the notification. */
   readonly type: 'delete'
-  /** The users to delete. */
+  /** The id of the user to delete. */
   readonly userId: string
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string
 }
 
-/** The JSON object that an endpoint receives; `type` distinguishes its forms. */
+/** The JSON object that an endpoint receives; `type` tells which one it is. */
 export type WebhookBody = IdentifyBody | TrackBody | PageBody | GroupBody | AliasBody | DeleteBody
