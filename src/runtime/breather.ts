@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { stopwatch } from './stopwatch.ts'
 
-/** Real time that long work may take before others have a turn. */
+/** Real time that long work may take before it yields to the event loop. */
 const breathMs = 10
 
-/** Lets the event loop turn now and then during work that is long because there is a lot of it. */
+/** Yields to the event loop now and then during long work. */
 export class Breather {
   #elapsedMs = stopwatch()
 
-  /** Await it between parts of the work. Resolves in the same turn while little time has passed. */
+  /** Yields if the work has taken long enough. Await it between parts of the work. */
   async breathe(): Promise<void> {
     if (this.#elapsedMs() < breathMs) return
     await nextTurn()

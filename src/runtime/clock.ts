@@ -1,6 +1,6 @@
 /** A task that waits for its time. */
 export interface Timer {
-  /** Forgets the task; harmless when it ran already. */
+  /** Cancels the task; does nothing if it has run. */
   cancel(): void
 }
 
@@ -14,8 +14,8 @@ export interface Clock {
    */
   schedule(delayMs: number, task: () => void): Timer
   /**
-   * Marks something outside the clock as under way, such as a request, until the returned function is called.
-   * Meanwhile a virtual clock doesn't jump. Other clocks ignore it.
+   * Marks work outside the clock as under way, such as a request, until the returned function is called. A virtual
+   * clock doesn't jump meanwhile. The system's clock ignores it.
    */
   hold(): () => void
 }
@@ -35,7 +35,7 @@ export const systemClock: Clock = Object.freeze({
 /**
  * Resolves `delayMs` from now, or as soon as the signal aborts.
  *
- * @returns true when the time went by, false when the signal ended the wait
+ * @returns true if the time passed, false if the signal ended the wait
  */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {

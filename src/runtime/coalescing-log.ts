@@ -1,13 +1,13 @@
 import type { Clock, Timer } from './clock.ts'
 import type { Log, LogFields, LogLine } from './log.ts'
 
-/** How often a kind of line is written while it repeats. */
+/** Interval between lines about the repetitions of a kind. */
 const intervalMs = 60_000
 
-/** Kinds that are kept apart. Above it, all lines with the same message are one kind. */
+/** Maximum number of kinds. Above it, all lines with the same level and message are one kind. */
 const kindsMax = 1_000
 
-/** Fields that differ between lines of one kind. Every other field separates kinds. */
+/** Fields that may differ between lines of one kind. Every other field distinguishes kinds. */
 const occurrenceFields: ReadonlySet<string> = new Set(['messageId', 'error', 'others'])
 
 /** A line that was written, and its repetitions since. */
@@ -16,23 +16,23 @@ interface Kind {
   readonly message: string
   fields: LogFields | undefined
   repeated: number
-  /** Whether nothing of the kind came since the last look. */
+  /** Whether no line of the kind came since the last interval began. */
   isQuiet: boolean
 }
 
 /**
- * Writes the first line of a kind at once, then one line a minute with the number of repetitions.
- * Lines are of one kind if their level, message and fields agree, whatever their messageId and error.
- * An outage fails thousands of requests in the same way; the log stays readable.
+ * Writes the first line of a kind at once, then one line a minute with the number of repetitions. So the log stays
+ * readable when an outage fails thousands of requests in the same way. Lines are of one kind if their level, message
+ * and fields agree, except for fields such as messageId and error.
  */
 export class CoalescingLog implements Log {
   readonly debug: LogLine
   readonly info: LogLine
   readonly warn: LogLine
-  /** Writes at level info, however often a line repeats. */
+  /** Writes every line at level info, repetitions included. */
   readonly each: LogLine
   readonly #clock: Clock
-  /** The kind that came last is at the end, so that a minute's lines keep their order. */
+  /** Ordered by the last line of each kind, so that a minute's lines keep their order. */
   readonly #kinds = new Map<string, Kind>()
   #look: Timer | undefined
   #isClosed = false
@@ -47,7 +47,7 @@ export class CoalescingLog implements Log {
     this.warn = (message, fields) => this.#add({ level: 'warn', write: log.warn, message }, fields)
   }
 
-  /** Writes the pending repetitions. Later lines are written as they come. Idempotent. */
+  /** Writes the pending repetitions. From then on every line is written at once. Idempotent. */
   close(): void {
     this.#isClosed = true
     this.#look?.cancel()
@@ -85,7 +85,7 @@ export class CoalescingLog implements Log {
 
   #tell(): void {
     for (const [key, kind] of this.#kinds) {
-      // A whole interval without one: the next one is written at once again.
+      // No line came for a whole interval, so write the next one at once again.
       if (kind.isQuiet) this.#kinds.delete(key)
       tellRepeated(kind)
       kind.isQuiet = true

@@ -1,6 +1,6 @@
 /**
- * Clock, randomness, ids, log and observer: the bundle that every room receives. Also references to variables
- * and files.
+ * Clock, randomness, ids, log and observer: the bundle that is passed to every room. Also reads references to
+ * variables and files.
  */
 export * from './breather.ts'
 export * from './clock.ts'

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../model/index.ts'
 import type { Clock } from './clock.ts'
 
-/** Fields of a log line beside its message. Never payloads, never secrets. */
+/** Fields of a log line, in addition to its message. They never contain payloads or secrets. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 /** Writes one line of the log. */
@@ -11,27 +11,27 @@ export type LogLine = (message: string, fields?: LogFields) => void
 export interface Log {
   /** Details for fault finding. */
   readonly debug: LogLine
-  /** Something that was wanted and that an operator likes to find again. */
+  /** Normal events that operators look for. */
   readonly info: LogLine
-  /** Something that may need attention. */
+  /** Events that may need attention. */
   readonly warn: LogLine
 }
 
-/** How important a line is, from the least to the most. */
+/** The importance of a line. */
 export type LogLevel = keyof Log
 
 /** All levels, from the least important to the most. */
 export const logLevels: readonly LogLevel[] = Object.freeze(['debug', 'info', 'warn'] as const)
 
-/** What ends a line for some readers, or steers a terminal. */
+/** Characters that end a line in some programs, or control a terminal. */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const nothing = (): void => undefined
 
-/** Says nothing. */
+/** Writes nothing. */
 export const silentLog: Log = Object.freeze({ debug: nothing, info: nothing, warn: nothing })
 
-/** The lines of a log from a level on. */
+/** Drops the lines below a level, and passes the others to a log. */
 export function logFrom(level: LogLevel, log: Log): Log {
   const from = logLevels.indexOf(level)
   const [debug, info, warn] = [log.debug, log.info, log.warn].map((line, index) =>
@@ -41,8 +41,8 @@ export function logFrom(level: LogLevel, log: Log): Log {
 }
 
 /**
- * Writes each line through the given function: the message, then `name=value` for every field.
- * Characters in a value that would break the line or steer a terminal are written as `\u{a}`.
+ * Writes each line through the given function: the level, the message, then `name=value` for every field.
+ * Escapes characters in a value that would break the line or control a terminal, such as `\u{a}`.
  */
 export function lineLog(write: (line: string) => void): Log {
   const line =
@@ -61,7 +61,7 @@ function formatFields(fields: LogFields | undefined): string {
 
 /**
  * Writes each line through the given function as one JSON object: `time` (UTC, ISO 8601), `level`,
- * `message`, then the fields. Characters that would break the line or steer a terminal are escaped.
+ * `message`, then the fields. Escapes characters that would break the line or control a terminal.
  */
 export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs'>): Log {
   const line =
@@ -74,7 +74,7 @@ export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs
   return { debug: line('debug'), info: line('info'), warn: line('warn') }
 }
 
-/** JSON without characters that readers act upon; as data it stays the same. */
+/** Escapes characters that control terminals or end lines. The parsed value stays the same. */
 function escaped(json: string): string {
   return json.replace(steering, (character) =>
     character
@@ -84,7 +84,7 @@ function escaped(json: string): string {
   )
 }
 
-/** Values such as messageIds come from outside. */
+/** Escapes control characters, because values such as messageIds are untrusted. */
 function visible(text: string): string {
   return text.replace(
     steering,
@@ -93,10 +93,9 @@ function visible(text: string): string {
 }
 
 /**
- * The log that the environment asks for: with `analytics` among the names in DEBUG (separated by
- * commas or blanks; `*` means all) it writes to stderr. Else it keeps the rest to itself, and warnings
- * are warnings of the process of the type `EvrouteWarning`: Node prints them, unless told not to, and
- * gives them to `process.on('warning')`.
+ * Returns the log that the environment selects. If DEBUG contains the name `analytics` or `*`, it writes every line
+ * to stderr. Names are separated by commas or blanks. Else it drops all but warnings, and emits these as warnings of
+ * the process, of the type `EvrouteWarning`. Node prints them by default and passes them to `process.on('warning')`.
  */
 export function logFromEnvironment(environment: NodeJS.ProcessEnv = process.env): Log {
   const names = (environment['DEBUG'] ?? '').split(/[\s,]+/)

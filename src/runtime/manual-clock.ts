@@ -8,14 +8,14 @@ interface Task {
 
 /** Turns of the event loop after each task; enough for work that doesn't hold the clock. */
 const turnsPerTaskMin = 12
-/** The bound while something holds the clock, because a request may hang. */
+/** Maximum while something holds the clock, because a request may hang. */
 const turnsPerTaskMax = 100
 
-/** A clock that moves only when asked; for tests and for the virtual clock. */
+/** A clock that moves only when a caller advances it; for tests and for the virtual clock. */
 export class ManualClock implements Clock {
   #nowMs: number
   #holds = 0
-  /** In the order of scheduling, which decides between tasks of the same time. */
+  /** In the order of scheduling. Tasks of the same time run in this order. */
   readonly #tasks = new Set<Task>()
 
   /** @param startMs - milliseconds since 1970 */
@@ -28,7 +28,7 @@ export class ManualClock implements Clock {
   }
 
   schedule(delayMs: number, run: () => void): Timer {
-    // Real clocks tell whole milliseconds, and stores keep whole milliseconds.
+    // Real clocks return whole milliseconds, and stores keep whole milliseconds.
     const task: Task = { atMs: this.#nowMs + Math.ceil(Math.max(delayMs, 0)), run }
     this.#tasks.add(task)
     return { cancel: () => this.#tasks.delete(task) }
@@ -48,14 +48,14 @@ export class ManualClock implements Clock {
     return this.#holds > 0
   }
 
-  /** When the next task is due, in milliseconds since 1970; undefined when none waits. */
+  /** Returns when the next task is due, in milliseconds since 1970; undefined if no task waits. */
   nextDueMs(): number | undefined {
     return this.#next()?.atMs
   }
 
   /**
-   * Advances the time and runs due tasks in order. After each task the event loop turns a few times, and more
-   * often while something holds the clock, so that the task can schedule others.
+   * Advances the time and runs due tasks in order. After each task the event loop turns a few times, so that the
+   * task can schedule others. It turns more often while something holds the clock.
    */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
@@ -68,8 +68,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Sets the time forward, or back if `byMs` is negative, like a person who sets a clock. No time passes:
-   * tasks keep their remaining wait.
+   * Sets the time forward, or back if `byMs` is negative, like a person who sets a clock. Tasks keep their
+   * remaining wait, because no time passes.
    */
   jump(byMs: number): void {
     this.#nowMs += byMs
@@ -83,7 +83,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Moves to the next task and runs it; does nothing when none waits. */
+  /** Advances the time to the next task and runs it; does nothing if no task waits. */
   runNext(): void {
     const task = this.#next()
     if (task !== undefined) this.#run(task)

@@ -5,15 +5,15 @@ import type {
   SettledDelivery,
 } from '../model/index.ts'
 
-/** Observes deliveries. It must not throw. */
+/** Observes deliveries. Its methods must not throw. */
 export interface Observer {
   /** A request ended. */
   request(record: RequestRecord): void
   /** A delivery ended. */
   settled(delivery: SettledDelivery): void
-  /** The store ended deliveries that no process held. Metrics need it, single runs do not. */
+  /** The store gave up deliveries that no process had leased. Metrics need it, single runs do not. */
   gaveUp?(deliveries: GivenUpDeliveries): void
-  /** The circuit breaker of an endpoint opened, opened again after a probe, or closed. */
+  /** The circuit breaker of an endpoint changed its state, or opened again after a probe. */
   endpoint(change: EndpointChange): void
 }
 

@@ -1,8 +1,8 @@
 import { messageOf, systemCode } from '../model/index.ts'
 
-/** What references are read from. */
+/** The sources from which references are read. */
 export interface ReferenceSources {
-  /** The environment's variables; undefined where there is none. */
+  /** The environment's variables; undefined if there is no environment. */
   readonly env: Readonly<Record<string, string | undefined>> | undefined
   /** Reads a file as text. */
   readonly readFile: (path: string) => Promise<string>
@@ -11,31 +11,31 @@ export interface ReferenceSources {
 /** The value of a reference. */
 export type ReferencedValue =
   | {
-      /** It is not a reference. */
+      /** The text is not a reference. */
       readonly kind: 'itself'
     }
   | {
-      /** It names something that has a value. */
+      /** The variable or file has a value. */
       readonly kind: 'read'
       /** Never empty. */
       readonly value: string
     }
   | {
-      /** It names something without a value. */
+      /** The variable or file has no value. */
       readonly kind: 'unreadable'
       /** Whether the reference names a variable or a file. */
       readonly source: 'variable' | 'file'
       /** The name in words, such as `the file key`. */
       readonly named: string
-      /** Why it has no value, such as `it is empty`. */
+      /** Why there is no value, such as `it is empty`. */
       readonly because: string
       /** The system's error; undefined if there was none. */
       readonly cause?: unknown
     }
 
 /**
- * Reads the value of a reference: `env:NAME` a variable, `@file` a file without its final line break. Never
- * throws.
+ * Reads the value of a reference: `env:NAME` names a variable, `@file` a file, whose final line break is dropped.
+ * Never throws.
  */
 export async function readReference(
   text: string,
@@ -45,7 +45,7 @@ export async function readReference(
   return text.startsWith('@') ? readNamedFile(text.slice(1), sources) : { kind: 'itself' }
 }
 
-/** Whether a text refers to something else. */
+/** Whether a text refers to a variable or a file. */
 export function isReference(text: string): boolean {
   return text.startsWith('env:') || text.startsWith('@')
 }
@@ -80,7 +80,7 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: 'it may not be read',
 }
 
-/** Why a file could not be read, in the words that go after a colon. */
+/** Describes why a file could not be read, as a clause after a colon. */
 export function unreadableReason(error: unknown): string {
   return reasons[systemCode(error) ?? ''] ?? messageOf(error)
 }

@@ -3,13 +3,13 @@ import { logFromEnvironment, type Log } from './log.ts'
 import { silentObserver, type Observer } from './observer.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
-/** The ambient parts that a room gets instead of using globals. */
+/** The parts of the environment that a room gets instead of using globals. */
 export interface Runtime {
   /** The only source of time. */
   readonly clock: Clock
-  /** A number from 0 up to, but not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number
-  /** A new unique id; later ones come after it in the order of text. */
+  /** Returns a new unique id. As text, ids sort by the time of their creation. */
   readonly newId: () => string
   /** The log of the process. */
   readonly log: Log
@@ -17,7 +17,7 @@ export interface Runtime {
   readonly observer: Observer
 }
 
-/** The production bundle, with any part replaced. */
+/** Makes the production bundle with the given parts replaced. */
 export function createRuntime(replacements: Partial<Runtime> = {}): Runtime {
   return Object.freeze({
     clock: systemClock,

@@ -1,19 +1,19 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Starts to measure real time, even if the runtime has another clock.
+ * Starts to measure real time, whatever the clock of the runtime is.
  *
  * @returns a function that returns the elapsed milliseconds, with fractions
  */
 export function stopwatch(): () => number {
-  // Not `performance`, which every start of the command would load.
+  // `performance` would slow every start of the command, because Node loads it on first use.
   const startedAt = process.hrtime.bigint()
   return () => Number(process.hrtime.bigint() - startedAt) / 1e6
 }
 
 /**
- * Starts to measure elapsed time: the larger of wall and monotonic time. A clock can be set back, and monotonic
- * time stops while the machine sleeps.
+ * Starts to measure elapsed time: the larger of wall and monotonic time. Wall time is wrong after the clock was set
+ * back, and monotonic time stops while the machine sleeps.
  *
  * @returns a function that returns the elapsed milliseconds
  */

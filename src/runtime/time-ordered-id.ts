@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 
-/** The beginning of the id that was made last: what happens at once has the same time. */
+/** The beginning of the last id. Ids of the same millisecond share it. */
 let last = { instantMs: -1, beginning: '' }
 
 /**
- * A new UUID of version 7 (RFC 9562, section 5.7): 48 bits of the time in milliseconds, then random ones.
- * Ids that follow one another lie beside one another in the index of a store, which remembers them at
- * twice the speed of random ones.
+ * Makes a UUID of version 7 (RFC 9562, section 5.7): 48 bits of the time in milliseconds, then random bits.
+ * Successive ids are neighbours in a store's index, so a store inserts them twice as fast as random ones.
  */
 export function timeOrderedId(nowMs: number): string {
   if (nowMs !== last.instantMs) last = { instantMs: nowMs, beginning: beginningOf(nowMs) }
