@@ -3,17 +3,16 @@ import { shortText, type JsonValue, type Rejection } from '../model/index.ts'
 /** Maximum length of an identifier, in characters. */
 export const identifierLengthMax = 1_024
 
-/** The identifiers of a field, or why it cannot be used. */
+/** The identifiers of a field, or why the field cannot be used. */
 export type Identifiers =
   | { readonly kind: 'identifiers'; readonly identifiers: readonly string[] }
   | ({ readonly kind: 'rejected' } & Rejection)
 
 /**
- * Reads a field that holds an identifier, or a list of them. Numbers serve as identifiers; null, an
- * empty text and, of a CSV, one of blanks only are none.
+ * Reads a field with an identifier or a list of identifiers. Numbers serve as identifiers. Null and empty texts are
+ * skipped, and in CSV also cells of blanks only.
  *
- * @param field - its name, for messages, and whether it is a cell of a CSV: the blanks around it are no
- *   part of it then
+ * @param field - its name, for messages, and whether it is a CSV cell, which is read without the blanks around it
  */
 export function readIdentifiers(
   value: JsonValue | undefined,

@@ -1,12 +1,11 @@
 import { SettingError, nearestName, shortText, type JsonObject } from '../model/index.ts'
 
-/** Upper bound of columns that a message names. */
+/** Maximum number of columns that a message names. */
 const namedColumnsMax = 20
 
 /**
- * Sees to it that the columns that are asked for are in a list: a name with a slip in it would say of
- * everybody that there is nothing. A CSV's are known from its header. In JSON each row has fields of
- * its own, so that only the end of the list tells.
+ * Checks that a list has the required columns. Without this check, a mistyped name would read as an empty column.
+ * CSV is checked at its header. JSON is checked at the end of the list, because each row has its own fields.
  */
 export class ListColumns {
   readonly #setting: string
@@ -15,8 +14,8 @@ export class ListColumns {
   #firstRow: readonly string[] | undefined
 
   /**
-   * @param setting - where the columns are named, for messages
-   * @param names - all of them have to be there
+   * @param setting - the setting that names the columns, for messages
+   * @param names - the required columns
    */
   constructor(setting: string, names: readonly string[]) {
     this.#setting = setting
@@ -25,9 +24,9 @@ export class ListColumns {
   }
 
   /**
-   * Takes the header of a CSV.
+   * Checks the header of a CSV.
    *
-   * @throws SettingError where a column is not in it
+   * @throws SettingError if a column is missing
    */
   readHeader(columns: readonly string[]): void {
     const missing = this.#names.find((name) => !columns.includes(name))
@@ -35,7 +34,7 @@ export class ListColumns {
     this.#missing.clear()
   }
 
-  /** Takes a row. */
+  /** Notes the columns of a row. */
   readRow(row: JsonObject): void {
     this.#firstRow ??= Object.keys(row)
     if (this.#missing.size === 0) return
@@ -43,9 +42,9 @@ export class ListColumns {
   }
 
   /**
-   * Takes the end of the list.
+   * Checks the columns at the end of the list.
    *
-   * @throws SettingError where there were rows, and a column was in none of them
+   * @throws SettingError if there were rows, but none with one of the columns
    */
   readEnd(): void {
     const [missing] = this.#missing
@@ -55,9 +54,10 @@ export class ListColumns {
 }
 
 /**
- * Sees to it that a CSV has one of the columns that are looked for where none is named.
+ * Checks that a CSV has one of the default columns.
  *
- * @throws SettingError where it has none
+ * @param recognised - the default columns
+ * @throws SettingError if it has none of them
  */
 export function checkRecognised(
   setting: string,

@@ -2,7 +2,7 @@ import { readTable, type BadTableRow, type TableRow } from '../importer/index.ts
 import { checkRecognised } from './list-columns.ts'
 import { UserIdFields, userIdColumns } from './user-id-fields.ts'
 
-/** A row of a list of users: its user, or why it has none. */
+/** A row of a list of users: its userIds, or why it has none. */
 export type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
 
@@ -11,11 +11,10 @@ const emptyHint = 'Look at what makes it: a list of users has a row for each.'
 /**
  * Reads a list of users, in any format that {@link readTable} reads: CSV, NDJSON or JSON.
  *
- * @param columns - those that have userIds; where it is empty, the first of `userId`, `user_id` and `id`
- * that a row, or the header, has
- * @returns the rows in the order of the list, in groups as they become known
- * @throws SettingError where a CSV does not have the columns; at the end where rows of JSON do not have
- * those that are named
+ * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row or the
+ * header has
+ * @returns the rows in the order of the list, in groups as they arrive
+ * @throws SettingError if a CSV lacks the columns; at the end of JSON, if no row has one of the named columns
  * @throws EvrouteError `cannot_read_file`
  */
 export async function* readUserIds(

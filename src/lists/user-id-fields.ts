@@ -2,7 +2,7 @@ import type { JsonObject } from '../model/index.ts'
 import { readIdentifiers, type Identifiers } from './identifiers.ts'
 import { ListColumns } from './list-columns.ts'
 
-/** Columns of userIds if none is named. The first that exists is used. */
+/** Default columns of userIds. The first that exists is used. */
 export const userIdColumns: readonly string[] = Object.freeze(['userId', 'user_id', 'id'])
 
 /** Reads userIds from the rows of a list. */
@@ -12,30 +12,29 @@ export class UserIdFields {
   #isCsv = false
 
   /**
-   * @param named - the columns that have userIds; where it is empty, the first of {@link userIdColumns}
-   * that a row, or the header, has
+   * @param named - the columns with userIds; if empty, the first of {@link userIdColumns} that a row has
    */
   constructor(named: readonly string[]) {
     this.#named = named
     this.#columns = new ListColumns('idColumn', named)
   }
 
-  /** Whether a header came: all values of rows are texts. */
+  /** Whether the list is CSV, so that all values are texts. False until the header is read. */
   get isCsv(): boolean {
     return this.#isCsv
   }
 
   /**
-   * Takes the header of a CSV.
+   * Reads the header of a CSV.
    *
-   * @throws SettingError where a named column is not in it
+   * @throws SettingError if a named column is missing
    */
   readHeader(columns: readonly string[]): void {
     this.#isCsv = true
     this.#columns.readHeader(columns)
   }
 
-  /** The userIds of a row, which may be none. */
+  /** Reads the userIds of a row, which may be none. */
   read(row: JsonObject): Identifiers {
     this.#columns.readRow(row)
     const identifiers: string[] = []
@@ -48,9 +47,9 @@ export class UserIdFields {
   }
 
   /**
-   * Takes the end of the list.
+   * Checks the named columns at the end of the list.
    *
-   * @throws SettingError where there were rows, and a named column was in none of them
+   * @throws SettingError if there were rows, but none with one of the named columns
    */
   readEnd(): void {
     this.#columns.readEnd()
