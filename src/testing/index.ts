@@ -1,6 +1,6 @@
 /**
- * For tests of other programs, under vitest, jest and node:test: a receiver that tells what arrived, a whole
- * service in front of it, and a check of handlers.
+ * Helpers for tests of other programs, under vitest, jest and node:test: a receiver that records webhooks, a whole
+ * service in front of it, and a check of webhook handlers.
  *
  * @packageDocumentation
  */

@@ -1,12 +1,12 @@
 import { checkOptionNames } from '../model/index.ts'
 import { Receiver, type ExpectOptions, type ReceiverOptions } from '../receiver/index.ts'
 
-/** A receiver that runs. */
+/** A running receiver. */
 export interface TestReceiver
   extends AsyncDisposable, Pick<Receiver, 'events' | 'expect' | 'respond' | 'close'> {
-  /** Where webhooks are sent to; any path below it will do as well. */
+  /** The URL for webhooks; any path below it works too. */
   readonly url: string
-  /** The secret that checks their signatures. */
+  /** The secret that verifies signatures. */
   readonly secret: string
 }
 
@@ -41,7 +41,7 @@ const expectOptions: Readonly<Record<keyof ExpectOptions, true>> = {
   signal: true,
 }
 
-/** The secret where a test does not care. */
+/** The secret if a test gives none. */
 const secretDefault = 'not-a-real-secret'
 
 /**
@@ -54,7 +54,7 @@ const secretDefault = 'not-a-real-secret'
  * await receiver.close()
  * ```
  *
- * @param options - those of a receiver; without a secret there is one that is no secret
+ * @param options - the receiver's options; without `secret`, it uses a fixed one
  * @throws SettingError naming the option and what it accepts; EvrouteError `port_in_use` or
  * `cannot_listen`
  */
@@ -82,7 +82,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Test
   }
 }
 
-/** The stack of the function that called another one. */
+/** Returns the stack from the caller of a function on. */
 function callerOf(called: (...parameters: never[]) => unknown): string {
   const caller: { stack?: string } = {}
   Error.captureStackTrace(caller, called)
@@ -90,8 +90,8 @@ function callerOf(called: (...parameters: never[]) => unknown): string {
 }
 
 /**
- * Gives the errors of some work the stack of its caller. Test runners show the line that an error points at,
- * and its own one is inside the receiver.
+ * Replaces the stack of errors by that of the caller. Test runners show the line at the top of a stack, and the
+ * original one is inside the receiver.
  */
 async function pointingAt<Result>(stack: string, work: () => Promise<Result>): Promise<Result> {
   try {

@@ -6,13 +6,12 @@ import { startReceiver, type TestReceiver } from './receiver.ts'
 
 /** Options of a service for a test; all are optional. */
 export interface TestServiceOptions {
-  /** Identifies the source whose calls are taken; `wk_test` by default. */
+  /** Write key of the source whose calls are accepted; `wk_test` by default. */
   readonly writeKey?: string | undefined
-  /** Those of the receiver of its webhooks. */
+  /** Options of the receiver that gets its webhooks. */
   readonly receiver?: ReceiverOptions | undefined
   /**
-   * Clock, randomness, ids, log and observer of the service. With a manual clock the hours over which a
-   * delivery is retried take no time.
+   * Clock, randomness, ids, log and observer of the service. With a manual clock, hours of retries take no time.
    */
   readonly runtime?: Runtime | undefined
 }
@@ -20,21 +19,21 @@ export interface TestServiceOptions {
 /** A service that runs in this process, and the receiver of its webhooks. */
 export interface TestService extends AsyncDisposable {
   /**
-   * Where it is, such as `http://127.0.0.1:50123`: what Segment's libraries take as their host. The request
-   * URL of evroute's own client is `/v1/batch` there.
+   * The address of the service, such as `http://127.0.0.1:50123`. Pass it to Segment's libraries as their host. The
+   * endpoint for evroute's own client is this address with the path `/v1/batch`.
    */
   readonly endpoint: string
-  /** Identifies the source. */
+  /** The write key of the source. */
   readonly writeKey: string
   /** Receives the webhooks, signed with its secret. */
   readonly receiver: TestReceiver
-  /** Ends both. Undelivered events are gone. Idempotent. */
+  /** Closes the service and the receiver. Undelivered events are lost. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Starts a whole service on a free port of this machine. It takes calls, routes them and delivers them to a
- * receiver of its own; it keeps nothing, neither on a disk nor after its end.
+ * Starts a whole service on a free port of this machine. It accepts calls, routes them and delivers them to its own
+ * receiver. It keeps everything in memory.
  *
  * ```ts
  * const service = await startService()
@@ -55,7 +54,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   try {
     const service = await startLocalService({ url, secret, writeKey, runtime })
     const close = async (): Promise<void> => {
-      // First, so that it sends nothing to a receiver that is gone.
+      // Close the service first, so that it sends nothing to a closed receiver.
       await service.close()
       await receiver.close()
     }
