@@ -1,28 +1,27 @@
 import type { CallType } from '../model/index.ts'
 
-/** A serialised call. It is serialised once. */
+/** A serialised call. */
 export interface EncodedCall {
   /** Identifies the call. */
   readonly messageId: string
   /** Its type. */
   readonly type: CallType
-  /** The call as JSON, exactly as it is sent. */
+  /** The call as JSON. */
   readonly json: string
   /** The length of `json` in UTF-8 bytes. */
   readonly bytes: number
 }
 
-/** When a batch is full. */
+/** The limits of a batch. */
 export interface BatchLimits {
-  /** The most calls in a batch. */
+  /** Maximum number of calls in a batch. */
   readonly callsMax: number
-  /** The most UTF-8 bytes of a batch's calls with the commas between them. */
+  /** Maximum UTF-8 bytes of a batch's calls, including the commas between them. */
   readonly bytesMax: number
 }
 
 /**
- * Gathers calls into batches. It knows neither time nor transport: its owner sends the batches that it
- * returns. No call may be longer than `bytesMax`.
+ * Gathers calls into batches. The caller sends the batches that it returns. No call may be longer than `bytesMax`.
  */
 export class Batcher {
   readonly #limits: BatchLimits
@@ -33,7 +32,7 @@ export class Batcher {
     this.#limits = limits
   }
 
-  /** Calls that wait for their batch to be full. */
+  /** The number of calls that wait for a full batch. */
   get size(): number {
     return this.#calls.length
   }
@@ -41,8 +40,8 @@ export class Batcher {
   /**
    * Adds a call.
    *
-   * @returns the batch that is full now: with this call when it reached `callsMax`, without it when
-   * the call would have taken it over `bytesMax`
+   * @returns a full batch, if there is one: with this call if the batch reached `callsMax`; without it if the call
+   * would have exceeded `bytesMax`
    */
   push(call: EncodedCall): readonly EncodedCall[] | undefined {
     const overfull = this.#bytes + comma(this.#calls) + call.bytes > this.#limits.bytesMax
@@ -52,7 +51,7 @@ export class Batcher {
     return before ?? (this.#calls.length >= this.#limits.callsMax ? this.flush() : undefined)
   }
 
-  /** Takes out the gathered calls, full or not; undefined if there are none. */
+  /** Removes and returns the gathered calls; undefined if there are none. */
   flush(): readonly EncodedCall[] | undefined {
     if (this.#calls.length === 0) return undefined
     const batch = this.#calls
@@ -62,7 +61,7 @@ export class Batcher {
   }
 }
 
-/** A batch that waits for its turn. Later batches join it, up to its limits. */
+/** A batch that waits until it may be sent. Later batches join it, up to its limits. */
 export class WaitingBatch {
   readonly #limits: BatchLimits
   readonly #calls: EncodedCall[]
@@ -74,15 +73,15 @@ export class WaitingBatch {
     this.#bytes = bytesOf(calls)
   }
 
-  /** Its calls, in the order in which they came. */
+  /** Its calls, in order of arrival. */
   get calls(): readonly EncodedCall[] {
     return this.#calls
   }
 
   /**
-   * Takes in another batch, as a whole.
+   * Adds all calls of another batch.
    *
-   * @returns false when that would take it over a limit: nothing has changed then
+   * @returns false, without any change, if they would exceed a limit
    */
   join(calls: readonly EncodedCall[]): boolean {
     const bytes = this.#bytes + 1 + bytesOf(calls)
@@ -94,7 +93,7 @@ export class WaitingBatch {
   }
 }
 
-/** The UTF-8 bytes of a batch's calls and the commas between them. */
+/** Counts the UTF-8 bytes of a batch's calls and of the commas between them. */
 export function bytesOf(calls: readonly EncodedCall[]): number {
   return calls.reduce((sum, { bytes }) => sum + bytes, calls.length - 1)
 }

@@ -1,17 +1,17 @@
 import type { CloseReport, FailedCall } from './result.ts'
 
-/** How many of the failed calls are kept until `closing()`. */
+/** Limits of the failed calls that are kept before `closing()`. */
 export interface KeptLimits {
-  /** The most calls. */
+  /** Maximum number of calls. */
   readonly callsMax: number
-  /** The most UTF-8 bytes of their JSON; 16 MB by default. */
+  /** Maximum UTF-8 bytes of their JSON; 16 MB by default. */
   readonly bytesMax?: number
 }
 
-/** Counts the outcomes of a client's calls, and keeps the newest of those that failed. */
+/** Counts the outcomes of a client's calls, and keeps the newest failed calls. */
 export class CallLedger {
   readonly #limits: Required<KeptLimits>
-  /** Oldest first. Dropping the first of a set takes the same time whatever its size. */
+  /** Oldest first. A set drops its first element in constant time. */
   readonly #undelivered = new Set<FailedCall>()
   #undeliveredBytes = 0
   #isClosing = false
@@ -24,27 +24,27 @@ export class CallLedger {
     this.#limits = { bytesMax: 16 * 1024 * 1024, ...limits }
   }
 
-  /** Calls queued or in flight. */
+  /** The number of calls queued or in flight. */
   get pending(): number {
     return this.#queued - this.#delivered - this.#failed
   }
 
-  /** A call was refused. */
+  /** Counts a refused call. */
   refused(): void {
     this.#refused++
   }
 
-  /** A call was queued. */
+  /** Counts a queued call. */
   queued(): void {
     this.#queued++
   }
 
-  /** A queued call was delivered. */
+  /** Counts a delivered call. */
   delivered(): void {
     this.#delivered++
   }
 
-  /** A queued call failed. It is kept, and the oldest beyond the limits are dropped. */
+  /** Counts and keeps a failed call, and drops the oldest ones above the limits. */
   failed(call: FailedCall): void {
     this.#failed++
     this.#undelivered.add(call)
@@ -58,12 +58,12 @@ export class CallLedger {
     }
   }
 
-  /** From now on every failed call is kept: there are no more than are pending. */
+  /** Keeps every failed call from now on. There can be no more of them than pending calls. */
   closing(): void {
     this.#isClosing = true
   }
 
-  /** The counts so far. */
+  /** Returns the counts so far and the kept calls. */
   report(): CloseReport {
     return Object.freeze({
       queued: this.#queued,

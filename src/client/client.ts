@@ -21,11 +21,10 @@ import { prepareCall } from './prepare-call.ts'
 import type { BatchRetry, CloseReport, EnqueueRefusalCode, EnqueueResult } from './result.ts'
 import { Sender, type Failure } from './sender.ts'
 
-/** How a client is closed. */
+/** Options of {@link Client.close}. */
 export interface CloseOptions {
   /**
-   * Milliseconds to wait for the calls that are queued or in flight, 0 to 86,400,000; 30,000 by
-   * default.
+   * Milliseconds to wait for calls that are queued or in flight, 0 to 86,400,000; 30,000 by default.
    */
   readonly timeoutMs?: number | undefined
 }
@@ -36,16 +35,15 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
 /**
  * Records analytics calls and sends them in the background, in batches.
  *
- * A call is answered at once: `queued`, or `refused` with the reason. It never throws and never
- * waits. What is queued ends in exactly one event, `delivered` or `failed`. `close()` counts them all
- * and lists what was not delivered, within the bounds that {@link CloseReport} names. Only work that
- * is pending keeps the process alive.
+ * Recording a call never throws and never waits. The result is `queued`, or `refused` with the reason. Each queued
+ * call ends in exactly one event, `delivered` or `failed`. `close()` counts all calls and lists the undelivered ones,
+ * within the limits in {@link CloseReport}. Only pending work keeps the process alive.
  *
- * A batch of `flushAt` calls goes out at once, as long as fewer than 4 batches are in flight. Others wait
- * in line; with a larger `batchMax` they join one another there.
+ * A batch of `flushAt` calls is sent at once if fewer than 4 batches are in flight. Other batches wait in line. With
+ * a larger `batchMax`, waiting batches join.
  *
- * Calls of a batch keep their order. Batches may overtake each other: await `flush()` between two calls if
- * one must arrive before the other.
+ * Calls of a batch keep their order. Batches may overtake each other. If one call must arrive before another, await
+ * `flush()` between them.
  *
  * Call `identify` once when the account is created, and again only when traits change:
  *
@@ -56,8 +54,7 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
  * await client.close()
  * ```
  *
- * When a user who was anonymous becomes known, alias the anonymous id to the identified one, then
- * identify, then go on under the identified id:
+ * When an anonymous user becomes known, alias the anonymous id to the userId, then identify, then use the userId:
  *
  * ```ts
  * client.track({ anonymousId: 'anonymous-1', event: 'Signup Started' })
@@ -141,8 +138,8 @@ export class Client {
   }
 
   /**
-   * Resolves when the queue has room: who reads faster than the client sends waits here. Of several
-   * who wait all are woken, so each looks at the answer to its call.
+   * Resolves when the queue has room, so that a fast reader waits for the client. Room for one call wakes all
+   * waiting callers, so check the result of your call if several wait.
    *
    * ```ts
    * for await (const row of rows) {
@@ -156,18 +153,18 @@ export class Client {
     await new Promise<void>((resolve) => this.#waitingForRoom.push(resolve))
   }
 
-  /** Sends every queued call, and resolves when those and the calls in flight have ended. */
+  /** Sends every queued call. Resolves when these and the calls in flight have ended. */
   async flush(): Promise<void> {
     this.#send(this.#batcher.flush())
     await this.#sender.idle()
   }
 
   /**
-   * Refuses further calls, sends the queued ones and waits for them, retries included. Gives up after
-   * `timeoutMs`. A second call gets the promise of the first.
+   * Refuses further calls, sends the queued ones and waits for them, including retries. Gives up after
+   * `timeoutMs`. If you close again, you get the same promise.
    *
-   * @returns counts, and the calls that were not delivered: all that are under way now, and the newest of
-   * those that failed before, at most `queueMax` and 16 MB of JSON
+   * @returns the counts and the undelivered calls: all that fail from now on, and the newest of those that failed
+   * before, at most `queueMax` and 16 MB of JSON
    * @throws SettingError if `timeoutMs` is not accepted
    */
   close({ timeoutMs = closeTimeoutMs }: CloseOptions = {}): Promise<CloseReport> {
@@ -175,13 +172,13 @@ export class Client {
     return this.#closing
   }
 
-  /** Adds a listener: `delivered`, `failed` (each call once) or `retry` (a batch waits). */
+  /** Adds a listener for `delivered` or `failed`, once per call, or for `retry`, once per retry of a batch. */
   on<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): this {
     this.#events.on(name, listener)
     return this
   }
 
-  /** Removes a listener that was added. */
+  /** Removes a listener. */
   off<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): this {
     this.#events.off(name, listener)
     return this
@@ -204,7 +201,7 @@ export class Client {
     this.#ledger.queued()
     this.#settings.runtime.log.debug('queued', { type: call.type, messageId: call.messageId })
     this.#send(this.#batcher.push(call))
-    // A full queue takes no more calls, so its calls wait for nothing.
+    // A full queue accepts no calls, so waiting cannot fill the batch.
     if (!this.#hasRoom()) this.#send(this.#batcher.flush())
     if (this.#batcher.size > 0) this.#flushTimer.arm()
   }
@@ -242,7 +239,7 @@ export class Client {
 
   #retrying(retry: BatchRetry): void {
     const { runtime, writeKey } = this.#settings
-    // The endpoint's own words are part of the reason, and may quote the key.
+    // The reason quotes the endpoint, which may quote the key.
     const reason = retry.reason.replaceAll(writeKey, '***')
     runtime.log.debug('retrying a batch', { ...retry, reason })
     this.#events.emit('retry', retry)

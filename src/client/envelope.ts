@@ -11,16 +11,16 @@ export interface Envelope {
   readonly writeKey: string
 }
 
-/** Writes the body of a batch request around calls that are JSON already. */
+/** Writes the body of a batch request around serialised calls. */
 export function encodeEnvelope({ calls, sentAtMs, writeKey }: Envelope): string {
-  // Concatenated strings become one text only when the body is written: a join would copy it once more.
+  // Concatenate: V8 copies concatenated strings only when the body is written. A join would copy them once more.
   let batch = ''
   for (const { json } of calls) batch += batch === '' ? json : `,${json}`
   const sentAt = formatTimestamp(sentAtMs)
   return `{"batch":[${batch}],"sentAt":"${sentAt}","writeKey":${JSON.stringify(writeKey)}}`
 }
 
-/** The UTF-8 bytes of a body beside its calls and the commas between them. */
+/** Counts the UTF-8 bytes of a body without its calls and the commas between them. */
 export function envelopeBytes(writeKey: string): number {
   return Buffer.byteLength(encodeEnvelope({ calls: [], sentAtMs: 0, writeKey }))
 }

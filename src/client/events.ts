@@ -5,11 +5,11 @@ import type { BatchRetry, DeliveredCall, FailedCall } from './result.ts'
 
 /** The events of a client and the arguments of their listeners. */
 export interface ClientEventMap {
-  /** A call was taken by the endpoint. */
+  /** The endpoint accepted a call. */
   readonly delivered: [DeliveredCall]
-  /** A call was queued and will not be delivered. */
+  /** A queued call will not be delivered. */
   readonly failed: [FailedCall]
-  /** A batch could not be sent and is tried again after a wait. */
+  /** An attempt to send a batch failed. The client waits, then tries again. */
   readonly retry: [BatchRetry]
 }
 
@@ -23,7 +23,7 @@ export type ClientListener<Name extends ClientEventName> = (
 
 type AnyListener = (...details: unknown[]) => void
 
-/** Calls listeners. One that throws affects neither the others nor the caller. */
+/** Calls listeners. A listener that throws affects neither the others nor the caller. */
 export class ClientEvents {
   readonly #emitter = new EventEmitter()
   readonly #log: Log
@@ -38,17 +38,17 @@ export class ClientEvents {
     this.#emitter.on(name, listener as AnyListener)
   }
 
-  /** Removes a listener that was added. */
+  /** Removes a listener. */
   off<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): void {
     this.#emitter.off(name, listener as AnyListener)
   }
 
-  /** Whether there is a listener: without one, the record of the event is not made. */
+  /** Whether an event has a listener. Without one, the caller need not make the record of the event. */
   has(name: ClientEventName): boolean {
     return this.#emitter.listenerCount(name) > 0
   }
 
-  /** Calls the listeners of an event, in the order in which they were added. */
+  /** Calls the listeners of an event, in the order of their addition. */
   emit<Name extends ClientEventName>(name: Name, ...details: ClientEventMap[Name]): void {
     if (!this.has(name)) return
     for (const listener of this.#emitter.listeners(name) as AnyListener[]) {

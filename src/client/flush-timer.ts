@@ -2,15 +2,15 @@ import type { Clock, Timer } from '../runtime/index.ts'
 
 /** The settings of a flush timer. */
 export interface FlushTimerOptions {
-  /** The time. */
+  /** The clock that schedules flushes. */
   readonly clock: Clock
   /** Milliseconds from one flush to the next. */
   readonly afterMs: number
-  /** Is called when the time has come. */
+  /** Called when a flush is due. */
   readonly flush: () => void
 }
 
-/** Asks for a flush when long enough has passed since the last one. It waits only while armed. */
+/** Requests a flush after an interval since the last one. Runs only while armed. */
 export class FlushTimer {
   readonly #options: FlushTimerOptions
   #lastFlushMs: number
@@ -21,16 +21,16 @@ export class FlushTimer {
     this.#lastFlushMs = options.clock.nowMs()
   }
 
-  /** Something waits to be flushed. */
+  /** Starts the timer, because calls wait for a flush. */
   arm(): void {
     if (this.#timer !== undefined) return
     const { clock, afterMs, flush } = this.#options
     const delayMs = this.#lastFlushMs + afterMs - clock.nowMs()
-    // A system clock that was set back must not stretch the wait.
+    // The wait must not grow if the system clock was set back.
     this.#timer = clock.schedule(Math.min(delayMs, afterMs), flush)
   }
 
-  /** A flush took place. */
+  /** Records a flush, and stops the timer. */
   flushed(): void {
     this.#timer?.cancel()
     this.#timer = undefined

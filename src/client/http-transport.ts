@@ -9,19 +9,18 @@ export interface HttpTransportOptions {
   readonly writeKey: string
   /** Time for one request, in milliseconds: connect, headers and body together. */
   readonly timeoutMs: number
-  /** Tells the time against which a date in `Retry-After` is read; held while a request runs. */
+  /** Clock for dates in `Retry-After`. The transport holds it while a request runs. */
   readonly clock: Clock
 }
 
 /**
- * Posts batches to an endpoint over connections of its own. Bodies are sent as they are, never
- * compressed; redirects are not followed. The deadline runs in real time.
+ * Makes a transport that posts batches to an endpoint over its own connections. It never compresses bodies and
+ * follows no redirects. The deadline runs in real time.
  *
- * Whom to trust is the user's choice, as everywhere in Node: a certificate is checked unless the
- * environment says NODE_TLS_REJECT_UNAUTHORIZED=0.
+ * Node checks certificates unless the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  // HTTP takes longer to load than the rest of a client, which other transports don't need.
+  // Load HTTP only here: it takes longer to load than the rest of a client, and other transports don't need it.
   const isSecure = new URL(options.endpoint).protocol === 'https:'
   const opened = Promise.all([
     import('./pooled-transport.ts'),

@@ -1,22 +1,22 @@
 import { messageOf } from '../model/index.ts'
 import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './transport.ts'
 
-/** A batch that arrived in this process. */
+/** A batch that a client of this process sent. */
 export interface InProcessBatch {
-  /** The calls, parsed from their JSON: they share nothing with the caller. */
+  /** The calls, parsed from their JSON, so that they share nothing with the caller. */
   readonly calls: readonly unknown[]
   /** When the batch was sent: UTC, ISO 8601 with milliseconds. */
   readonly sentAt: string
 }
 
-/** Takes a batch. Resolves with the refused calls once the others are safe. */
+/** Accepts a batch. Resolves with the rejected calls once the others are stored. */
 export type AcceptBatch = (
   batch: InProcessBatch,
 ) => Promise<{ readonly rejected: readonly RejectedCall[] }>
 
 /**
- * Hands batches to a function of this process instead of sending them. A promise of it that rejects
- * fails the batch's calls with the code `internal`.
+ * Hands batches to a function of this process instead of sending them. If its promise rejects, the batch's calls
+ * fail with the code `internal`.
  */
 export function createInProcessTransport(accept: AcceptBatch): Transport {
   return Object.freeze({

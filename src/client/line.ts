@@ -7,25 +7,24 @@ interface Waiting {
 }
 
 /**
- * Starts batches in the order in which they came, a few at a time. The last one in line takes in those
- * that come after it, as long as they fit.
+ * Starts batches in order of arrival, a few at a time. A new batch joins the last one in line if it fits.
  */
 export class Line {
   readonly #inFlightMax: number
   readonly #waiting: Waiting[] = []
   #inFlight = 0
 
-  /** @param inFlightMax - batches that are in flight at the same time, at least 1 */
+  /** @param inFlightMax - maximum number of batches in flight at the same time, at least 1 */
   constructor(inFlightMax: number) {
     this.#inFlightMax = inFlightMax
   }
 
-  /** Adds calls to the last batch in line. Returns false, and changes nothing, if none has room for them. */
+  /** Adds calls to the last batch in line. Returns false, without any change, if there is none or they don't fit. */
   join(calls: readonly EncodedCall[]): boolean {
     return this.#waiting.at(-1)?.batch.join(calls) === true
   }
 
-  /** Resolves when the batch may start. From then on it takes in no more, and {@link end} must follow. */
+  /** Resolves when the batch may start. No batch joins it from then on. Call {@link end} when it has ended. */
   turnOf(batch: WaitingBatch): Promise<void> {
     return new Promise((start) => {
       this.#waiting.push({ batch, start })
@@ -33,7 +32,7 @@ export class Line {
     })
   }
 
-  /** Lets the next batch start in place of one that ended. */
+  /** Starts the next batch, because one has ended. */
   end(): void {
     this.#inFlight--
     this.#startNext()

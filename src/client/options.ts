@@ -6,38 +6,37 @@ import type { Transport } from './transport.ts'
 /** How a client works. Every option has a default. */
 export interface ClientOptions {
   /**
-   * The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. Certificates are
-   * checked as Node does it: NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0
-   * switches the check off.
+   * The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. Node checks certificates:
+   * NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check off.
    */
   readonly endpoint?: string | undefined
   /**
-   * Calls that make a batch due, 1 to 2,500; 20 by default. A due batch is sent at once, as long as fewer
-   * than 4 are in flight. 1 sends every call in a request of its own.
+   * Calls that make a batch full, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4 are in
+   * flight. With 1, each call makes a batch.
    */
   readonly flushAt?: number | undefined
-  /** The same as `flushAt`. */
+  /** Another name for `flushAt`. */
   readonly size?: number | undefined
   /**
-   * Calls up to which due batches join while 4 others are in flight, `flushAt` to 2,500; `flushAt` by
-   * default, so that they don't. A larger number makes fewer, larger requests when calls come faster than
-   * the endpoint answers. No request exceeds 512,000 bytes either way.
+   * Maximum calls of batches that join while 4 others are in flight, `flushAt` to 2,500; `flushAt` by default, so
+   * that full batches don't join. A larger number makes fewer, larger requests when calls come faster than the
+   * endpoint answers. No request exceeds 500,000 bytes.
    */
   readonly batchMax?: number | undefined
   /**
-   * Milliseconds since the last flush after which a batch is sent although it is not full, 0 to
-   * 86,400,000; 5,000 by default.
+   * Milliseconds since the last flush after which a batch is sent even if it is not full, 0 to 86,400,000; 5,000 by
+   * default.
    */
   readonly flushAfterMs?: number | undefined
-  /** The most calls queued or in flight, 1 to 1,000,000; 10,000 by default. */
+  /** Maximum number of calls queued or in flight, 1 to 1,000,000; 10,000 by default. */
   readonly queueMax?: number | undefined
   /** Milliseconds that one request may take, 1 to 300,000; 10,000 by default. */
   readonly timeoutMs?: number | undefined
-  /** True makes a client that sends nothing and answers every call `disabled`; false by default. */
+  /** If true, the client sends nothing and every call returns `disabled`; false by default. */
   readonly disabled?: boolean | undefined
-  /** Replaces HTTP; `endpoint` and `timeoutMs` are of no use then. */
+  /** Replaces HTTP. It makes `endpoint` and `timeoutMs` ineffective. */
   readonly transport?: Transport | undefined
-  /** Replaces parts of the Runtime bundle: clock, randomness, ids, log. */
+  /** Replacements for parts of the runtime: clock, randomness, ids, log. */
   readonly runtime?: Partial<Runtime> | undefined
 }
 
@@ -49,21 +48,21 @@ export type ClientSettings = {
 } & {
   /** The source's write key. */
   readonly writeKey: string
-  /** Everything ambient. */
+  /** Clock, randomness, ids and log. */
   readonly runtime: Runtime
 }
 
-/** Options that are whole numbers, with their defaults and ranges. */
+/** Defaults and ranges of options that are whole numbers. */
 const numbers = {
   flushAfterMs: { initial: 5_000, range: [0, 86_400_000] },
   queueMax: { initial: 10_000, range: [1, 1_000_000] },
   timeoutMs: { initial: 10_000, range: [1, 300_000] },
 } as const
 
-/** The most calls that a service takes in one batch. */
+/** Maximum number of calls that a service accepts in one batch. */
 const batchCallsMax = limits.intakeBatchEventsMax
 
-/** Long enough for any key; short enough that a batch always has room for the largest call. */
+/** Enough for any key, and short enough that a batch always has room for the largest call. */
 const writeKeyLengthMax = 1_000
 
 /**

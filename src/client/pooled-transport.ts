@@ -8,19 +8,19 @@ import type { HttpTransportOptions } from './http-transport.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 import { verdict } from './verdict.ts'
 
-/** How much of an answer is read: the list of a whole batch's rejected calls fits. */
+/** Maximum bytes of an answer; enough for a list that rejects every call of a batch. */
 const answerBytesMax = 1024 * 1024
 
-/** Posts batches over connections of its own, as {@link HttpTransportOptions} say. */
+/** Posts batches over its own connections. */
 export class PooledTransport implements Transport {
   readonly #http: typeof Http | typeof Https
   readonly #agent: Http.Agent
   readonly #target: ReturnType<typeof urlToHttpOptions>
-  /** Names and values in turn, which Node writes as they are. */
+  /** Alternating names and values, which Node writes unchanged. */
   readonly #headers: readonly string[]
   readonly #timeoutMs: number
   readonly #clock: Clock
-  /** The exchanges that each signal ends. */
+  /** The requests that each signal ends. */
   readonly #requestsUntil = new WeakMap<AbortSignal, Set<Http.ClientRequest>>()
 
   /** @param http - Node's module for the protocol of the endpoint */
@@ -42,7 +42,7 @@ export class PooledTransport implements Transport {
     this.#clock = clock
   }
 
-  /** Posts one batch; resolves with what became of it. */
+  /** Posts one batch; resolves with the outcome. */
   send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
     return new Promise((resolve) => {
       const requests = this.#until(signal)
@@ -68,7 +68,7 @@ export class PooledTransport implements Transport {
           collectAnswer(response, (answer) => end(verdict(answer, this.#clock.nowMs())))
         },
       )
-      // Once there is an answer, it reports its own end.
+      // Once an answer begins, `collectAnswer` reports its end.
       request.on('error', (error) => {
         if (!isAnswered) end({ kind: 'retry', reason: reasonOf(error) })
       })
@@ -81,13 +81,13 @@ export class PooledTransport implements Transport {
     })
   }
 
-  /** Lets go of the connections. */
+  /** Closes the connections. */
   close(): Promise<void> {
     this.#agent.destroy()
     return Promise.resolve()
   }
 
-  /** A signal is listened to once for all that it serves: each time would cost as much as a timer. */
+  /** Adds one listener per signal, not per request. A listener costs as much as a timer. */
   #until(signal: AbortSignal): Set<Http.ClientRequest> {
     const known = this.#requestsUntil.get(signal)
     if (known !== undefined) return known
@@ -109,7 +109,7 @@ function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answe
     if (bytes > answerBytesMax) response.destroy()
     else chunks.push(chunk)
   })
-  // `complete` is false then.
+  // The event `close` follows an error, and `complete` is false then.
   response.on('error', () => undefined)
   response.on('close', () => {
     collected({
@@ -125,11 +125,11 @@ function giveUp(request: Http.ClientRequest): void {
   request.destroy(new Error('no one waits for it any more'))
 }
 
-/** The endpoint has had its time; the message says so. */
+/** The endpoint exceeded its deadline. */
 class DeadlineError extends Error {}
 
 function reasonOf(error: Error): string {
   if (error instanceof DeadlineError) return error.message
-  // A name with several addresses fails with an error that has a code and no message.
+  // If a name has several addresses, the error has a code and no message.
   return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
 }

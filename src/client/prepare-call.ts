@@ -11,7 +11,7 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { EncodedCall } from './batch.ts'
 
-/** A call that is ready to be queued, or why it cannot be. */
+/** A call that is ready to be queued, or the reason for its refusal. */
 export type PreparedCall =
   | { readonly kind: 'prepared'; readonly call: EncodedCall }
   | ({ readonly kind: 'refused' } & Rejection)
@@ -19,7 +19,7 @@ export type PreparedCall =
 const library = Object.freeze({ name: 'evroute', version: evrouteVersion })
 const contextOfLibrary = Object.freeze({ library })
 
-/** The copy of a call that is sent, with the fields that may change. Undefined fields are not serialised. */
+/** A copy of a call. The named fields may change, and undefined fields are not serialised. */
 interface Draft {
   type: unknown
   messageId: unknown
@@ -34,8 +34,7 @@ interface Draft {
 }
 
 /**
- * Checks a call, fills in absent fields and serialises it. It never changes or keeps the given value. Never
- * throws.
+ * Checks a call, fills in absent fields and serialises it. Never changes or keeps the given value, and never throws.
  *
  * @param type - the call's type; undefined to take it from the value
  */
@@ -52,7 +51,7 @@ export function prepareCall(
     const problem = complete(draft, messageId, runtime)
     return problem === undefined ? encode(draft, check.type, messageId) : refuse(problem)
   } catch (error) {
-    // A circular reference, a BigInt, or a getter or toJSON of the caller's that throws.
+    // The value has a circular reference, a BigInt, or a getter or `toJSON` that throws.
     const [reason] = messageOf(error).split('\n')
     return refuse({
       code: 'wrong_type',
@@ -63,7 +62,7 @@ export function prepareCall(
 
 function draftOf(value: object, type: CallType | undefined): Draft {
   const draft: Draft = {
-    // Fields that may change come before the copy: adding one later takes half a microsecond.
+    // Define fields that may change before the copy. Adding one later takes half a microsecond.
     type: undefined,
     messageId: undefined,
     userId: undefined,
@@ -90,10 +89,10 @@ function complete(
   draft.anonymousId = idOf(draft.anonymousId)
   draft.groupId = idOf(draft.groupId)
   draft.previousId = idOf(draft.previousId)
-  // An imported row may have the time under the name that other clients send it by.
+  // Other clients send the time as `originalTimestamp`, so imported rows may have this name.
   const timestamp = draft.timestamp ?? draft['originalTimestamp'] ?? ''
   if (timestamp === '') draft.timestamp = formatTimestamp(clock.nowMs())
-  // The moment at which an imported row was sent before says nothing of this sending.
+  // `sentAt` of an imported row is the time of an earlier request.
   draft.sentAt = undefined
   if (timestamp instanceof Date && Number.isNaN(timestamp.getTime())) {
     return { code: 'wrong_type', message: 'timestamp must be a valid date' }
@@ -112,8 +111,8 @@ function contextWithLibrary(context: unknown): unknown {
 }
 
 /**
- * Ids are sent as text; null and the empty text are the absence of one. A number that was rounded
- * when it was parsed stays a number, so that intake can tell and warn of it.
+ * Returns an id as text; undefined for null and the empty text. A number that parsing rounded stays a number, so
+ * that intake can warn about it.
  */
 function idOf(id: unknown): string | number | undefined {
   if (typeof id === 'number') return isRounded(id) ? id : String(id)

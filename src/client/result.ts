@@ -1,26 +1,26 @@
 import type { CallType, RejectionCode } from '../model/index.ts'
 
 /**
- * Why a call was not queued: the code of a mistake in the call, or
+ * Why a call was not queued: the code of a fault in the call, or
  *
  * - `event_too_large`: over 32 KB as JSON
- * - `queue_full`: as many calls as `queueMax` allows are queued or in flight
+ * - `queue_full`: `queueMax` calls are queued or in flight
  * - `closed`: the client was closed
  */
 export type EnqueueRefusalCode = RejectionCode | 'queue_full' | 'closed'
 
-/** The answer to a call, given at once. */
+/** The immediate result of recording a call. */
 export type EnqueueResult =
   /** The call will end in exactly one {@link CallResult}. */
   | { readonly status: 'queued'; readonly messageId: string }
-  /** Nothing was queued; other calls are not affected. */
+  /** This call was not queued. Other calls are not affected. */
   | { readonly status: 'refused'; readonly code: EnqueueRefusalCode; readonly message: string }
   /** The client was made with `disabled: true`. */
   | { readonly status: 'disabled' }
 
-/** A call that the endpoint took. */
+/** A call that the endpoint accepted. */
 export interface DeliveredCall {
-  /** Tells it from a failed one. */
+  /** Always `delivered`. */
   readonly status: 'delivered'
   /** Identifies the call. */
   readonly messageId: string
@@ -29,62 +29,61 @@ export interface DeliveredCall {
 }
 
 /**
- * A call that was queued and could not be delivered. The codes are the endpoint's own where it gave
- * one, and
+ * A call that was queued and not delivered. The code is the endpoint's own if it gave one, or
  *
  * - `http_<status>`: the endpoint refused the batch with this status
- * - `event_too_large`: the endpoint found the call alone too large
- * - `retries_exhausted`: the last of 10 tries failed; the message says why
- * - `close_timeout`: the client was closed before the endpoint answered; it may have been taken
- * - `internal`: the transport failed in a way that it should not
+ * - `event_too_large`: the endpoint refused the call as too large, even alone in its batch
+ * - `retries_exhausted`: the last of 10 attempts failed; the message says why
+ * - `close_timeout`: the client was closed before the endpoint answered; the endpoint may have accepted the call
+ * - `internal`: the transport threw an error
  */
 export interface FailedCall {
-  /** Tells it from a delivered one. */
+  /** Always `failed`. */
   readonly status: 'failed'
   /** Identifies the call. */
   readonly messageId: string
   /** Its type. */
   readonly type: CallType
-  /** The call as JSON, as it was sent or would have been: `client.enqueue(JSON.parse(json))` repeats it. */
+  /** The serialised call. `client.enqueue(JSON.parse(json))` records it again. */
   readonly json: string
   /** The stable name of the reason. */
   readonly code: string
   /** The reason in words. */
   readonly message: string
-  /** Requests that carried the call: 0 when it was never sent. */
+  /** The number of requests with the call; 0 if it was never sent. */
   readonly attempts: number
 }
 
-/** How a queued call ended. Every queued call ends in exactly one. */
+/** How a queued call ended. Every queued call has exactly one result. */
 export type CallResult = DeliveredCall | FailedCall
 
-/** A batch that is tried again. */
+/** A planned retry of a batch. */
 export interface BatchRetry {
-  /** Calls in the batch. */
+  /** The number of calls in the batch. */
   readonly callCount: number
-  /** The number of the try that failed, from 1. */
+  /** The number of the failed attempt, from 1. */
   readonly attempt: number
-  /** The wait before the next try, in milliseconds. */
+  /** The wait before the next attempt, in milliseconds. */
   readonly delayMs: number
-  /** Why the try failed. */
+  /** Why the attempt failed. */
   readonly reason: string
 }
 
-/** What became of a client's calls: `queued = delivered + failed`, always. */
+/** The outcomes of a client's calls: `queued = delivered + failed`, always. */
 export interface CloseReport {
   /** Calls that were queued. */
   readonly queued: number
-  /** Of those queued, delivered. */
+  /** Queued calls that were delivered. */
   readonly delivered: number
-  /** Of those queued, not delivered. */
+  /** Queued calls that were not delivered. */
   readonly failed: number
-  /** Calls that were refused, and so never queued. */
+  /** Calls that were refused, and not queued. */
   readonly refused: number
   /**
-   * The calls that failed, oldest first: all that fail after `close()` was called, and of those that
-   * failed before it the newest, at most `queueMax` and 16 MB of JSON.
+   * The failed calls, oldest first: all that failed after `close()` was called, and the newest of those that failed
+   * before, at most `queueMax` and 16 MB of JSON.
    */
   readonly undelivered: readonly FailedCall[]
-  /** Older failed calls that are not listed. The event `failed` reported them. */
+  /** The number of older failed calls that are not listed. The event `failed` reported them. */
   readonly undeliveredOmitted: number
 }

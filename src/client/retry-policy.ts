@@ -1,21 +1,21 @@
-/** How often a batch is tried, the first time included. */
+/** Maximum number of attempts to send a batch, including the first. */
 export const attemptsMax = 10
 
 const delayFirstMs = 100
 const delayMaxMs = 10_000
 const retryAfterMaxMs = 5 * 60 * 1_000
 
-/** The facts that decide the wait before another try. */
+/** The facts that decide the wait before another attempt. */
 export interface FailedAttempt {
-  /** The number of the try that failed, from 1. */
+  /** The number of the failed attempt, from 1. */
   readonly attempt: number
-  /** The least time to wait that the endpoint asked for; undefined when it did not. */
+  /** The shortest wait that the endpoint asked for; undefined if it asked for none. */
   readonly afterMs: number | undefined
 }
 
 /**
- * The wait before the next try: 100 ms doubling to 10 s, minus a random part of up to half, so that clients
- * do not come back all at once; longer if the endpoint asks for it, up to 5 minutes.
+ * Returns the wait before the next attempt: 100 ms doubling to 10 s, minus a random part of up to half, so that
+ * clients don't all retry at once. The wait is longer if the endpoint asks for it, up to 5 minutes.
  *
  * @param random - from 0 up to, but not including, 1
  * @returns milliseconds

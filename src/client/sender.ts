@@ -8,7 +8,7 @@ import type { BatchRetry } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
 import type { RejectedCall, Transport, TransportOutcome } from './transport.ts'
 
-/** Batches that are being delivered at the same time, their retries included. */
+/** Maximum number of batches in delivery at the same time, including those that wait for a retry. */
 export const batchesInFlightMax = 4
 
 /** Why a call was not delivered. */
@@ -17,17 +17,17 @@ export interface Failure {
   readonly code: string
   /** The reason in words. */
   readonly message: string
-  /** Requests that carried the call. */
+  /** The number of requests with the call. */
   readonly attempts: number
 }
 
-/** Learns the outcome of each call: exactly one of `delivered` and `failed`. */
+/** Observes the outcome of each call: exactly one of `delivered` and `failed`. */
 export interface SenderObserver {
-  /** The call was taken. */
+  /** The call was accepted. */
   delivered(call: EncodedCall): void
   /** The call will not be delivered. */
   failed(call: EncodedCall, failure: Failure): void
-  /** A batch is tried again after a wait. */
+  /** A batch will be tried again after a wait. */
   retrying(retry: BatchRetry): void
 }
 
@@ -36,25 +36,25 @@ export interface SenderOptions {
   /** The source's write key, which is part of every body. */
   readonly writeKey: string
   readonly transport: Transport
-  /** How far a batch grows that waits for its turn. */
+  /** The limits of a waiting batch, which later batches may join. */
   readonly waitingLimits: BatchLimits
-  /** Everything ambient. */
+  /** Clock, randomness, ids and log. */
   readonly runtime: Runtime
-  /** Learns the outcomes. It must not throw. */
+  /** Observes the outcomes. Its methods must not throw. */
   readonly observer: SenderObserver
 }
 
 type FinalOutcome = Exclude<TransportOutcome, { kind: 'retry' }>
 
-/** How the tries of a batch ended, and how many there were. */
+/** The outcome of a batch, and the number of its attempts. */
 interface Ending {
   readonly outcome: FinalOutcome
   readonly attempts: number
 }
 
 /**
- * Delivers batches: a few at a time, with retries, and in halves if they are too large. Waiting batches may
- * join; a batch that was sent once keeps its calls.
+ * Delivers batches: a few at a time, with retries, and in halves if they are too large. Batches may join while they
+ * wait for their first attempt.
  */
 export class Sender {
   readonly #options: SenderOptions
@@ -70,7 +70,7 @@ export class Sender {
     this.#envelopeBytes = envelopeBytes(options.writeKey)
   }
 
-  /** Takes charge of a batch. */
+  /** Delivers a batch in the background. */
   send(calls: readonly EncodedCall[]): void {
     if (this.#line.join(calls)) return
     const delivery = this.#deliverInTurn(new WaitingBatch(calls, this.#options.waitingLimits))
@@ -78,12 +78,12 @@ export class Sender {
     void delivery.then(() => this.#underWay.delete(delivery))
   }
 
-  /** Resolves when every batch so far has its outcome. */
+  /** Resolves when every batch so far has an outcome. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay)
   }
 
-  /** Gives up: every call that is under way fails with `close_timeout`. */
+  /** Gives up: every call without an outcome fails with `close_timeout`. */
   abort(): void {
     this.#lifetime.abort()
     this.#exchanges.abort()
@@ -95,7 +95,7 @@ export class Sender {
     this.#line.end()
   }
 
-  /** @param attemptsBefore - requests that carried the calls when they were part of more */
+  /** @param attemptsBefore - requests with the calls before their batch was halved */
   async #deliver(calls: readonly EncodedCall[], attemptsBefore: number): Promise<void> {
     const { outcome, ...ending } = await this.#tryUntilFinal(calls)
     const attempts = attemptsBefore + ending.attempts
@@ -138,7 +138,7 @@ export class Sender {
     }
   }
 
-  /** Tries once; undefined if it was given up. Each try has its own `sentAt`. */
+  /** Tries once, with a new `sentAt`. Undefined if `abort()` ended the attempt. */
   async #try(calls: readonly EncodedCall[]): Promise<TransportOutcome | undefined> {
     const { runtime, writeKey } = this.#options
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
@@ -184,7 +184,7 @@ export class Sender {
   }
 }
 
-/** Where in its batch a rejected call is; undefined when it is not. */
+/** Returns the position of a rejected call in its batch; undefined if it is not in the batch. */
 function placeOf(
   { index = -1, messageId }: RejectedCall,
   calls: readonly EncodedCall[],

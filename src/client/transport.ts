@@ -1,17 +1,17 @@
-/** A batch as it is sent. */
+/** A serialised batch. */
 export interface EncodedBatch {
   /** The request's body: `{"batch":[...],"sentAt":"...","writeKey":"..."}`. */
   readonly body: string
-  /** Calls in the batch. */
+  /** The number of calls in the batch. */
   readonly callCount: number
 }
 
 /**
- * A call of a batch that was refused while the others were taken: named by its place, or where that
- * is none of the batch's by its messageId. One that is named by neither is ignored, with a warning.
+ * A rejected call of an accepted batch. `index` identifies it or, if no call has that index, `messageId`. The client
+ * logs a warning and ignores the entry if neither identifies a call.
  */
 export interface RejectedCall {
-  /** Its place in the batch, from 0. */
+  /** Its position in the batch, from 0. */
   readonly index?: number | undefined
   /** Its messageId. */
   readonly messageId?: string | undefined
@@ -21,30 +21,30 @@ export interface RejectedCall {
   readonly message: string
 }
 
-/** How one try to send a batch ended. */
+/** How one attempt to send a batch ended. */
 export type TransportOutcome =
-  /** Taken, but for the calls that are listed. */
+  /** The batch was accepted, except for the listed calls. */
   | { readonly kind: 'accepted'; readonly rejected: readonly RejectedCall[] }
-  /** Not taken for a reason that may pass; `afterMs` is the least time to wait, where it is known. */
+  /** The failure may be temporary; `afterMs` is the shortest wait before a retry, if known. */
   | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
-  /** Too many bytes in one request: smaller batches may be taken. */
+  /** The request was too large; smaller batches may be accepted. */
   | { readonly kind: 'too_large'; readonly reason: string }
-  /** Not taken, and never will be. */
+  /** The batch was refused for good. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
 
 /** Sends the batches of a client. */
 export interface Transport {
   /**
-   * Sends a batch once; the client decides about retries. Failures are outcomes: a promise that rejects
-   * counts as refused with the code `internal`.
+   * Sends a batch once; the client decides about retries. A failure is an outcome. If the promise rejects, the
+   * batch counts as refused with the code `internal`.
    *
-   * A transport holds the clock while it waits for the network, but not while it waits for other parts of the
-   * program, which may need the clock.
+   * A transport holds the clock while it waits for the network. It must not hold it while it waits for other parts
+   * of the program, which may need the clock.
    *
-   * @param signal - aborts when the client waits no longer; it serves later batches too, so a listener must
-   * be removed when its `send` ends
+   * @param signal - aborts when the client stops waiting. Later batches get the same signal, so remove listeners
+   * when `send` ends.
    */
   send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>
-  /** Frees its resources. It is called once, after the last `send`. */
+  /** Frees its resources. The client calls it once, after the last `send`. */
   close(): Promise<void>
 }

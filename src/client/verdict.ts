@@ -2,21 +2,21 @@ import type { Answer } from '../http/index.ts'
 import { isJsonObject, parseRetryAfter, type JsonObject } from '../model/index.ts'
 import type { RejectedCall, TransportOutcome } from './transport.ts'
 
-/** Answers of the server's that stay as they are: not implemented, HTTP version not supported. */
+/** Server errors that a retry cannot fix: not implemented, HTTP version not supported. */
 const finalServerErrors = new Set([501, 505])
-/** How the services that answer 400 to a batch over their limit put it. */
+/** The wording of services that answer 400 to a batch over their limit. */
 const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
-/** Of a text that an endpoint wrote, as much as goes into a message. */
+/** Characters of an endpoint's text that a message quotes. */
 const textLengthMax = 300
 
 /**
- * Decides the meaning of an answer. Taken: any 2xx. Tried again: 408, 429 and every 5xx except 501 and 505.
- * Too large: 413, or 400 that says so. Every other answer is refused, redirects included.
+ * Decides the meaning of an answer. Accepted: any 2xx. Retried: 408, 429 and every 5xx except 501 and 505.
+ * Too large: 413, or a 400 that says so. Refused: every other answer, redirects included.
  *
- * A 2xx with an incomplete body is tried again: the missing part may be the list of rejected calls, and the
- * messageIds keep a service from counting the others twice.
+ * A 2xx with an incomplete body is retried, because the missing part may be the list of rejected calls. The service
+ * deduplicates the other calls by their messageIds.
  *
- * @param nowMs - the present, for a date in `Retry-After`
+ * @param nowMs - the current time, for a date in `Retry-After`
  */
 export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const { status } = answer
@@ -71,7 +71,7 @@ function parseObject(text: string): JsonObject | undefined {
     const value: unknown = JSON.parse(text)
     return isJsonObject(value) ? value : undefined
   } catch {
-    // Not every endpoint answers in JSON; the status alone decides then.
+    // Not every endpoint answers in JSON. Then the status alone decides.
     return undefined
   }
 }
