@@ -8,9 +8,9 @@ import type { LeaseTerm } from './leases.ts'
 import { holdGate, isSuppressed } from './dialect.ts'
 
 /**
- * A row of the answer. It is an event that is new or was dropped because its user is suppressed, by its
- * position in the batch; or a delivery that was leased, or failed because the backlog of its destination is
- * full, by its position among the deliveries of the batch. Positions begin at 1.
+ * A row of the answer: an event that is new or suppressed, or a delivery that was leased, or refused because
+ * the backlog of its destination is full. Positions count from 1, in the batch for events and among all its
+ * deliveries for deliveries.
  */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
@@ -22,7 +22,7 @@ export interface AddedRow {
 /** A delivery of a batch. Positions begin at 1. */
 export interface BatchDelivery {
   readonly event: NewEvent
-  /** Its place among the deliveries of the event, from 0. */
+  /** The index among the deliveries of the event. */
   readonly place: number
   readonly destinationId: string
   readonly backlogMax?: number | undefined
@@ -30,14 +30,14 @@ export interface BatchDelivery {
   readonly bodyPosition: number
 }
 
-/** A text, which destinations that get the same one share. */
+/** A text of an event. Destinations that get the same text share it. */
 export interface BatchBody {
   readonly eventPosition: number
   readonly body: string
   uses: number
 }
 
-/** A statement, and the deliveries of the positions in its answer. */
+/** A statement, and the deliveries to which the positions in its answer refer. */
 export interface AddQuery extends Query {
   readonly deliveries: readonly BatchDelivery[]
 }
@@ -88,9 +88,9 @@ const counted = changeCounts(
 const suppressed = `type <> 'delete' AND ${isSuppressed('event.source_id', ['event.user_id', 'event.previous_id'])}`
 
 /**
- * Adds a batch in one statement. Of two transactions with the same messageId, the one that inserts it
- * first has the event; the other waits and finds a duplicate. All of them lock messageIds in the same
- * order. Of several events with one messageId in a batch, the first that is not dropped is taken.
+ * Adds a batch in one statement. If two transactions add the same messageId, the first to insert it stores
+ * the event; the other waits and finds a duplicate. All transactions lock messageIds in the same order. If a
+ * batch repeats a messageId, its first event that is not suppressed counts.
  */
 const sql = `
   WITH ${holdGate}, given AS MATERIALIZED (
@@ -158,7 +158,7 @@ const sql = `
   SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, position, id FROM delivery
   WHERE is_leased OR is_refused`
 
-/** Adds a batch and leases what there is room for. */
+/** Returns the statement that adds a batch and leases as many deliveries as it may. */
 export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
   const rows = rowsOf(batch.events)
   const bounded = rows.deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
@@ -180,7 +180,7 @@ export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
   return { name: 'add', sql, values, deliveries: rows.deliveries }
 }
 
-/** The texts and deliveries of some events: each text of an event once. */
+/** Returns the deliveries of some events, and each text of an event once. */
 export function rowsOf(batch: readonly NewEvent[]): {
   readonly bodies: readonly BatchBody[]
   readonly deliveries: readonly BatchDelivery[]

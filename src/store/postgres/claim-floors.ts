@@ -4,26 +4,26 @@ import { stopwatch } from '../../runtime/index.ts'
 /** A lane of a destination. */
 type LaneOf = Pick<DueTime, 'destinationId' | 'lane'>
 
-/** Where claims of a lane begin; times are in milliseconds since 1970. */
+/** How far claims of a lane have come. Times are in milliseconds since 1970. */
 interface Floor {
-  /** As far as known, nothing that is due earlier can be claimed. */
+  /** Claims begin here: no delivery that can be claimed is known to be due earlier. */
   fromMs: number
   /** The earliest due time that was added since the last claim began; Infinity for none. */
   addedMs: number
 }
 
 /**
- * How often claims begin at the start of their lanes, to find deliveries of other processes whose
- * notification was lost.
+ * How often claims begin at the start of their lanes again, to find deliveries whose notification from
+ * another process was lost.
  */
 const lookBackEveryMs = 5_000
 
-/** With more lanes than this, claims begin at the start of their lanes. */
+/** The maximum number of floors. When it is reached, all floors are forgotten. */
 const lanesMax = 100_000
 
 /**
- * Remembers how far claims of each lane have come. While an old snapshot is held, as by `pg_dump`, the
- * server keeps index entries of deliveries that were settled. Without a lower bound, every claim reads
+ * Remembers how far claims of each lane have come. While a transaction holds an old snapshot, as `pg_dump`
+ * does, the server keeps the index entries of settled deliveries. Without a lower bound, every claim reads
  * all of these entries.
  */
 export class ClaimFloors {
@@ -31,19 +31,19 @@ export class ClaimFloors {
   readonly #elapsedMs: () => number
   #clearedMs = 0
 
-  /** @param elapsedMs - a clock that is never set */
+  /** @param elapsedMs - a monotonic clock */
   constructor(elapsedMs: () => number = stopwatch()) {
     this.#elapsedMs = elapsedMs
   }
 
-  /** The due time at which a claim begins. */
+  /** Returns the due time at which a claim begins. */
   claimFrom(lane: LaneOf): number {
     const floor = this.#floorOf(lane)
     floor.addedMs = Infinity
     return floor.fromMs
   }
 
-  /** The due time at which a search for the next delivery begins. It claims nothing. */
+  /** Returns the due time at which a search begins that claims nothing. */
   lookFrom(lane: LaneOf): number {
     return this.#floorOf(lane).fromMs
   }
@@ -54,7 +54,7 @@ export class ClaimFloors {
     if (floor !== undefined) floor.fromMs = Math.min(dueAtMs, floor.addedMs)
   }
 
-  /** Notes that a delivery is due. Claims that would begin later begin there. */
+  /** Notes that a delivery is due, so that claims begin no later than its due time. */
   add({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor === undefined) return
@@ -62,7 +62,7 @@ export class ClaimFloors {
     floor.addedMs = Math.min(dueAtMs, floor.addedMs)
   }
 
-  /** Notes that anything may be due. */
+  /** Forgets all floors, because any delivery may be due. */
   clear(): void {
     this.#floors.clear()
     this.#clearedMs = this.#elapsedMs()

@@ -45,9 +45,9 @@ const givenLanes = new GivenRows<Pick<DueTime, 'destinationId' | 'lane'> & { due
 )
 
 /**
- * Takes a few rows of each share from the index of pending deliveries, oldest first, beginning at the
- * floor of its lane. It skips rows that others lock at this moment. The limit at the end removes
- * nothing: it tells the planner how few rows there are.
+ * Takes a few rows of each share from the index of pending deliveries, oldest first, beginning at the floor
+ * of its lane. It skips rows that other transactions have locked. The limit at the end removes nothing: it
+ * tells the planner how few rows there are.
  */
 const claimSql = `
   WITH picked AS MATERIALIZED (
@@ -79,7 +79,7 @@ const nextDueSql = `
       AND due_at >= asked.due_from AND ${isFree(['$1', '$2', '$3', '$4'])}
     ORDER BY due_at, id LIMIT 1) due`
 
-/** Leases deliveries that are due. */
+/** Returns the statement that leases due deliveries. */
 export function claimQuery(
   shares: readonly Share[],
   {
@@ -97,7 +97,7 @@ export function claimQuery(
   return { name: 'claim', sql: claimSql, values }
 }
 
-/** Finds when the first delivery of each lane of some destinations is due. */
+/** Returns the statement that finds when the first delivery of each lane of some destinations is due. */
 export function nextDueQuery(
   destinationIds: readonly string[],
   { nowMs, own, floors }: { nowMs: number; own: OwnLeases; floors: ClaimFloors },

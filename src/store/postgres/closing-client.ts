@@ -5,12 +5,12 @@ import { systemClock } from '../../runtime/index.ts'
 const goodbyeMs = 2_000
 
 /**
- * A connection that always closes. Where `pg` gives up, for example because a password is missing, it
- * leaves the socket open until the server ends it, and the process waits for that.
+ * A connection that always closes. When `pg` gives up connecting, for example without a password, it leaves
+ * the socket open until the server closes it. The process cannot exit before that.
  *
- * A lost connection fails its next statement. It never causes an unhandled `error` event, not even
- * while a pool hands the connection over: a server that shuts down can say so together with the end of
- * the handshake.
+ * A lost connection fails its next statement, and its `error` event is always handled. Without this, the
+ * event would be unhandled while a pool hands the connection over: a server can announce its shutdown
+ * together with the end of the handshake.
  */
 export class ClosingClient extends Client {
   constructor(config?: ClientConfig) {

@@ -3,26 +3,26 @@ import type { UrlRefusal } from '../store-errors.ts'
 
 /** The settings of every session. */
 const sessionSettings = [
-  // Compiling one of these statements takes longer than running it.
+  // JIT compilation of these statements takes longer than running them.
   '-c jit=off',
-  // Indexes find a few rows of a queue, even while these are a large part of the table. A plan that reads the
-  // whole table, or sorts it first, is slow as soon as the table has grown.
+  // Use indexes even while the wanted rows are a large part of the table. A plan that scans or sorts the
+  // whole table is slow as soon as the table has grown.
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',
-  // A plan for a batch of ten does not suit one of a thousand.
+  // Plan every execution: a plan for a batch of ten does not suit a batch of a thousand.
   '-c plan_cache_mode=force_custom_plan',
 ]
 
 /** Modes that `pg` treats as `verify-full` and warns about. See {@link sessionUrl}. */
 const checkedModes = ['prefer', 'require', 'verify-ca']
 
-/** Tells whether a URL names a PostgreSQL. */
+/** Tells whether a URL names a PostgreSQL database. */
 export function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(url)
 }
 
-/** A URL for messages: user, host and database, without anything that could be secret. */
+/** Returns a URL for messages: user, host and database, without anything that could be secret. */
 export function readableUrl(url: string): string {
   const [scheme = ''] = /^[a-z]+:\/\//i.exec(url) ?? []
   const rest = url.slice(scheme.length)
@@ -47,10 +47,7 @@ const openParameters = [
   'user',
 ]
 
-/**
- * A usable URL in which everything that could be secret is masked: the password, and each parameter
- * that is not known to be harmless.
- */
+/** Returns a URL in which the password is masked, and each parameter that is not known to be harmless. */
 export function maskedUrl(url: string, mask: string): string {
   const [, scheme = '', userInfo, target = '', query] =
     /^([a-z]+:\/\/)(?:([^/?]*)@)?([^?]*)(?:\?([^]*))?$/i.exec(url) ?? []
@@ -68,7 +65,7 @@ function maskedQuery(query: string, mask: string): string {
 }
 
 /**
- * The URL for `pg`: as it was written, with the settings of our sessions added.
+ * Returns the URL for `pg`: the given one with the settings of our sessions.
  *
  * Every `sslmode` except `disable` and `no-verify` means an encrypted connection to a server whose
  * certificate and name are checked. This includes `require`, which checks neither in `psql`. With
@@ -95,13 +92,13 @@ const sslValues = ['1', '0', 'true', 'no-verify']
 
 const formHint = 'Write it as postgres://user:password@host:5432/database.'
 
-/** Messages show no part of the URL: in a malformed one any part can be the password. */
+/** Shows no part of the URL, because any part of a malformed URL can be the password. */
 const misread: UrlRefusal = {
   why: 'it has a character that has to be percent-encoded, or cannot be in a URL',
   hint: 'In user, password and database write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
 }
 
-/** Why a URL of PostgreSQL cannot be used; undefined if it can. Nothing is connected. */
+/** Returns why a PostgreSQL URL cannot be used; undefined if it can. Does not connect. */
 export function postgresRefusal(url: string): UrlRefusal | undefined {
   const [, authority = '', path = '', , query = ''] =
     /^[a-z]+:\/\/([^/?]*)([^?]*)(\?([^]*))?$/i.exec(url) ?? []
@@ -123,7 +120,7 @@ function isMisread(url: string, base: string): boolean {
   }
 }
 
-/** Without a host, the variables of PostgreSQL or its defaults name it. */
+/** Accepts a missing host, which PostgreSQL's environment variables or defaults then name. */
 function hostRefusal(host: string): UrlRefusal | undefined {
   if (host.includes(',')) return severalHosts
   const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]

@@ -8,19 +8,19 @@ type LedgerLine = keyof DeliveryLedger
 /** A figure of the ledger, or the number of purged deliveries. */
 export type CountName = LedgerLine | `purged_${keyof EndedCounts}`
 
-/** Stands for the whole store in the column of destinations. */
+/** The `destination_id` of the figures of the whole store, as SQL. */
 export const wholeStore = "''"
 
 /**
- * The number of rows that keep each figure. A transaction locks a row until it is on disk, so with one
- * row all writers of a destination would wait for one another. Each connection has its own row, so
- * connections of one process seldom wait for each other. The sum of the rows is the figure.
+ * The number of rows for each figure, which is their sum. A transaction locks its row until it is on disk, so
+ * with one row all writers of a destination would wait for one another. The id of its backend selects a
+ * connection's row, so connections seldom share one.
  */
 const slots = 16
 
 /**
- * The end of a statement: changes figures. Figures are locked last and in one order, so a transaction
- * that has locked one waits for nothing else.
+ * Returns the end of a statement, which changes figures. It locks figures last and in one order, so a
+ * transaction that has locked one waits for nothing else.
  */
 export function changeCounts(names: readonly CountName[], changes: string): string {
   const columns = names.join(', ')
@@ -33,9 +33,9 @@ export function changeCounts(names: readonly CountName[], changes: string): stri
 }
 
 /**
- * As {@link changeCounts}, with a change for each destination in some rows.
+ * Returns the same as {@link changeCounts}, with changes that sum up some rows by destination.
  *
- * @param changes - an aggregate for each figure
+ * @param changes - the aggregate for each figure
  * @param rows - the rows in a FROM clause
  */
 export function countRows(
@@ -50,12 +50,12 @@ export function countRows(
   )
 }
 
-/** An aggregate: the number of rows in a state. */
+/** Returns an aggregate that counts the rows in a state. */
 export function inState(state: LoggedState): string {
   return `count(*) FILTER (WHERE state = '${state}')`
 }
 
-/** A query for every destination that ever had deliveries, as `destination_id`. */
+/** Selects every destination that ever had deliveries, as `destination_id`. */
 export const allDestinations: string = `
   SELECT destination_id FROM evroute_counts WHERE destination_id <> ${wholeStore}
   GROUP BY destination_id`
@@ -74,12 +74,12 @@ export function ledgerOf(row: Readonly<Record<string, unknown>>): DeliveryLedger
   return { ...emptyLedger, ...Object.fromEntries(lines) }
 }
 
-/** The ledger as it was committed: of one destination, or of the whole store. */
+/** Reads the committed ledger of one destination, or of the whole store. */
 export async function readLedger(
   database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
-  // A row has either figures of the whole store or figures of a destination.
+  // Rows of the whole store and of a destination fill different columns, so one sum reads both.
   const of = destinationId === undefined ? '' : `WHERE destination_id IN (${wholeStore}, $1)`
   const values = destinationId === undefined ? [] : [toStored(destinationId)]
   const name = destinationId === undefined ? 'ledger' : 'ledger_of_destination'

@@ -15,7 +15,7 @@ import { readableUrl, sessionUrl } from './connection-url.ts'
 import { dialect } from './dialect.ts'
 import { isConflict, storeError } from './store-error.ts'
 
-/** Runs statements: a database, or a transaction on it. */
+/** A database, or a transaction on it, that runs statements. */
 export interface Session {
   /** The name of the database in messages, without the password. */
   readonly name: string
@@ -27,11 +27,11 @@ export interface Session {
 export interface DatabaseOptions {
   /** The maximum number of connections. */
   readonly connectionsMax: number
-  /** Whether writing is refused. */
+  /** Whether the server refuses writes. */
   readonly isReadOnly: boolean
   /**
-   * The limit for a statement, and before it for a connection to become free, in milliseconds; 45,000
-   * by default. A statement that takes longer fails, and its connection is replaced.
+   * The timeout of a statement, including its wait for a free connection, in milliseconds; 45,000 by default.
+   * A statement that takes longer fails, and its connection is replaced.
    */
   readonly answerTimeoutMs?: number
 }
@@ -44,20 +44,20 @@ const statementTimeoutMs = 30_000
 const answerTimeoutMs = 45_000
 /** The limit for waiting for a lock. */
 const lockTimeoutMs = 10_000
-/** The server ends a transaction whose process has stood still for this time. */
+/** The server ends a transaction that its process leaves idle for this time. */
 const idleInTransactionTimeoutMs = 30_000
-/** The limit for statements that read everything. */
+/** The timeout of statements that read everything. */
 const longTimeoutMs = 10 * 60_000
 const beginLong = `BEGIN; SET LOCAL statement_timeout = ${longTimeoutMs};
   SET LOCAL lock_timeout = ${longTimeoutMs}; SET LOCAL enable_seqscan = on`
 
 /**
- * A deadlock or another conflict is retried this often. In each conflict one of the transactions
- * succeeds.
+ * The maximum number of retries after deadlocks and other conflicts. In each conflict, one of the
+ * transactions succeeds.
  */
 const conflictsMax = 10
 
-/** Counts and times are below 2^53. By default `pg` gives integers of eight bytes as text. */
+/** Reads `bigint` as a number, because counts and times are below 2^53. By default, `pg` returns text. */
 const numberTypes = {
   getTypeParser: (type: Parameters<typeof types.getTypeParser>[0], format?: 'text'): unknown =>
     type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
@@ -94,13 +94,13 @@ export class Database implements Session, SqlDatabase {
   }
 
   /**
-   * Runs several statements in one round trip and one transaction; they have no values.
+   * Runs several statements without values in one transaction and one round trip.
    *
-   * @returns the rows of each
+   * @returns the rows of each statement
    */
   async script(statements: readonly string[]): Promise<readonly (readonly unknown[])[]> {
     const text = ['BEGIN', ...statements, 'COMMIT'].join(';\n')
-    // Connecting reads files that the URL names, and throws when one cannot be read.
+    // Async, because connecting throws if it cannot read a file that the URL names.
     const results = await this.#use(async () => await this.#pool.query(text))
     return (results as unknown as QueryResult<object>[]).slice(1, -1).map(({ rows }) => rows)
   }
@@ -159,7 +159,7 @@ export class Database implements Session, SqlDatabase {
     }
   }
 
-  /** A statement has the time that is left once it has a connection. */
+  /** Limits the statement to the time that its wait for a connection has left. */
   #repeat(query: Query): Promise<QueryResult> {
     const elapsedMs = stopwatch()
     return repeated(() =>
@@ -170,7 +170,7 @@ export class Database implements Session, SqlDatabase {
     )
   }
 
-  /** After an error the connection is closed, which ends its transaction. */
+  /** Closes the connection after an error, which ends its transaction. */
   async #lend<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect()
     let isDone = false
@@ -228,8 +228,8 @@ async function inTransaction<Result>(
 }
 
 /**
- * The settings of a connection. By default an operating system checks an idle connection only after two
- * hours.
+ * Returns the settings of a connection. They enable keep-alive after 10 s, because operating systems check an
+ * idle connection only after two hours by default.
  */
 export function clientConfig(
   url: string,
@@ -259,8 +259,8 @@ function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
 }
 
 /**
- * The name, host and port of a database for messages and for file names, without the user. Resolves the
- * URL and the environment in the same way as a connection.
+ * Returns the name, host and port of a database for messages and for file names. Resolves the URL and the
+ * environment in the same way as a connection.
  *
  * @throws EvrouteError `store_unusable` for a URL that cannot be read
  */

@@ -43,15 +43,15 @@ interface GivenUpRow extends CountRow {
 
 /** The parts of {@link DeliveryLogTables}. */
 export interface LogParts {
-  /** The database for questions. */
+  /** The database for reads. */
   readonly reading: Database
-  /** The same database for changes. */
+  /** The same database for writes. */
   readonly working: Database
   /** The partitions of the log of requests. */
   readonly partitions: RequestPartitions
-  /** Runs a change, or refuses it. */
+  /** Runs a write, or rejects if the store must not be written now. */
   readonly inAgreement: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** Learns which lanes a retry made due; any if it gets no argument. */
+  /** Called with the lanes that a retry made due; without an argument if it may be any. */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
@@ -65,7 +65,7 @@ export class DeliveryLogTables {
     this.#parts = parts
   }
 
-  /** Lists the deliveries of a filter; the greatest ids first. */
+  /** Lists the deliveries that match a filter, greatest ids first. */
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     const rows = await this.#parts.reading.rows<LoggedRow>(listQuery(request))
     return rows.map(loggedDelivery)
@@ -88,14 +88,14 @@ export class DeliveryLogTables {
     return this.#parts.inAgreement(() => this.#count(discardQuery(request)))
   }
 
-  /** Deletes old rows, of each kind at most the given number. */
+  /** Deletes old rows, at most `rowsMax` of each kind. */
   purge(request: PurgeRequest): Promise<PurgeResult> {
     return this.#parts.inAgreement(() => this.#purge(request))
   }
 
   /**
-   * Compares the ledger with the rows, at one moment. It reads every delivery, so only one audit runs
-   * at a time: callers that come meanwhile share the next one.
+   * Compares the ledger with the rows of one moment. An audit reads every delivery, so one runs at a time.
+   * Callers that come meanwhile share the next audit.
    */
   audit(): Promise<StoreAudit> {
     this.#nextAudit ??= this.#auditing.then(() => {
@@ -107,7 +107,7 @@ export class DeliveryLogTables {
     return this.#nextAudit
   }
 
-  /** The rows of each table, by the server's statistics, which are a little late. */
+  /** Returns the number of rows of each table, by the server's statistics, which lag a little. */
   readonly tableRows = (): Promise<readonly TableRows[]> =>
     this.#parts.reading.rows<TableRows>({ sql: tableRowsSql, values: [] })
 
@@ -177,7 +177,7 @@ function countOf(expired: readonly GivenUpDeliveries[]): number {
   return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
 }
 
-/** The lane that a retry by hand makes due; undefined if its filter names no destination. */
+/** Returns the lane that a retry by hand makes due; undefined if its filter names no destination. */
 function retriedLanes({ filter, nowMs }: RetryRequest): readonly DueTime[] | undefined {
   const { destinationId } = filter
   if (destinationId === undefined) return undefined

@@ -28,7 +28,7 @@ import { settleQuery, type SettledRow } from './settle-statement.ts'
 
 /** The parts of a queue. */
 export interface DeliveryQueueParts {
-  /** The database for adding. An add may wait for a connection. */
+  /** The database for adds, which may wait for a connection. */
   readonly adding: Database
   /** The same database for claims and settlements. */
   readonly delivering: Database
@@ -38,7 +38,7 @@ export interface DeliveryQueueParts {
   readonly holder: number
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number
-  /** Learns what other processes can claim; anything if it gets no argument. */
+  /** Called with the lanes that other processes can claim from; without an argument if it may be any. */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
@@ -55,7 +55,7 @@ export class DeliveryQueue {
     this.#leases = new Leases(parts)
   }
 
-  /** Adds events with their deliveries, and leases what there is room for. */
+  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
   async add(batch: AddRequest): Promise<AddResult> {
     this.#noteTime(batch.nowMs)
     if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
@@ -96,27 +96,27 @@ export class DeliveryQueue {
     yield addQuery(batch, lease)
   }
 
-  /** Learns that lanes have deliveries to claim; any lane if it gets no argument. */
+  /** Notes which lanes have deliveries to claim; without an argument, any lane may. */
   learn(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#floors.clear()
     else for (const due of dueTimes) this.#floors.add(due)
   }
 
   /**
-   * Learns, and notifies the other processes, that lanes have deliveries to claim; any lane if it gets
-   * no argument.
+   * Notes which lanes have deliveries to claim, and notifies the other processes. Without an argument, any
+   * lane may.
    */
   announce(dueTimes?: readonly DueTime[]): void {
     this.learn(dueTimes)
     this.#parts.announce(dueTimes)
   }
 
-  /** The leases of this process. */
+  /** Returns the leases of this process. */
   own(): OwnLeases {
     return this.#leases.own()
   }
 
-  /** Leases deliveries of some lanes that are due. */
+  /** Leases due deliveries of some lanes. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
@@ -129,7 +129,7 @@ export class DeliveryQueue {
     return leased
   }
 
-  /** When the first delivery of each lane of some destinations is due. */
+  /** Returns when the first delivery of each lane of some destinations is due. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const own = { own: this.own(), floors: this.#floors }
@@ -172,7 +172,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * If the connection is lost, the answer is lost with it. The deliveries may still have been leased.
+   * Waits for an answer. If it is lost, ends the lease, so that this process can claim the deliveries again:
+   * the server may have leased them.
    */
   async #answer<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
     try {
@@ -190,8 +191,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * The time for questions that carry none. Leases of dead processes must still end, so it is the last
-   * time that came with a call, plus the time since.
+   * Returns the time for calls that carry none: the last time that a call carried, plus the time since.
+   * Leases of dead processes must end even if no call carries a time.
    */
   #nowMs(): number {
     return Math.floor(this.#lastMs + this.#sinceLastMs())
@@ -209,7 +210,7 @@ function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly
   })
 }
 
-/** The first delivery for each destination of a batch that was not leased. */
+/** Returns the lanes in which an add left deliveries that are not leased. */
 function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTime[] {
   const counts = new Map<string, number>()
   const count = (destinationId: string, by: number): void => {
@@ -225,7 +226,7 @@ function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTi
   return left.map(([destinationId]) => ({ destinationId, lane: 'first', dueAtMs: nowMs }))
 }
 
-/** The delivery that waits again after a lease has ended. */
+/** Returns when a retried or returned delivery is due; nothing for one that has ended. */
 function dueAgain(settlement: Settlement): readonly DueTime[] {
   const { kind, delivery } = settlement
   const { destinationId } = delivery

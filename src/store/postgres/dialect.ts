@@ -3,13 +3,13 @@ import { run, type Script, type Dialect } from '../sql.ts'
 import { everySource } from '../suppressions.ts'
 
 /**
- * The first part of a statement that adds events, or asks for suppressed users before its transaction
- * adds them. A transaction that stores a regulation waits for these with {@link awaitEvents}, and they
- * wait for it. It locks only a table that is always empty.
+ * The first part of a statement that adds events, or that looks up suppressed users before its transaction
+ * adds events. Such a transaction and one that calls {@link awaitEvents} wait for each other. The lock is on
+ * a table that is always empty.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 
-/** The words of PostgreSQL. */
+/** The SQL dialect of PostgreSQL. */
 export const dialect: Dialect = Object.freeze({
   forUpdate: 'FOR UPDATE',
   forUpdateSkipLocked: 'FOR UPDATE SKIP LOCKED',
@@ -27,17 +27,17 @@ export const dialect: Dialect = Object.freeze({
   lockTable: (table, mode) => run({ sql: `LOCK TABLE ${table} IN ${mode} MODE`, values: [] }),
 } satisfies Dialect)
 
-/** Half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */
+/** Returns half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */
 export function keyDigest(text: string): string {
   return hash('sha256', text).slice(0, 32)
 }
 
 /**
- * A condition: whether calls from a source, or from a replay of it, are dropped because a user is
- * suppressed. If no user is suppressed, a statement checks this once.
+ * Returns a condition: calls from a source, or from a replay of it, are dropped because a user is suppressed.
+ * A statement checks only once whether there are suppressed users at all.
  *
  * @param sourceId - an expression; a column must be named with its table
- * @param userIds - such expressions; null for no user
+ * @param userIds - expressions of the same kind; null for no user
  */
 export function isSuppressed(sourceId: string, userIds: readonly string[]): string {
   return `((SELECT EXISTS (SELECT 1 FROM evroute_suppressions)) AND EXISTS (
@@ -49,8 +49,8 @@ export function isSuppressed(sourceId: string, userIds: readonly string[]): stri
 }
 
 /**
- * Waits until all transactions that add events have ended. Until the end of this transaction no other
- * adds events; later ones see its changes.
+ * Waits until all transactions that add events have ended. Until this transaction ends, no other transaction
+ * adds events. Later ones see its changes.
  */
 export function awaitEvents(): Script<void> {
   return run({ sql: 'LOCK TABLE evroute_gate IN EXCLUSIVE MODE', values: [] })

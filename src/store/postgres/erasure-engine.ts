@@ -60,14 +60,14 @@ const nextDestinationSql = `
   SELECT min(destination_id) AS id FROM evroute_counts
   WHERE destination_id > $1 AND destination_id <> ${wholeStore}`
 
-/** Also by key, because the index of pending deliveries has all pending ones of a destination. */
+/** Searches by primary key, because the index of pending deliveries is not ordered by id. */
 const pendingSql = `
   SELECT 1 FROM (${allDestinations}) destination CROSS JOIN LATERAL (
     SELECT state FROM evroute_deliveries
     WHERE destination_id = destination.destination_id AND id > $1 AND id <= $2 OFFSET 0) delivery
   WHERE state = 'pending' LIMIT 1`
 
-/** The tables with rows of users; the largest first. */
+/** The tables with rows of users, largest first. */
 const erasedTables = [
   'evroute_messages',
   'evroute_deliveries',
@@ -76,7 +76,7 @@ const erasedTables = [
   'evroute_members',
 ]
 
-/** The parts that an erasure needs of a process that delivers. */
+/** The parts of a delivering process that an erasure needs. */
 interface ErasureParts {
   readonly database: Database
   /** The leases of this process. */
@@ -85,18 +85,18 @@ interface ErasureParts {
   readonly announce: () => void
 }
 
-/** Reads regulations in PostgreSQL. */
+/** Returns the engine that reads regulations in PostgreSQL. */
 export function regulationEngine(database: Database): RegulationEngine {
   return { database, countNotifications }
 }
 
 /**
- * Erases in PostgreSQL. A delivery that a dead process leased is free once its lease has ended.
+ * Returns the engine that erases users in PostgreSQL. A delivery that a dead process leased is free once its
+ * lease has ended.
  *
- * PostgreSQL keeps erased rows in its files until VACUUM has cleaned their pages. At the end of an
- * erasure VACUUM runs for at most half a minute per table. If it is not permitted, or is not enough,
- * autovacuum does the rest later. Replicas, backups and archived WAL keep the rows until the operator
- * deletes them.
+ * PostgreSQL keeps erased rows in its files until VACUUM has cleaned their pages. At the end of an erasure
+ * VACUUM runs for at most half a minute per table. If it is not permitted, or is not enough, autovacuum does
+ * the rest later. Replicas, backups and archived WAL keep the rows until the operator deletes them.
  */
 export function erasureEngine({
   database,
@@ -149,9 +149,9 @@ function countNotifications(
 }
 
 /**
- * The next deliveries after a place, all of one destination; none at the end of the walk. The walk
- * follows the primary key, because a regulation may name 5,000 users and the index of users has no ids
- * that an alias replaced.
+ * Returns the next deliveries after a place, all of one destination; none at the end of the walk. The walk
+ * follows the primary key, because a regulation may name 5,000 users, and the index of users lacks ids that
+ * an alias replaced.
  */
 function* lookBehind(
   place: DeliveryPlace,
@@ -168,7 +168,7 @@ function* lookBehind(
   return []
 }
 
-/** Tells whether one of the deliveries is still pending. */
+/** Tells whether a delivery of the range is still pending. */
 function* hasPending({ afterId, lastId }: IdRange): Script<boolean> {
   if (afterId === lastId) return false
   const rows = yield* rowsOf({ sql: pendingSql, values: [afterId, lastId] })

@@ -4,12 +4,12 @@ import { toStored } from '../stored-text.ts'
 /** The value of a column in a row. */
 type Cell = string | number | boolean | null | undefined
 
-/** Columns by their names: the type of each in PostgreSQL, and its value. */
+/** Columns by name: the PostgreSQL type of each, and its value in a row. */
 type GivenColumns<Row> = Readonly<Record<string, readonly [type: string, of: (row: Row) => Cell]>>
 
 /** Rows that a statement gets as parameters: an array for each column. */
 export class GivenRows<Row> {
-  /** The rows in a FROM clause. Beside the columns they have `position`, which counts them from 1. */
+  /** The rows, for a FROM clause. The column `position` counts them from 1. */
   readonly sql: string
   /** The number of the next parameter. */
   readonly next: number
@@ -27,7 +27,7 @@ export class GivenRows<Row> {
     this.#columns = columns
   }
 
-  /** The parameters of rows. Texts get their stored form. */
+  /** Returns the parameters for some rows, with texts in their stored form. */
   values(rows: readonly Row[]): readonly SqlValue[] {
     return Object.values(this.#columns).map(([, of]) => rows.map((row) => cellOf(of(row))))
   }

@@ -5,7 +5,7 @@ import { addedIndexes, deleteLeftRequests, latestVersion } from './tables.ts'
 
 const isUnfinished = `NOT is_complete AND step <= ${latestVersion}`
 
-/** The advisory lock of the work. It is the number after the lock of the processes. */
+/** The advisory lock of the process that builds; the number after the lock of the processes. */
 const lock = '28559206516094055'
 
 /** The pause before a process checks again whether another one has finished the work. */
@@ -15,9 +15,9 @@ const lookAgainMs = 1_000
 const tryAgainMs = 60_000
 
 /**
- * Builds indexes on tables that processes use, which takes minutes for millions of rows. One process
- * does it. If it dies, the server completes the statement in progress, and another process continues
- * after it. After a failure, for example of a full disk, it begins again.
+ * Builds indexes on tables in use, which takes minutes for millions of rows. One process builds them. If that
+ * process dies, the server completes the statement in progress, and another process continues. After a
+ * failure, for example on a full disk, the process tries again.
  */
 export class IndexBuilding {
   readonly #url: string
@@ -32,7 +32,7 @@ export class IndexBuilding {
     if (!isComplete) void this.#run()
   }
 
-  /** Begins if an index is missing. */
+  /** Begins to build if an index is missing. */
   static async begin(database: Database, url: string): Promise<IndexBuilding> {
     const sql = `SELECT FROM evroute_steps WHERE ${isUnfinished}`
     const unfinished = await database.rows({ sql, values: [] })
@@ -68,13 +68,16 @@ export class IndexBuilding {
     const client = new ClosingClient(clientConfig(this.#url))
     this.#client = client
     await client.connect()
-    // The work may take hours, and it reads everything.
+    // Building may take hours, and reads whole tables.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')
     return client
   }
 }
 
-/** Polls for the lock. A statement that waits for it would block the building of an index. */
+/**
+ * Builds the indexes once it holds the lock. It polls for the lock, because a statement that waits for it
+ * would block the process that builds.
+ */
 async function build(client: ClosingClient): Promise<void> {
   const take = `SELECT pg_try_advisory_lock(${lock}) AS is_held`
   for (;;) {

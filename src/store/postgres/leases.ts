@@ -2,15 +2,15 @@ import type { Lease } from '../../delivery/index.ts'
 
 /** A lease in the database. */
 export interface LeaseTerm {
-  /** The process. */
+  /** The process that holds the lease. */
   readonly holder: number
-  /** The number of the deliveries that it leased together. Later leases have greater numbers. */
+  /** The number that deliveries leased together share. Later leases have greater numbers. */
   readonly number: number
   /** When other processes may lease the delivery, in milliseconds since 1970. */
   readonly untilMs: number
 }
 
-/** The leases of this process, which do not end by time for itself. */
+/** The leases of this process. The process itself keeps a lease after its time is over. */
 export interface OwnLeases {
   /** This process. */
   readonly holder: number
@@ -24,8 +24,8 @@ export interface OwnLeases {
 }
 
 /**
- * The condition for a delivery that this process may lease: it has no lease, a lost one of this process,
- * or one of another process that has ended.
+ * Returns the condition for a delivery that this process may lease: it has no lease, a lost lease of this
+ * process, or an expired lease of another process.
  *
  * @param parameters - the parameters for now, the holder, its numbers and the next number
  */
@@ -41,8 +41,9 @@ export function isFree([now, holder, numbers, next]: readonly [
 }
 
 /**
- * The deliveries that this process has leased, by the number of their lease. Deliveries that are
- * leased together have one number. A delivery can be in it twice, if its first lease ended by time.
+ * The deliveries that this process has leased, by the number of their lease. Deliveries that are leased
+ * together have one number. A delivery appears twice if its first lease expired and this process leased it
+ * again.
  */
 export class Leases {
   readonly #holder: number
@@ -55,28 +56,31 @@ export class Leases {
     this.#leaseMs = leaseMs
   }
 
-  /** The leases for statements. */
+  /** Returns the leases, for statements. */
   own(): OwnLeases {
     return { holder: this.#holder, numbers: [...this.#byNumber.keys()], next: this.#next }
   }
 
-  /** Begins a lease for deliveries that are leased together. It counts until {@link Leases.hold}. */
+  /**
+   * Begins a lease for deliveries that are leased together, whose number is in {@link Leases.own} at once.
+   * {@link Leases.hold} then records the deliveries.
+   */
   begin(nowMs: number): LeaseTerm {
     const number = this.#next++
     this.#byNumber.set(number, new Map())
     return { holder: this.#holder, number, untilMs: nowMs + this.#leaseMs }
   }
 
-  /** Notes the deliveries of a lease that has begun; none if the answer of the server was lost. */
+  /** Records the deliveries of a lease; ends it if there are none, as after a lost answer. */
   hold({ number }: LeaseTerm, deliveries: readonly Lease[]): void {
     if (deliveries.length === 0) this.#byNumber.delete(number)
     else this.#byNumber.set(number, new Map(deliveries.map(({ id }) => [id, 'leased'])))
   }
 
   /**
-   * Announces the end of a lease. Until {@link Leases.end} the delivery is still leased.
+   * Marks the lease of a delivery as ending. Until {@link Leases.end}, the delivery is still leased.
    *
-   * @returns false when the lease has ended, or its end was announced already
+   * @returns false if the lease has ended or is ending already
    */
   beginEnd({ id, lease }: Lease): boolean {
     const leases = this.#byNumber.get(lease)
@@ -85,7 +89,7 @@ export class Leases {
     return true
   }
 
-  /** Withdraws the announcement of an end. */
+  /** Takes {@link Leases.beginEnd} back. */
   cancelEnd({ id, lease }: Lease): void {
     this.#byNumber.get(lease)?.set(id, 'leased')
   }

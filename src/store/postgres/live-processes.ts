@@ -29,8 +29,8 @@ interface LiveProcess {
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
 /**
- * The server's time at the start of a statement. A statement begins after it has the lock; a
- * transaction begins before.
+ * The server's time at the start of a statement, which is after the wait for the lock. The time of the
+ * transaction would be from before the wait.
  */
 const moment =
   'moment AS MATERIALIZED (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)'
@@ -48,18 +48,18 @@ interface LiveRow {
 }
 
 /**
- * The processes that deliver from a database. Each heartbeat is one round trip whose statements the
- * server runs without a pause, so a process that stands still blocks no other.
+ * The processes that deliver from a database. Each heartbeat is one round trip whose statements the server
+ * runs without a pause, so a stalled process blocks no other.
  *
- * The server's clock must not be set forward by more than a few seconds while processes deliver,
- * because all of them would count as dead. A process whose own clock differs from the server's does
- * not count until the clocks agree.
+ * The server's clock must not be set forward by more than a few seconds while processes deliver, because all
+ * of them would count as dead. A process whose own clock differs from the server's does not count until the
+ * clocks agree.
  */
 export class LiveProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
   readonly #notifications: Notifications
-  /** The destinations that each process of this class named last. */
+  /** The destinations that each process of this class named last, as JSON. */
   readonly #named = new Map<string, string>()
   #known: ReadonlyMap<string, LiveProcess> = new Map()
 
@@ -75,7 +75,7 @@ export class LiveProcesses implements DeliveringProcesses {
     const places = await this.#clock.inAgreement(this.#database, async () => {
       const isKnown = this.#named.get(processId) === named
       const alive = isKnown ? await this.#heartbeat(processId, heartbeatSql(processId)) : undefined
-      // The process stood still for so long that the others removed it.
+      // Without an answer, the process has stalled for so long that others removed it: it joins again.
       return alive ?? (await this.#heartbeat(processId, joinSql(processId, destinationIds))) ?? []
     })
     this.#named.set(processId, named)
@@ -97,7 +97,7 @@ export class LiveProcesses implements DeliveringProcesses {
     this.#notifications.onNews = heard
   }
 
-  /** Sends a heartbeat; undefined if the process does not count. */
+  /** Sends a heartbeat, and returns undefined if the process is not among the live ones. */
   async #heartbeat(processId: string, beat: string): Promise<readonly ProcessPlace[] | undefined> {
     const sinceAskedMs = stopwatch()
     const results = await this.#database.script([lock, forget, beat, aliveSql(this.#known)])
@@ -129,8 +129,8 @@ function heartbeatSql(processId: string): string {
 }
 
 /**
- * Writes the destinations of a process. A process that is alone at a destination counts as an old
- * member, because it has no other process to wait for.
+ * Returns the statement that writes the destinations of a process. A process that is alone at a destination
+ * counts as an old member, because it has no other process to wait for.
  */
 function joinSql(processId: string, destinationIds: readonly string[]): string {
   const id = literal(processId)
@@ -162,7 +162,7 @@ function joinSql(processId: string, destinationIds: readonly string[]): string {
       beaten_at = excluded.beaten_at, version = excluded.version, destinations = excluded.destinations`
 }
 
-/** Selects the live processes, without the destinations of those whose version is known. */
+/** Returns a query for the live processes. It omits destinations whose version is known. */
 function aliveSql(known: ReadonlyMap<string, LiveProcess>): string {
   const versions = Array.from(known, ([id, { version }]) => `(${escapeLiteral(id)}, ${version})`)
   const isKnown =
@@ -177,8 +177,8 @@ function literal(text: string): string {
 }
 
 /**
- * The places of a process among the live ones, one for each destination that it names. A process that
- * left a destination counts for as long as a dead one, because it may have requests in flight.
+ * Returns the place of a process among the live ones, for each destination that it names. A process that left
+ * a destination counts for as long as a dead one, because it may have requests in flight.
  */
 function placesOf(
   processId: string,

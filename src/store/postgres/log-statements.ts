@@ -12,7 +12,7 @@ import { conditionsOf } from '../log/conditions.ts'
 import { allDestinations, countRows, inState, ledgerSums, purgedSums } from './counts.ts'
 import { isOfUser } from './tables.ts'
 
-/** Compares the ledger with the rows at one moment, because one statement sees one moment. */
+/** Reads the ledger and counts the rows in one statement, so that both are of the same moment. */
 export const auditSql: string = `
   SELECT counts.*, in_store.* FROM
     (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) counts,
@@ -33,7 +33,7 @@ export const tableRowsSql: string = `
   WHERE own.relname LIKE 'evroute\\_%' AND own.relkind = 'r' AND stats.schemaname = current_schema()
   GROUP BY 1 ORDER BY 1`
 
-/** The ranges of indexes that a retry by hand reads, so that it skips delivered rows. */
+/** The index ranges that a retry by hand reads. None has delivered rows. */
 const retriedRanges = [
   "state = 'failed' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
   "state = 'expired' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
@@ -66,8 +66,8 @@ const purgedCounts = countRows(
 )
 
 /**
- * Deletes deliveries that ended before a time. A text is deleted with its last delivery. The
- * transaction that deletes a delivery has locked its text by then.
+ * Deletes deliveries that ended before a time, and each text with its last delivery. It locks the texts
+ * before it changes them.
  */
 export const purgeEndedSql: string = `
   WITH picked AS MATERIALIZED (
@@ -145,7 +145,7 @@ export const forgetSeenSql: string = `
     RETURNING 1)
   SELECT count(*) FROM gone`
 
-/** The statement that lists deliveries. */
+/** Returns the statement that lists deliveries. */
 export function listQuery({
   filter,
   limit,
@@ -156,7 +156,7 @@ export function listQuery({
   if (lookedUp !== undefined) {
     const isNamed =
       filter.destinationId === undefined ? 'true' : `destination_id = (${destinations})`
-    // Materialized, so that the planner uses no other index.
+    // `OFFSET 0` keeps the planner from using another index.
     const sql = `
       SELECT delivery.* FROM (SELECT ${loggedColumns} FROM evroute_deliveries delivery
         WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
@@ -173,7 +173,7 @@ export function listQuery({
   return { sql, values }
 }
 
-/** The condition for the index that finds the rows of a filter; undefined if there is none. */
+/** Returns the condition that finds rows by messageId or user, with an index; undefined for other filters. */
 function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): string | undefined {
   const wanted = messageId ?? userId
   if (wanted === undefined) return undefined
@@ -181,7 +181,7 @@ function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): 
   return messageId === undefined ? isOfUser(position) : `message_id = ${position}`
 }
 
-/** Makes deliveries due at once, and counts them. */
+/** Returns the statement that makes deliveries due at once, and counts them. */
 export function retryQuery({ nowMs, filter, limit }: RetryRequest): Query {
   const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
   const ranges = retriedRanges.map((range, position) => {
@@ -205,7 +205,7 @@ export function retryQuery({ nowMs, filter, limit }: RetryRequest): Query {
   return { sql, values }
 }
 
-/** Ends pending deliveries without sending them, and counts them. */
+/** Returns the statement that ends pending deliveries without sending them, and counts them. */
 export function discardQuery({ nowMs, filter, limit }: DiscardRequest): Query {
   const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
   const picked = rangeSql({ position: 0, range: discardedRange, earlier: [], conditions })
@@ -224,7 +224,7 @@ export function discardQuery({ nowMs, filter, limit }: DiscardRequest): Query {
 }
 
 /**
- * The parts of a statement for a filter: its destinations, its other conditions, and all values.
+ * Returns the parts of a statement for a filter: its destinations, its other conditions, and all values.
  *
  * @param first - the values before those of the filter
  */
@@ -239,7 +239,10 @@ function selectionOf({ destinationId, ...filter }: DeliveryFilter, first: readon
   return { conditions, destinations, values }
 }
 
-/** Locks deliveries of a range, as many as the ranges before it have left of the limit. */
+/**
+ * Returns the part of a statement that locks deliveries of a range, up to the limit less those of earlier
+ * ranges.
+ */
 function rangeSql(parts: {
   readonly position: number
   readonly range: string

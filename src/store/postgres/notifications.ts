@@ -18,20 +18,20 @@ export interface NotificationsOptions {
   readonly url: string
   /** The number of this process, which ignores its own notifications. */
   readonly holder: number
-  /** Learns what other processes have left to claim; anything if it gets no argument. */
+  /** Called with the lanes that other processes left deliveries in; without an argument if it may be any. */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
 /** The payload of a notification must be shorter than 8,000 bytes. */
 const payloadBytesMax = 7_999
 
-/** With more lanes than this, the notification says that anything may be due. More news are dropped. */
+/** With more lanes than this, the notification says that any lane may be due. Further news is dropped. */
 const waitingMax = 5_000
 
 /** A lane in a notification. */
 type DueLane = readonly [destinationId: string, lane: Lane, dueAtMs: number]
 
-/** A payload; without `due` and `news`, anything may be due. */
+/** A payload. Without `due` and `news`, any lane may be due. */
 interface Payload {
   readonly holder: number
   readonly due?: readonly DueLane[]
@@ -39,16 +39,15 @@ interface Payload {
 }
 
 /**
- * Notifies the other processes on a database which lanes have something to claim and when it is due,
- * and of circuit breakers. Receives their notifications. A process that misses one finds the
- * deliveries when it looks at all destinations, which it does from time to time.
+ * Notifies the other processes on a database of lanes with deliveries to claim, and of circuit breakers, and
+ * receives their notifications. A process that misses a notification finds the deliveries the next time it
+ * looks at all destinations.
  *
- * A notification is sent in a transaction of its own, after the transaction that it is about:
- * transactions that notify commit one after the other, and none of them should wait for the disk
- * meanwhile.
+ * PostgreSQL commits transactions that notify one after the other. So a notification has a transaction of its
+ * own, and transactions that write don't wait for one another.
  */
 export class Notifications {
-  /** Learns of the circuit breakers of other processes. */
+  /** Called with news of other processes' circuit breakers. */
   onNews: (news: BreakerNews) => void = () => undefined
   readonly #database: Database
   readonly #options: NotificationsOptions
@@ -69,8 +68,8 @@ export class Notifications {
   }
 
   /**
-   * Notifies the others of lanes with something to claim; of all lanes if it gets no argument. Calls
-   * during a notification are joined in the next one.
+   * Notifies the other processes of lanes with deliveries to claim; without an argument, of all lanes. Calls
+   * while a notification is being sent share the next one.
    */
   announce(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#next = 'all'
@@ -78,7 +77,7 @@ export class Notifications {
     if (!this.#sending) void this.#send()
   }
 
-  /** Notifies the others of a circuit breaker. */
+  /** Notifies the other processes of a circuit breaker. */
   tell(news: BreakerNews): void {
     if (this.#news.size < waitingMax) this.#news.set(`${news.endpoint} ${news.destinationId}`, news)
     if (!this.#sending) void this.#send()
@@ -134,7 +133,7 @@ export class Notifications {
       await client.connect()
       await client.query(`LISTEN ${channel}`)
       this.#delayMs = reconnectMs.first
-      // Notifications from before are lost.
+      // Earlier notifications are lost, so any lane may be due.
       this.#options.onNotification?.()
     } catch {
       await client?.end().catch(() => undefined)
@@ -182,7 +181,7 @@ function payloadsOf(
   return payloads.map((some) => `{"holder":${holder},"${kind}":[${some.join(',')}]}`)
 }
 
-/** Reads a notification. The first version sends only its number. */
+/** Reads a notification. The first version sends only the number of its process. */
 function payloadOf(text = ''): Partial<Payload> {
   try {
     const payload = JSON.parse(text) as Payload | number

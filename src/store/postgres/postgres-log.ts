@@ -13,15 +13,14 @@ import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
 
-/** A user of the log does one thing after the other. */
+/** Callers of a log mostly do one thing at a time. */
 const connectionsMax = 2
 
 /** No process that leases deliveries has this number. */
 const noHolder = 0
 
 /**
- * The delivery log of a database. Processes may deliver from it at the same time. It never makes or
- * upgrades tables.
+ * The delivery log of a database, from which processes may be delivering. It never makes or upgrades tables.
  */
 export class PostgresLog extends DeliveryLogTables implements StoreLog {
   readonly audiences: AudienceReader
@@ -49,7 +48,7 @@ export class PostgresLog extends DeliveryLogTables implements StoreLog {
     this.sharedRegulations = new SharedArchives(database, database)
   }
 
-  /** Connects to a database with tables. */
+  /** Connects to a database that has tables. */
   static async open(url: string, { write }: { readonly write: boolean }): Promise<PostgresLog> {
     const database = new Database(url, { connectionsMax, isReadOnly: !write })
     try {

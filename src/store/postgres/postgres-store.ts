@@ -32,30 +32,25 @@ import { ServerClock } from './server-clock.ts'
 export interface PostgresStoreOptions {
   /**
    * The length of a lease, in milliseconds; 60,000 by default. Other processes may lease the delivery
-   * after it.
+   * afterwards.
    */
   readonly leaseMs?: number
-  /**
-   * The clock of the times that come in, to compare it with the server's; the system's by default.
-   */
+  /** The clock that callers read, to compare it with the server's; the system clock by default. */
   readonly clock?: Pick<Clock, 'nowMs'>
-  /** Learns what another process has left to claim; anything if it gets no argument. */
+  /** Called with the lanes that another process left deliveries in; without an argument if it may be any. */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
 const leaseMsDefault = 60_000
 
 /**
- * The groups of connections of a process. A connection is made when it is needed; with `onNotification` there
- * is one more. No group takes the connections of another: questions do not delay adding, and neither
- * of them delays delivering.
+ * The connection pools of a process. They connect when needed; `onNotification` takes one more connection.
+ * The pools are separate, so that reads don't delay adds, and neither delays deliveries.
  */
 const connections = Object.freeze({
-  /** Adds events. A client that would wait longer learns that its events were not stored. */
+  /** Adds events. After the timeout, the add fails and its client can retry. */
   adding: { connectionsMax: 6, isReadOnly: false, answerTimeoutMs: 5_000 },
-  /**
-   * Answers questions. At most one of these connections is busy with the audit, which takes long.
-   */
+  /** Reads. The audit takes long, and uses one of these connections at most. */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
   /** Changes audiences, erases, purges, and retries by hand. */
   working: { connectionsMax: 3, isReadOnly: false },
@@ -78,20 +73,20 @@ interface StoreParts {
 }
 
 /**
- * Keeps deliveries in PostgreSQL for any number of processes. An add that was answered is as durable
- * as the server's `synchronous_commit` makes it.
+ * Keeps deliveries in PostgreSQL for any number of processes. An add that was answered is as durable as the
+ * server's `synchronous_commit` makes it.
  *
- * A lease ends by time, measured by the clocks of the processes. Each of these must agree with the
- * server's to within 5 s. While one does not, its process adds, claims, retries and purges nothing.
- * When a process dies, other processes can claim its deliveries after `leaseMs`, in the same lane and
- * with nothing counted. A late settlement of such a lease changes nothing. A living process never
- * leases a delivery that it still has.
+ * A lease ends by time, measured by the clocks of the processes. Each clock must agree with the server's to
+ * within 5 s. A process whose clock does not agree adds, claims, retries and purges nothing. When a process
+ * dies, other processes can claim its deliveries after `leaseMs`, in the same lane and without counting an
+ * attempt. A late settlement of such a lease changes nothing. A living process never leases a delivery that
+ * it still has.
  *
- * If the connection is lost while `add` commits, it is unknown whether the events were stored: `add`
+ * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and
  * rejects as temporarily unusable. If they were stored, a second `add` of the same events answers
- * `duplicate`, so nothing is delivered twice. The same process can claim deliveries whose `add` or
- * `claim` was lost at once, and other processes once the leases end. A `settle` that was lost and is
- * repeated ends each lease once, but may log its requests twice.
+ * `duplicate`, so nothing is delivered twice. If the answer to an `add` or `claim` is lost, the same process
+ * can claim its deliveries at once, and other processes once the leases end. Repeating a lost `settle` ends
+ * each lease once, but may log its requests twice.
  */
 export class PostgresStore extends DeliveryLogTables implements Store {
   readonly audiences: AudienceStore
@@ -128,7 +123,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
     const erasures = erasureEngine({
       database: working,
       ownLeases: () => queue.own(),
-      // Until then some requests cannot be found through their deliveries.
+      // Before that, some requests cannot be found through their deliveries.
       isReady: () => indexes.isComplete,
       announce,
     })
@@ -212,9 +207,8 @@ export class PostgresStore extends DeliveryLogTables implements Store {
 }
 
 /**
- * A number that no other process has. It is random, because a sequence goes back when a backup is
- * restored, or when a standby that was behind takes over. Writing it also fails on a server that is
- * read-only.
+ * Returns a number that no other process has. It is random, because a sequence goes back when a backup is
+ * restored, or when a lagging standby takes over. `nextval` only makes a read-only server fail.
  */
 async function newHolder(database: Database): Promise<number> {
   const sql = `SELECT nextval('evroute_holders'),
@@ -223,7 +217,7 @@ async function newHolder(database: Database): Promise<number> {
   return row?.holder ?? 0
 }
 
-/** Data of 64 KB that hardly compresses, which is more than a nearly full server has room for. */
+/** Writes 64 KB that hardly compress, which fails on a server with hardly any room. */
 const sampleSql = `
   INSERT INTO evroute_messages (id, deliveries, body)
   SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')

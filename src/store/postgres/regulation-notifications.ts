@@ -7,7 +7,7 @@ import { changeCounts, wholeStore } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
 import { awaitEvents } from './dialect.ts'
 
-/** The number of deliveries in one statement, which takes a fraction of a second. */
+/** The approximate number of deliveries in one statement, which then takes a fraction of a second. */
 const deliveriesAtOnceMax = 5_000
 
 const lastIdSql = `
@@ -63,8 +63,8 @@ const countSql = changeCounts(
 )
 
 /**
- * Reserves consecutive ids for good. Call it in a transaction of its own, because no other transaction
- * can add events meanwhile.
+ * Reserves consecutive ids for good, and returns the id before them. Call it in a transaction of its own,
+ * because no other transaction can add events until it ends.
  */
 export function* reserveIds(count: number): Script<number> {
   yield* awaitEvents()
@@ -73,8 +73,8 @@ export function* reserveIds(count: number): Script<number> {
 }
 
 /**
- * Writes notifications with reserved ids. Others can add events meanwhile, because there may be a
- * million notifications. {@link seal} counts them.
+ * Writes notifications with reserved ids. It does not block adds, because there may be a million
+ * notifications. {@link seal} counts them.
  */
 export function* writeNotifications(
   notifications: readonly NewEvent[],
@@ -95,9 +95,7 @@ export function* writeNotifications(
   }
 }
 
-/**
- * Counts notifications that were written. It locks figures, so it comes last in its transaction.
- */
+/** Counts notifications that were written. Call it last in a transaction, because it locks figures. */
 function* countWritten(notifications: readonly NewEvent[]): Script<void> {
   if (notifications.length === 0) return
   const routed = notifications.filter(({ deliveries }) => deliveries.length > 0).length

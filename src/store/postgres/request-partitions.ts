@@ -8,7 +8,9 @@ const dayMs = 24 * 60 * 60 * 1_000
 /** Requests that an endpoint answered with 2xx are kept apart from the others. */
 type Kind = 'success' | 'failure'
 
-/** The number of days that are made ahead, so that a transaction in the way has time to end. */
+/**
+ * How many days of partitions are made ahead, so that a transaction that holds the tables has time to end.
+ */
 const daysAhead = 3
 
 /** The pause after a failure because other transactions held the tables. */
@@ -30,7 +32,7 @@ export class RequestPartitions {
     this.#database = database
   }
 
-  /** Runs work that writes requests at a moment, after making the day for them. */
+  /** Makes the partitions for a moment, and runs work that writes requests to them. */
   async insert<Result>(nowMs: number, write: () => Promise<Result>): Promise<Result> {
     const day = dayOf(nowMs)
     await this.#make(day)
@@ -39,21 +41,21 @@ export class RequestPartitions {
       return await write()
     } catch (error) {
       if (!isPartitionMissing((error as Error).cause)) throw error
-      // A process with a different clock has dropped it.
+      // A process with a different clock has dropped the partition.
       this.#made.delete(day)
       await this.#make(day)
       return await write()
     }
   }
 
-  /** Makes the days of these moments. */
+  /** Makes the partitions for some moments. */
   async make(momentsMs: readonly number[]): Promise<void> {
     for (const day of new Set(momentsMs.map(dayOf))) await this.#make(day)
   }
 
   /**
-   * Drops days whose deliveries are purged, once a day. A round ends after its requests began, so a
-   * day stays for one day more.
+   * Drops the partitions of purged deliveries, once a day. A delivery may end on the day after its requests,
+   * so partitions stay for one day more.
    */
   async drop(request: PurgeRequest): Promise<void> {
     const today = dayOf(request.nowMs)
@@ -107,7 +109,7 @@ export class RequestPartitions {
     })
   }
 
-  /** Waits only briefly for transactions that use the tables, because later ones wait behind it. */
+  /** Waits only briefly for transactions that use the tables, because later ones wait behind this one. */
   async #run(...statements: readonly string[]): Promise<void> {
     const waitShortly = "SET LOCAL lock_timeout = '2s'"
     const lock = `SELECT pg_advisory_xact_lock(${schemaLock})`
@@ -115,13 +117,14 @@ export class RequestPartitions {
   }
 }
 
-/** Tells whether a failure is recent. A clock that was set back does not make it recent for longer. */
+/** Tells whether a failure is recent. Setting the clock back does not keep it recent. */
 function isRecent(failedMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - failedMs) < tryAgainMs
 }
 
 /**
- * Attached after it was made. `PARTITION OF` would wait for every transaction that uses any day.
+ * Returns the statement that makes a partition and then attaches it. `PARTITION OF` would wait for every
+ * transaction that uses any day.
  */
 function create(kind: Kind, day: number): string {
   const parent = `evroute_requests_${kind}`

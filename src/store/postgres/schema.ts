@@ -8,26 +8,22 @@ import { addedIndexes, additions, firstTables, firstVersion, latestVersion } fro
 /** The advisory lock of every change of tables: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
 
-/**
- * The limit for a change to wait for transactions that use a table. All later transactions wait behind
- * it.
- */
+/** How long a change waits for transactions that use a table. Later transactions wait behind the change. */
 const changeLockTimeoutMs = 2_000
 
 /** The pause before the changes are tried again. */
 const changePauseMs = 1_000
 
-/** Enough for a dump of about ten minutes. */
+/** Enough to outlast a dump of about ten minutes. */
 const changeTriesMax = 200
 
 /**
- * Upgrades a database to the tables of this version, and leaves an upgraded one as it is. Of several
- * processes that start at once, one does it and the others wait. Processes that use the database wait
- * for some seconds at a time, however long another transaction holds its tables.
+ * Upgrades a database to the tables of this version, unless it has them. If several processes start at once,
+ * one upgrades and the others wait. Processes that use the database wait for a few seconds at a time, however
+ * long another transaction holds its tables.
  *
- * `evroute_migrations` has the changes that a program must know to use the store, `evroute_steps` those
- * that only added something. A program that does not know some of the latter works, and leaves them
- * alone.
+ * `evroute_migrations` has the changes that a program must know to use the store. `evroute_steps` has those
+ * that only added something: a program works without knowing them.
  *
  * @throws EvrouteError `store_unusable` for tables that only a newer evroute can use
  */
@@ -47,8 +43,8 @@ export async function migrate(database: Database): Promise<void> {
 async function makeChanges(session: Session): Promise<void> {
   await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
   await run(session, `SET LOCAL lock_timeout = ${changeLockTimeoutMs}`)
-  // First, because a session that looked for the tables earlier would not see those that another session
-  // makes.
+  // Make this table before looking for tables: a session that looked earlier would not see the tables that
+  // another session makes.
   await run(session, 'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)')
   await run(
     session,
@@ -91,8 +87,8 @@ export async function expectTables(database: Database): Promise<void> {
 }
 
 /**
- * The number of changes that a database has; 0 if it holds no store. Checks that it can store texts of
- * all languages.
+ * Returns the number of changes that a database has; 0 if it holds no store. Checks that the database can
+ * store texts of all languages.
  *
  * @throws EvrouteError `store_unusable` if it cannot, or a newer evroute is needed
  */

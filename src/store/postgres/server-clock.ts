@@ -5,10 +5,10 @@ import type { Session } from './database.ts'
 /** The maximum difference between the clocks of a process and of the server. */
 const differenceMaxMs = 5_000
 
-/** For this long a reading of the server's clock can be used. Each heartbeat makes a new one. */
+/** How long a reading of the server's clock can be used. Each heartbeat makes a new reading. */
 const knownForMs = 10_000
 
-/** A reading of the server's clock, which was made between the question and the answer. */
+/** A reading of the server's clock, made between the question and the answer. */
 interface Reading {
   readonly serverMs: number
   readonly roundTripMs: number
@@ -17,10 +17,10 @@ interface Reading {
 }
 
 /**
- * Compares the clock of this process with the server's, which all processes share. With a clock that
- * is ahead, a process would take leases of others as ended and purge rows too early.
+ * Compares the clock of this process with the server's, which all processes share. A process whose clock is
+ * ahead would take leases of others for expired, and purge rows too early.
  *
- * A clock that is set is noticed at once, because real time is measured beside it.
+ * It notices at once when the clock is set, because it compares it with a monotonic clock.
  */
 export class ServerClock {
   readonly #storeName: string
@@ -30,7 +30,7 @@ export class ServerClock {
 
   /**
    * @param storeName - the name of the store in messages
-   * @param clock - that of this process; the system's by default
+   * @param clock - the clock of this process; the system clock by default
    */
   constructor(storeName: string, clock: Pick<Clock, 'nowMs'> = systemClock) {
     this.#storeName = storeName
@@ -52,7 +52,7 @@ export class ServerClock {
   }
 
   /**
-   * Asks the server. Callers that ask the same session at once share the answer.
+   * Asks the server for its time. Callers that ask the same session at once share the answer.
    *
    * @throws the errors of {@link ServerClock.inAgreement}
    */
@@ -71,9 +71,9 @@ export class ServerClock {
   }
 
   /**
-   * Takes in a reading of the server's clock, in milliseconds since 1970.
+   * Notes a reading of the server's clock, in milliseconds since 1970.
    *
-   * @param sinceAskedMs - began at the question
+   * @param sinceAskedMs - a stopwatch that was started at the question
    * @throws ClocksDisagreeError
    */
   learn(serverMs: number, sinceAskedMs: () => number): void {

@@ -5,24 +5,24 @@ import type { Query } from '../sql.ts'
 import { countRows, inState } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
 
-/** The settlements that took effect, by their positions. */
+/** The positions of the settlements that took effect. */
 export interface SettledRow {
   readonly positions: readonly number[] | null
 }
 
 /** A statement that settles deliveries. */
 export interface SettleQuery extends Query {
-  /** The settlements that took effect, out of its answer. */
+  /** Returns the settlements that took effect, from the answer. */
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
-/** A settlement, and the request of its first try if that succeeded. */
+/** A settlement, and the request of the first try if that try succeeded. */
 interface GivenSettlement {
   readonly end: Settlement
   readonly firstTry: RequestRecord | undefined
 }
 
-/** A column without a value leaves that of the row as it is, or empties it. */
+/** A null keeps the value of the row, or clears it, as the statement says. */
 const given = new GivenRows<GivenSettlement>('given', 3, {
   destination_id: ['text', ({ end }) => end.delivery.destinationId],
   id: ['bigint', ({ end }) => end.delivery.id],
@@ -84,11 +84,11 @@ const counted = countRows(
 )
 
 /**
- * Only leases that this process still holds: a process that leased the delivery later has another
- * number. A leased row is always pending. The statement does not ask for that, because the planner
- * might then read all pending rows. A delivery also counts as delivered if another process has leased
- * it since, as long as no settlement changed its state or counted a round: its receiver has it. The
- * time it was accepted tells it from a row that got the same id after a backup was restored.
+ * Ends only leases that this process still holds: a later lease has another holder or number. A leased row is
+ * always pending. The statement does not test that, because the planner might then read all pending rows. A
+ * delivered webhook counts even if another process has leased its delivery since, unless a settlement changed
+ * the state or counted a round. `accepted_at` rules out a row that got the same id after a backup was
+ * restored.
  */
 const settled = `
   UPDATE evroute_deliveries delivery SET
@@ -115,8 +115,8 @@ const settled = `
   RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased, given.position`
 
 /**
- * The deliveries of requests without a settlement that counts, for example after a lost lease. They
- * are locked, so that none is purged or erased before its requests are written.
+ * The deliveries of requests without an effective settlement, for example after a lost lease. Locks them, so
+ * that none is purged or erased before its requests are written.
  */
 const late = `
   SELECT delivery.destination_id, delivery.id, delivery.is_erased
@@ -154,7 +154,7 @@ const sql = `
   counted AS (${counted})
   SELECT array_agg(position::int) AS positions FROM settled`
 
-/** Ends leases and writes requests to the log. */
+/** Returns the statement that ends leases and writes requests to the log. */
 export function settleQuery(batch: {
   readonly nowMs: number
   readonly holder: number
@@ -171,7 +171,7 @@ export function settleQuery(batch: {
   return { name: 'settle', sql, values, settlementsOf }
 }
 
-/** Rows are locked in the order of the settlements. */
+/** Orders settlements. Their order is the order in which every transaction locks rows. */
 function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1

@@ -1,6 +1,6 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 
-/** The SQLSTATE of every other write until a move is complete; evroute's own. */
+/** evroute's own SQLSTATE for writes that are refused until a move is complete. */
 export const moveOpenCode = 'ZM001'
 
 /** Hints for errors by code, or by the beginning of a code: an SQLSTATE, or a name of Node or TLS. */
@@ -24,7 +24,7 @@ const refusedHint =
 const authorityHint =
   'Name the certificate of its authority with sslrootcert=<file> in the URL, or see sslmode.'
 
-/** Errors that may end without help. */
+/** Hints for errors that may pass without help. */
 const temporary: Hints = {
   [moveOpenCode]:
     'Wait until `evroute migrate` has ended, or run it again as before: it goes on where it was.',
@@ -48,7 +48,7 @@ const temporary: Hints = {
   EAI_: reachHint,
 }
 
-/** Errors that somebody has to correct. */
+/** Hints for errors that an operator has to correct. */
 const lasting: Hints = {
   '28': passwordHint,
   '3D000': 'Make the database with CREATE DATABASE, or name another one in the URL.',
@@ -69,8 +69,8 @@ const lasting: Hints = {
 }
 
 /**
- * Messages of errors without a code, or with a code that others also have; they need somebody. If the
- * server speaks another language, the code decides.
+ * Hints by message, for errors whose code is missing or ambiguous. An operator has to correct them. If the
+ * server's messages are in another language, the code decides.
  */
 const said: readonly (readonly [message: RegExp, hint: string])[] = [
   [
@@ -100,22 +100,22 @@ const connectionGone = /connection (?:terminated|error|ended)|query read timeout
  */
 const conflictCodes: readonly string[] = ['40001', '40P01', '0A000']
 
-/** Tells whether transactions were in conflict, and nothing was written. */
+/** Tells whether an error is a conflict of transactions, after which nothing was written. */
 export function isConflict(error: unknown): boolean {
   return conflictCodes.includes(codeOf(error))
 }
 
-/** Tells whether there is no partition for a row. */
+/** Tells whether an error means that no partition takes a row. */
 export function isPartitionMissing(error: unknown): boolean {
   return codeOf(error) === '23514'
 }
 
-/** Tells whether a lock was not free within the limit. */
+/** Tells whether an error means that a lock was not free in time. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
-/** The error for callers of one that PostgreSQL or `pg` reported: always `store_unusable`. */
+/** Turns an error of PostgreSQL or `pg` into `store_unusable`; leaves an EvrouteError as it is. */
 export function storeError(name: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
   const [reason, isTemporary, hint] = meaningOf(error)
@@ -144,7 +144,7 @@ function meaningOf(error: unknown): Meaning {
   return passing === undefined ? meaningOfUnknown(error, reason) : [reason, true, passing]
 }
 
-/** The meaning of an error whose code is not known. */
+/** Returns the meaning of an error whose code is not known. */
 function meaningOfUnknown(error: unknown, reason: string): Meaning {
   const message = messageOf(error)
   const { syscall } = (error ?? {}) as { readonly syscall?: unknown }
@@ -162,14 +162,14 @@ function meaningOfUnknown(error: unknown, reason: string): Meaning {
   return [reason, false, hint]
 }
 
-/** The hint for the longest known beginning of a code. */
+/** Returns the hint for the longest known prefix of a code. */
 function hintFor(code: string, hints: Hints): string | undefined {
   const known = Object.keys(hints).filter((begin) => code.startsWith(begin))
   const longest = known.toSorted((a, b) => b.length - a.length)[0]
   return longest === undefined ? undefined : hints[longest]
 }
 
-/** If a host has several addresses and all refuse, the error has no message. */
+/** Joins the errors of all addresses of a host, because the error as a whole has no message. */
 function reasonOf(error: unknown): string {
   const reasons = error instanceof AggregateError ? error.errors.map(messageOf) : []
   const reason = reasons.length > 0 ? reasons.join(', ') : messageOf(error)

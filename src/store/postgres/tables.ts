@@ -1,29 +1,29 @@
 /**
- * The tables of the first version that several processes can share. Processes of that version may still
- * use the database, so none of it is changed. They are in the first schema of the session's search_path.
+ * The tables of the first version that several processes can share. Processes of that version may still use
+ * the database, so this list never changes. The tables are in the first schema of the session's search_path.
  *
- * - `messages`: the text of a webhook, once for all deliveries of its event that have it, with their
- *   number
- * - `deliveries`: keyed by the destination. One index has the pending ones in the order in which they
- *   are due, the other the ended ones in the order in which they ended. No index has the lease, so a
- *   claim writes to none; `fillfactor` leaves room in each page for the new row
- * - `requests`: the requests and their answers, in partitions of days, because only dropping a
- *   partition returns disk space. Failures are apart, because they are kept for longer
+ * - `messages`: the texts of webhooks. Deliveries of an event with the same text share one; `deliveries`
+ *   counts them
+ * - `deliveries`: keyed by destination and id. One index has pending deliveries by due time, the other has
+ *   ended deliveries by the time when they ended. No index has the lease, so a claim writes to no index;
+ *   `fillfactor` leaves room in each page for the new row
+ * - `requests`: the requests and their answers, in partitions of days, because only dropping a partition
+ *   returns disk space. Failures have their own partitions, because they are kept for longer
  * - `seen`: the messageIds for deduplication
- * - `counts`: the ledger and the numbers of purged deliveries. The sum of several rows counts
- * - `moves`: has one row once a move from another engine has begun. `store_id` is that store, `changes`
- *   its counter of changes. Until `completed_at` is set, only the move may use the database
- * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A
- *   userId may be longer than a key of an ordered index
- * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation
- *   holds it alone
- * - `regulations`: each with the progress of its erasure. A regulation is about deliveries up to
- *   `last_id`; its notifications have as many ids up to `last_notification_id` as `streams` says.
- *   `stage` is the next stage, `at_key` and `at_id` the last row that it read. `streams` has the state
- *   of its notifications when it was made, or when it was finished
+ * - `counts`: the ledger and the numbers of purged deliveries. A figure is the sum of several rows
+ * - `moves`: has one row once a move from another engine has begun. `store_id` is the id of the moved store,
+ *   `changes` its counter of changes. Until `completed_at` is set, only the move may use the database
+ * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A userId
+ *   may be longer than a key of an ordered index
+ * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation holds it
+ *   alone
+ * - `regulations`: each with the progress of its erasure. A regulation is about deliveries up to `last_id`;
+ *   `streams` says how many ids up to `last_notification_id` belong to its notifications. `stage` is the next
+ *   stage, `at_key` and `at_id` the last row that it read. `streams` also has their state when the regulation
+ *   was made, or when it was finished
  * - `regulation_left`: deliveries that were leased when the erasure reached them
- * - `audiences`: `members` is the number of members, `numbers` the last number of one, which no two
- *   ever share. A process whose `sync` was replaced no longer finds its own number there
+ * - `audiences`: `members` counts the members. `numbers` is the last number that a member got; no two members
+ *   ever share one. `sync` is the current sync: another sync that finds a new number there has been replaced
  * - `members`: keyed by digests of the identifiers, which may be longer than a key
  * - `processes`: the first version's processes; this version does not read it
  * - `regulation_archives`: the archives that a regulation waits for
@@ -226,28 +226,25 @@ export const firstVersion = 5
 /** A digest of a userId, because a userId may be longer than a key of an ordered index. */
 const userDigest = 'hashtextextended(user_id, 0)'
 
-/** The condition for the index of users; `parameter` is that of the userId, as in `$1`. */
+/** Returns the condition for the index of users; `parameter` is the userId's parameter, such as `$1`. */
 export function isOfUser(parameter: string): string {
   return `${userDigest} = hashtextextended(${parameter}, 0) AND user_id = ${parameter}`
 }
 
-/**
- * The clock of a process that writes a request may be behind the clock of the process that took the
- * event.
- */
+/** How far the clock of a process that writes a request may lag behind the process that took the event. */
 const clocksMs = 24 * 60 * 60 * 1_000
 
 /**
- * What this version adds. It only adds, so processes of the first version continue and can be started
- * again. The release after the one that stopped using something removes it.
+ * The additions of this version. It only adds, so processes of the first version continue and can be
+ * restarted. Once a release stops using something, the next release removes it.
  *
- * - Requests are deleted with their delivery, whichever version deletes it, because an erasure finds
- *   requests through deliveries. The settings keep the planner from reading whole partitions while it
- *   has no statistics of a new one
- * - `live_processes`: a row for each process, so that a heartbeat writes as much for a thousand
- *   destinations as for one. Times are by the server's clock. `destinations` has for each id when the
- *   process joined, and when it last named the destination if it no longer does. `version` is the time
- *   when `destinations` was written
+ * - A trigger deletes requests with their delivery, whichever version deletes that, because an erasure finds
+ *   requests through deliveries. The settings keep the planner from reading whole partitions while it has no
+ *   statistics of a new one
+ * - `live_processes`: a row for each process, so that a heartbeat writes as much for a thousand destinations
+ *   as for one. Times are by the server's clock. `destinations` has for each id when the process joined, and
+ *   when it last named the destination if it no longer does. `version` is the time when `destinations` was
+ *   written
  * - The row of a delivery keeps the request of a first try that succeeded, which most deliveries have.
  *   `try_at` is null if there is none
  */
@@ -276,7 +273,7 @@ export const additions: readonly string[] = [
     ADD COLUMN IF NOT EXISTS try_status integer, ADD COLUMN IF NOT EXISTS try_excerpt text`,
 ]
 
-/** The number of changes until now: a database with as many has all of them. */
+/** The number of changes up to this version. A database with as many has all of them. */
 export const latestVersion = 10
 
 /**
