@@ -25,7 +25,7 @@ interface NewRow {
   readonly id: number
   readonly destinationId: string
   readonly event: NewEvent
-  /** Where its event and its destination stand in the batch. */
+  /** The index of the event in the batch; `place` is that of the delivery in its event. */
   readonly eventPlace: number
   readonly place: number
   readonly bodyId: number
@@ -78,12 +78,12 @@ export class Adding {
     )
   }
 
-  /** Adds events with their deliveries, and leases what there is room for. */
+  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
   add(batch: AddRequest): Addition {
     const outcomes = this.#outcomesOf(batch)
     const rows = this.#addRouted(batch, outcomes)
     const refused = this.#failRefused(rows, batch.nowMs)
-    // Leased now, so that no claim leases them as well.
+    // Lease them now, so that no claim leases them as well.
     const leased = handedOver(rows, batch).map((row) => {
       const { eventPlace, place, id } = row
       return { eventPlace, place, id, lease: this.#leases.begin(row) }
@@ -91,9 +91,9 @@ export class Adding {
     return { outcomes, leased, refused }
   }
 
-  /** Remembers the messageIds of events, and returns the outcome of each event. */
+  /** Stores the messageIds of events, and returns the outcome of each event. */
   #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
-    // First, because for suppressed users not even the messageId is kept.
+    // Check this first: for suppressed users not even the messageId is stored.
     const isDropped = this.#suppressions.drops(events)
     const kept = events.filter((_, place) => isDropped[place] === false)
     const areNew = this.#seen.remember(kept, moments).values()
@@ -106,7 +106,7 @@ export class Adding {
     })
   }
 
-  /** Destinations of an event that get the same text share its row. */
+  /** Adds the routed events. Destinations of an event that get the same text share its row. */
   #addRouted({ events, nowMs }: AddRequest, outcomes: readonly AddOutcome[]): readonly NewRow[] {
     if (!outcomes.includes('routed')) return []
     let lastBodyId = (this.#lastBodyId.get() as Pick<BodyRow, 'id'>).id
@@ -173,7 +173,7 @@ function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcom
   return deliveries.length === 0 ? 'filtered' : 'routed'
 }
 
-/** The new deliveries that there is room for, in their order. */
+/** Returns the new deliveries to lease, in their order. */
 function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly NewRow[] {
   const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
   return rows.filter(({ destinationId, isRefused }) => {
@@ -196,7 +196,7 @@ export class Suppressions {
 
   /** Tells for each event whether it is dropped, in the current transaction. */
   drops(events: readonly NewEvent[]): readonly boolean[] {
-    // Asking for every event would take time even if no user is suppressed.
+    // Without suppressed users, skip the look-up for each event.
     if (this.#any.get() === undefined) return events.map(() => false)
     return events.map((event) => this.#isDropped(event))
   }

@@ -1,10 +1,11 @@
 import { busyTimeoutMs, type Database, type Statement } from './database.ts'
 
-/** Pages of the write-ahead log that are not in the file yet, from which on a checkpoint runs. */
+/** A checkpoint runs once this many pages of the write-ahead log are not in the file yet. */
 const waitingPagesMax = 1_000
 
 /**
- * Pages of the log from which on a checkpoint waits for readers, so that the log can begin anew.
+ * With this many pages in the log, a checkpoint waits for readers, so that the log can restart at its
+ * beginning.
  */
 const logPagesMax = 16_000
 
@@ -18,8 +19,8 @@ interface LogPages {
 }
 
 /**
- * Copies the write-ahead log into the file from time to time. SQLite itself would do it within a
- * commit, and delay the caller.
+ * Copies the write-ahead log into the file from time to time. SQLite's own checkpoints run within a commit,
+ * and delay its caller.
  */
 export class Checkpoints {
   readonly #database: Database
@@ -27,8 +28,7 @@ export class Checkpoints {
   readonly #copy: Statement
   readonly #beginAnew: Statement
   /**
-   * Pages in the log at the last checkpoint, so that a reader in the way is not waited for again and
-   * again.
+   * Pages in the log at the last checkpoint, so that later checkpoints don't wait for the same reader again.
    */
   #lastLog = 0
 
@@ -40,11 +40,11 @@ export class Checkpoints {
     this.#beginAnew = database.prepare('PRAGMA wal_checkpoint(RESTART)')
   }
 
-  /** Runs a checkpoint if one is due, and says whether it ran. */
+  /** Runs a checkpoint if one is due, and returns whether it did. */
   runWhenDue(): boolean {
     const { log, checkpointed } = this.#pages()
     if (log < this.#lastLog) this.#lastLog = 0
-    // A reader that did not end in time stays for long, and each wait delays callers.
+    // Wait less often for a reader that outlasted the last wait, because each wait delays callers.
     const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
     if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return false
     this.#lastLog = log
@@ -57,7 +57,7 @@ export class Checkpoints {
     return true
   }
 
-  /** Copies everything that readers permit, so that the log can be deleted. */
+  /** Copies as much of the log as readers permit, so that SQLite can delete the log. */
   finish(): void {
     try {
       this.#database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')

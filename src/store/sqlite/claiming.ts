@@ -15,8 +15,8 @@ interface ClaimedRow extends ProgressRow {
 }
 
 /**
- * Reads a lane in the order of its index, without leased deliveries and those whose text is lost. The
- * condition on ids is checked in the index, so that no row of a leased delivery is read.
+ * Reads a lane in the order of its index, without leased deliveries and deliveries whose text is lost. SQLite
+ * checks the ids in the index, so it reads no row of a leased delivery.
  */
 const inLane = `FROM deliveries INDEXED BY deliveries_waiting
   CROSS JOIN messages ON messages.id = body_id
@@ -42,7 +42,7 @@ export class Claiming {
         SELECT 1 FROM deliveries WHERE destination_id = asked.value AND state = 'pending')`)
   }
 
-  /** Leases deliveries of some lanes that are due; in case of an error none. */
+  /** Leases due deliveries of some lanes; none after an error. */
   claim(shares: readonly Share[]): readonly LeasedDelivery[] {
     const claimed: LeasedDelivery[] = []
     try {
@@ -58,7 +58,7 @@ export class Claiming {
     }
   }
 
-  /** When the first delivery of each lane of some destinations is due. */
+  /** Returns when the first delivery of each lane of some destinations is due. */
   nextDue(destinationIds: readonly string[]): readonly DueTime[] {
     // One statement finds the destinations with pending deliveries. If most have none, this is a hundred
     // times as fast as asking for each lane.
@@ -79,7 +79,7 @@ export class Claiming {
   }
 
   #lease(row: ClaimedRow, { destinationId, lane }: Share): LeasedDelivery {
-    // Before the lease begins: a damaged row throws.
+    // Read this before the lease begins, because a damaged row throws.
     const progress = progressOf(row)
     const { id } = row
     return {

@@ -13,7 +13,7 @@ export type DeliveryCount =
 /** A figure of the whole store: a line of the ledger, or the number of ids that were assigned. */
 export type StoreCount = Exclude<LedgerLine, DeliveryCount> | 'ids'
 
-/** Stands for the whole store in the column of destinations. */
+/** The `destination_id` of the figures of the whole store. */
 const wholeStore = ''
 
 /** The change of each figure of a destination, or of the whole store. */
@@ -35,10 +35,7 @@ export class Counts implements Companion {
   readonly #read: Statement
   readonly #write: Statement
   readonly #changes = new Map<string, Changes>()
-  /**
-   * The figures in the file that the current transaction has read: another process may change them
-   * later.
-   */
+  /** The figures that the current transaction has read. Another process may change them afterwards. */
   readonly #committedPending = new Map<string, number>()
   #idsGiven: number
   #idsTaken = 0
@@ -62,7 +59,7 @@ export class Counts implements Companion {
     this.#change(toStored(destinationId), name, count)
   }
 
-  /** The pending deliveries of a destination, in the current transaction. */
+  /** Returns the number of pending deliveries of a destination, in the current transaction. */
   pendingOf(destinationId: string): number {
     const stored = toStored(destinationId)
     let committed = this.#committedPending.get(stored)
@@ -73,20 +70,18 @@ export class Counts implements Companion {
     return committed + (this.#changes.get(stored)?.get('pending') ?? 0)
   }
 
-  /** An id that no delivery ever had, purged ones included. Only for the process that delivers. */
+  /** Returns an id that no delivery has or had. Only for the process that delivers. */
   takeId(): number {
     this.#idsTaken++
     return this.#idsGiven + this.#idsTaken
   }
 
-  /**
-   * The last id that was assigned, in the current transaction. Only for the process that delivers.
-   */
+  /** Returns the last assigned id, in the current transaction. Only for the process that delivers. */
   lastId(): number {
     return this.#idsGiven + this.#idsTaken
   }
 
-  /** The change of some figures in the current transaction, over all destinations. */
+  /** Returns the change of some figures in the current transaction, over all destinations. */
   changeOf(...names: readonly (StoreCount | DeliveryCount)[]): number {
     let sum = 0
     for (const changes of this.#changes.values()) {
@@ -115,7 +110,7 @@ export class Counts implements Companion {
     this.#committedPending.clear()
   }
 
-  /** The ledger as it was committed: of one destination, or of the whole store. */
+  /** Reads the committed ledger of one destination, or of the whole store. */
   ledger(destinationId?: string): DeliveryLedger {
     if (destinationId === undefined) return ledgerOf(byName(this.#readAll.all()))
     const ofStore = byName(this.#read.all(wholeStore))
@@ -123,7 +118,7 @@ export class Counts implements Companion {
     return ledgerOf({ ...ofStore, ...ofDestination })
   }
 
-  /** The number of purged deliveries, by their ends. */
+  /** Returns the number of purged deliveries, by their final state. */
   purged(): EndedCounts {
     const counts = byName(this.#readAll.all())
     return {

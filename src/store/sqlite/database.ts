@@ -8,21 +8,21 @@ export const busyTimeoutMs = 5_000
 /** A value that SQLite stores. */
 export type SqlValue = string | number | null
 
-/** The part of a prepared statement that the store uses; both bindings have it. */
+/** The part of a prepared statement that the store uses, in both bindings. */
 export interface Statement {
-  /** Runs it and returns the number of rows that it changed. */
+  /** Runs the statement, and returns the number of rows that it changed. */
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint }
-  /** Its first row; undefined if there is none. */
+  /** Returns the first row; undefined if there is none. */
   get(...values: readonly SqlValue[]): unknown
-  /** All its rows. */
+  /** Returns all rows. */
   all(...values: readonly SqlValue[]): readonly unknown[]
-  /** All its rows, one at a time. */
+  /** Iterates over the rows, reading one at a time. */
   iterate(...values: readonly SqlValue[]): Iterable<unknown>
 }
 
-/** The part of a database that the store uses; both bindings have it. */
+/** The part of a database that the store uses, in both bindings. */
 export interface Database {
-  /** Runs statements without values and rows. */
+  /** Runs statements that take no values and return no rows. */
   exec(sql: string): void
   /** Compiles a statement. */
   prepare(sql: string): Statement
@@ -33,12 +33,12 @@ export interface Database {
 }
 
 /**
- * The permissions of a connection: to make a missing file, to write, or only to read. A `snapshot` is
- * read without a lock and without the log, so the file must not change meanwhile.
+ * The permissions of a connection: create a missing file, write, or only read. A `snapshot` reads without a
+ * lock and without the log, so the file must not change meanwhile.
  */
 export type Access = 'create' | 'write' | 'read' | 'snapshot'
 
-/** The names of these in SQLite's URIs. */
+/** The access modes in SQLite's URIs. */
 const uriModes: Readonly<Record<Access, string>> = {
   create: 'rwc',
   write: 'rw',
@@ -50,14 +50,14 @@ interface Binding {
   readonly DatabaseSync: new (path: string) => Database
 }
 
-/** The first version of Node whose built-in SQLite is used. */
+/** The first major version of Node whose built-in SQLite is used. */
 const ownSqliteNodeMajor = 24
 
-/** Older versions can damage a file whose log is reset while it is read. */
+/** The oldest usable version. Older ones can damage a file whose log is reset while it is read. */
 const sqliteVersionMin = [3, 51, 3] as const
 
 /**
- * Opens a file with the SQLite of Node. Before Node 24 it is a package with the same functions.
+ * Opens a file with Node's SQLite. Before Node 24, a package with the same functions takes its place.
  *
  * @throws EvrouteError `store_unusable` if SQLite is too old; otherwise the error of SQLite
  */
@@ -69,8 +69,8 @@ export async function openDatabase(path: string, access: Access = 'create'): Pro
 }
 
 /**
- * Makes a missing file that only its owner can read. SQLite gives its log the same mode. An existing
- * file is not opened, because closing it would end the locks of this process on it.
+ * Makes a missing file that only its owner can read. SQLite gives its log the same mode. Does not open an
+ * existing file, because closing it would end the locks of this process on it.
  */
 function makePrivateFile(path: string): void {
   try {
@@ -80,11 +80,11 @@ function makePrivateFile(path: string): void {
   }
 }
 
-/** How a database without a name is kept. */
+/** Options of a database in memory. */
 export interface MemoryOptions {
   /**
-   * Lets it grow larger than memory, in a temporary file. SQLite unlinks the file when it opens it, so that
-   * nothing is left of a process that is killed.
+   * Lets it grow larger than memory, in a temporary file. SQLite unlinks that file when it opens it, so a
+   * killed process leaves nothing behind.
    */
   readonly growsIntoFile?: boolean
 }
@@ -100,7 +100,7 @@ export async function openMemory({ growsIntoFile = false }: MemoryOptions = {}):
   return new DatabaseSync(growsIntoFile ? '' : ':memory:')
 }
 
-/** Asks a database in memory, because a locked file would not answer. */
+/** Asks a database in memory for the version, because a locked file would not answer. */
 function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   const database = new DatabaseSync(':memory:')
   const row = database.prepare('SELECT sqlite_version() AS version').get()
@@ -113,7 +113,7 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   )
 }
 
-/** Loaded once: a process may give up the permission to read its own files. */
+/** Loaded once, because a process may give up the permission to read its own files. */
 let binding: Promise<Binding> | undefined
 
 async function loadBinding(): Promise<Binding> {

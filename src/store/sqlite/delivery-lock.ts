@@ -48,11 +48,12 @@ export class DeliveryLock {
 }
 
 /**
- * Reads the identity of the file before it is locked. If the file is replaced in between, the first
- * check of the guard finds a different one. After the lock the identity could be that of a later file.
+ * Makes the lock file, and reads its identity before it is locked. If another program replaces the file
+ * before the lock, the guard's first check notices. An identity read after the lock could be that of the new
+ * file.
  */
 async function makeLockFile(path: string): Promise<BigIntStats> {
-  // Only SQLite may open it: closing it would end the locks of this process on it.
+  // Open it with SQLite only: closing it otherwise would end the locks of this process on it.
   const made = await openDatabase(path)
   made.close()
   return statSync(path, { bigint: true })

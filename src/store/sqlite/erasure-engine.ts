@@ -21,7 +21,7 @@ import type { ErasureTraces } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
 import { dialect } from './sql-database.ts'
 
-/** The number of deliveries that one transaction checks and erases. It takes a few milliseconds. */
+/** The maximum number of deliveries that one transaction checks and erases, in a few milliseconds. */
 const lookedRowsMax = 100
 
 const idColumn = { id: 'bigint' } as const
@@ -36,13 +36,13 @@ interface ErasureParts {
   readonly traces: ErasureTraces | undefined
 }
 
-/** Reads regulations in SQLite. */
+/** Returns the engine that reads regulations in SQLite. */
 export function regulationEngine(database: SqlDatabase): RegulationEngine {
   return { database, countNotifications }
 }
 
 /**
- * Erases in SQLite. Once everything is erased the file is written anew and its log cut off, for which see
+ * Returns the engine that erases users in SQLite. At the end it rewrites the file and truncates its log: see
  * {@link ErasureTraces}.
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
@@ -53,7 +53,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     isReady: () => true,
     reserveIds: undefined,
     notify: (events, { nowMs }) =>
-      // No notification is a duplicate, whenever its messageId was seen.
+      // A notification is never a duplicate, even if its messageId was seen.
       scriptOf(() => {
         adding.add({ nowMs, seenSinceMs: Number.MAX_SAFE_INTEGER, events, handOver: [] })
       }),
@@ -93,7 +93,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
   }
 }
 
-/** Writes a file anew for regulations, and cuts its log off. */
+/** Rewrites the file for regulations, and truncates its log. */
 class FileCleaner {
   readonly #database: SqlDatabase
   readonly #traces: ErasureTraces
@@ -119,7 +119,7 @@ class FileCleaner {
   }
 }
 
-/** By their ids: one walk finds the deliveries of all users of a regulation. */
+/** Returns the next deliveries by id. One walk finds the deliveries of all users of a regulation. */
 function lookBehind(
   { id }: DeliveryPlace,
   { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
@@ -132,7 +132,7 @@ function lookBehind(
 }
 
 function* hasPending({ afterId, lastId }: IdRange): Script<boolean> {
-  // The plus keeps SQLite from reading all that waits, which it may where it has statistics.
+  // The plus keeps SQLite from reading all pending deliveries, which it may do if it has statistics.
   const sql = `SELECT 1 FROM evroute_deliveries WHERE id > $1 AND id <= $2 AND +state = 'pending' LIMIT 1`
   return (yield* rowsOf({ sql, values: [afterId, lastId] })).length > 0
 }
@@ -145,7 +145,7 @@ function heldRows(places: readonly DeliveryPlace[]): Script<readonly ErasableRow
   return rowsOf<ErasableRow>({ sql, values: [givenPlaces(places)] })
 }
 
-/** The ids identify the notifications of a regulation for all destinations. */
+/** Counts notifications by their ids, whose range covers all destinations of a regulation. */
 function countNotifications(
   asked: readonly AskedNotifications[],
 ): Script<readonly CountedNotifications[]> {

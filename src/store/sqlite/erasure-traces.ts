@@ -6,16 +6,16 @@ import type { FileGuard } from './file-guard.ts'
 import { pragma } from './schema.ts'
 import { isBusy, isWithoutRoom } from './store-error.ts'
 
-/** How long it waits for those who read or write beside it, in milliseconds. */
+/** How long to wait for other connections that read or write, in milliseconds. */
 const patienceMs = 200
 
-/** The file that is rewritten, and what else is asked for that. */
+/** The file to rewrite, and what that needs. */
 interface TracedFile {
-  /** Where it is. */
+  /** The path of the file. */
   readonly path: string
-  /** Watches over it. */
+  /** The guard of the file. */
   readonly guard: Pick<FileGuard, 'beforeBegin'>
-  /** Bytes that are free on the disk of a file; what the system says by default. */
+  /** Returns the free bytes on the disk of a file; asks the system by default. */
   readonly freeBytes?: (path: string) => number
 }
 
@@ -23,12 +23,12 @@ interface TracedFile {
 export type Rewriting = 'done' | 'busy' | HeldUpErasure
 
 /**
- * Removes everything from the files that is not in the tables.
+ * Removes data from the files that the tables no longer have.
  *
- * SQLite overwrites deleted rows (`secure_delete`). It does not overwrite the old copies of rows that
- * it moves to another page: only rewriting the whole file removes those. That takes about half a
- * second per 100 MB, during which the store answers nothing, and as much free space again in the log
- * and in a temporary file.
+ * SQLite overwrites deleted rows (`secure_delete`). It does not overwrite old copies of rows that it moved to
+ * another page: only a rewrite of the whole file removes those. A rewrite takes about half a second per 100
+ * MB, during which the store answers nothing. It needs as much free space as the file has data, both in the
+ * log and in a temporary file.
  */
 export class ErasureTraces {
   readonly #database: Database
@@ -41,7 +41,7 @@ export class ErasureTraces {
     this.#emptyLog = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
-  /** Rewrites every table if there is room for it. The log still has the old contents. */
+  /** Rewrites every table if there is room. The log still has the old contents afterwards. */
   rewrite(): Rewriting {
     const noRoom = this.#missingRoom()
     if (noRoom !== undefined) return noRoom
@@ -76,10 +76,7 @@ export class ErasureTraces {
     }
   }
 
-  /**
-   * Checked first, because a failed attempt takes as long as a successful one, and the store answers
-   * nothing meanwhile.
-   */
+  /** Checks for room first, because a failed rewrite blocks the store for as long as a successful one. */
   #missingRoom(): HeldUpErasure | undefined {
     const { path, freeBytes = freeBytesBeside } = this.#file
     const pages = pragma(this.#database, 'page_count') - pragma(this.#database, 'freelist_count')
@@ -97,7 +94,7 @@ export class ErasureTraces {
     }
   }
 
-  /** Without this a failed attempt would stay in the log, which would be as long as the file. */
+  /** Truncates the log, which a failed rewrite has made as long as the file. */
   #shortenLog(): void {
     try {
       this.emptyLog()

@@ -21,9 +21,9 @@ const contentLoss: Loss = {
 }
 
 /**
- * Notices when another program removes or replaces the files of an open store. SQLite does not: it would
- * continue to write to a file without a name, or beside a process that has locked the new file. The
- * store then stays unusable. Comparing identities takes microseconds for stores of every size.
+ * Notices when another program removes or replaces the files of an open store, which then stays unusable.
+ * SQLite does not notice: it would continue to write to a file without a name, or beside a process that has
+ * locked the new file. Comparing identities takes microseconds.
  */
 export class FileGuard implements Guard {
   readonly #path: string
@@ -45,7 +45,7 @@ export class FileGuard implements Guard {
     })
   }
 
-  /** @throws EvrouteError `store_unusable` once the guard has noticed something */
+  /** @throws EvrouteError `store_unusable` once a file was removed or replaced */
   expectUnharmed(): void {
     if (this.#failure !== undefined) throw this.#failure
   }

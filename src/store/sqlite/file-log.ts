@@ -18,7 +18,7 @@ import { LogReader, requestsOfDelivery } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { SqliteSql } from './sql-database.ts'
 
-/** The delivery log of a connection. How it runs work is up to its subclass. */
+/** The delivery log of a connection. Subclasses decide how work runs. */
 export abstract class FileLog implements DeliveryLog {
   protected readonly sql: SqliteSql
   protected readonly writer: LogWriter
@@ -62,6 +62,6 @@ export abstract class FileLog implements DeliveryLog {
   /** Runs work outside a transaction. */
   protected abstract read<Result>(work: () => Result | Promise<Result>): Promise<Result>
 
-  /** Runs work in a transaction, together with other work that comes meanwhile; it may run again. */
+  /** Runs work in a transaction that may include other work. The work may run a second time. */
   protected abstract write<Result>(work: () => Result): Promise<Result>
 }

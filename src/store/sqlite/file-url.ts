@@ -4,12 +4,12 @@ import type { UrlRefusal } from '../store-errors.ts'
 
 const prefix = 'sqlite:'
 
-/** The file of a URL that is not refused. */
+/** Returns the file that an accepted URL names. */
 export function fileOf(url: string): string {
   return url.slice(prefix.length)
 }
 
-/** Why a URL names no file; undefined if it does. */
+/** Returns why a URL names no file; undefined if it names one. */
 export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefined {
   if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
   const path = fileOf(url)
@@ -28,8 +28,7 @@ export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefin
 }
 
 /**
- * The hint for a URL that is probably meant as a path. Text that could contain a password is not
- * shown.
+ * Returns the hint for a URL that is probably meant as a path. Shows no text that could contain a password.
  */
 function hintFor(url: string): string {
   if (/^(postgres\w*|pg\w*|psql):/i.test(url)) {

@@ -3,7 +3,7 @@ import type { Lease } from '../../delivery/index.ts'
 /** A delivery of a destination. */
 type DeliveryKey = Pick<Lease, 'destinationId' | 'id'>
 
-/** The deliveries that are leased, each with the number of its lease. */
+/** The leased deliveries, each with the number of its lease. */
 export class Leases {
   readonly #byDestination = new Map<string, Map<number, number>>()
   readonly #ending = new Set<number>()
@@ -19,9 +19,9 @@ export class Leases {
   }
 
   /**
-   * Announces the end of a lease. Until {@link Leases.end} the delivery is still leased.
+   * Marks a lease as ending. Until {@link Leases.end}, the delivery is still leased.
    *
-   * @returns false when the lease has ended, or its end was announced already
+   * @returns false if the lease has ended or is ending already
    */
   beginEnd({ destinationId, id, lease }: Lease): boolean {
     const known = this.#byDestination.get(destinationId)?.get(id)
@@ -30,7 +30,7 @@ export class Leases {
     return true
   }
 
-  /** Withdraws the announcement of an end. */
+  /** Takes {@link Leases.beginEnd} back. */
   goOn({ lease }: Lease): void {
     this.#ending.delete(lease)
   }
@@ -46,7 +46,7 @@ export class Leases {
     return [...this.#byDestination.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** The ids of the leased deliveries of a destination. */
+  /** Returns the ids of the leased deliveries of a destination. */
   idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'has' | 'keys'> {
     return this.#byDestination.get(destinationId) ?? noIds
   }

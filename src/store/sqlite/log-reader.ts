@@ -24,15 +24,15 @@ interface BucketPart {
   readonly last: number
 }
 
-/** The number of buckets that are searched by index before other work gets its turn: about 6 ms. */
+/** Buckets to search by index before other work gets its turn: about 6 ms. */
 const searchedAtOnce = 256
-/** The number of buckets that are read row by row before other work gets its turn: about 10 ms. */
+/** Buckets to read row by row before other work gets its turn: about 10 ms. */
 const readAtOnce = 2
 
-/** The condition for a request of the delivery `$2`. */
+/** The condition for requests of the delivery `$2`. */
 export const requestsOfDelivery = 'delivery_id = $2'
 
-/** The buckets of a question, and how many are read at a time. */
+/** The ids that a look-up needs, and how many buckets it reads at a time. */
 interface BucketsRequest {
   readonly id?: number | undefined
   readonly beforeId?: number | undefined
@@ -40,9 +40,8 @@ interface BucketsRequest {
 }
 
 /**
- * Answers questions about the deliveries in a file. Long questions read bucket by bucket, each in a
- * transaction of its own, because a long transaction would keep the write-ahead log from beginning
- * anew.
+ * Looks up deliveries in a file. Long look-ups read bucket by bucket, each in a transaction of its own,
+ * because the write-ahead log cannot restart during a long transaction.
  */
 export class LogReader {
   readonly #database: Database
@@ -56,7 +55,7 @@ export class LogReader {
     this.#counts = counts
     this.#ids = database.prepare(`
       SELECT (SELECT min(id) FROM deliveries) AS first, (SELECT max(id) FROM deliveries) AS last`)
-    // Each part counts entries of an index, which is twenty times as fast as counting rows.
+    // Counting entries of an index is twenty times as fast as counting rows.
     this.#counted = database.prepare(`
       SELECT 'pending' AS state, count(*) AS deliveries
         FROM deliveries INDEXED BY deliveries_waiting WHERE state = 'pending'
@@ -74,7 +73,7 @@ export class LogReader {
       WHERE deliveries.id BETWEEN ? AND ? AND messages.id IS NULL`)
   }
 
-  /** Lists the deliveries of a filter; the greatest ids first. */
+  /** Lists the deliveries that match a filter, greatest ids first. */
   async list({ filter, limit, beforeId }: ListRequest): Promise<readonly LoggedDelivery[]> {
     const { sql, values } = conditionsOf(filter)
     const index = indexFor(filter)
@@ -98,7 +97,7 @@ export class LogReader {
   }
 
   /**
-   * Compares the ledger with the rows at the same moment, and finds rows without a text soon after.
+   * Compares the ledger with the rows of one moment. Deliveries without a text are counted right afterwards.
    */
   async audit(): Promise<StoreAudit> {
     const figures = this.#figures()
@@ -122,7 +121,7 @@ export class LogReader {
     }
   }
 
-  /** The ranges of existing ids, bucket by bucket, the last one first. */
+  /** Yields the ranges of existing ids, bucket by bucket, last bucket first. */
   async *#buckets(request: BucketsRequest): AsyncGenerator<BucketPart> {
     const { id, beforeId = Infinity, atOnce } = request
     const ids = this.#ids.get() as Readonly<Record<'first' | 'last', number | null>>
@@ -139,8 +138,8 @@ export class LogReader {
 }
 
 /**
- * The index that finds the rows of a filter in a bucket; undefined if its id or its destination finds
- * them.
+ * Returns the index that finds the rows of a filter in a bucket; undefined for filters by id, or without
+ * messageId and user.
  */
 function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined {
   if (id !== undefined) return undefined
@@ -148,7 +147,7 @@ function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined
   return userId === undefined ? undefined : 'deliveries_by_user'
 }
 
-/** The conditions of a filter, and their values in order. */
+/** Returns the conditions of a filter, and their values in order. */
 export function conditionsOf(filter: DeliveryFilter): {
   readonly sql: string
   readonly values: readonly SqlValue[]
@@ -158,6 +157,6 @@ export function conditionsOf(filter: DeliveryFilter): {
     values.push(value)
     return '?'
   }
-  // The plus keeps SQLite from reading an index of states and sorting its rows.
+  // The plus keeps SQLite from reading by an index of states and then sorting.
   return { sql: filterConditions(filter, { bind, state: '+state' }), values }
 }

@@ -31,7 +31,7 @@ interface FoundRow {
 const isRetried = `settled_at <= ? AND reason IS NOT '${erasedReason}'`
 const waits = "lane = 'retry' AND state = 'pending' AND coalesce(first_attempt_at, 0) <= ?"
 
-/** The indexes that a retry by hand reads, and the part of each. None has delivered rows. */
+/** The indexes that a retry by hand reads, and the range of each. None has delivered rows. */
 const retriedOfOne = [
   ['deliveries_failed', `state = 'failed' AND ${isRetried}`],
   ['deliveries_failed', `state = 'expired' AND ${isRetried}`],
@@ -61,7 +61,7 @@ export class LogWriter {
   readonly #useBodiesLess
   readonly #forgetSeen
 
-  /** Without leases it does not know what another process has leased, and gives up no delivery. */
+  /** Without `leases` it cannot know which deliveries another process has leased, and gives up none. */
   constructor(database: Database, parts: { readonly counts: Counts; readonly leases?: Leases }) {
     this.#database = database
     this.#counts = parts.counts
@@ -112,7 +112,7 @@ export class LogWriter {
     const { sql, values } = conditionsOf(filter)
     const rows: FoundRow[] = []
     for (const [index, range] of filter.destinationId === undefined ? retriedOfAll : retriedOfOne) {
-      // For an id the primary key is the fastest.
+      // The primary key is the fastest way to find an id.
       const source = filter.id === undefined ? `deliveries INDEXED BY ${index}` : 'deliveries'
       const statement = this.#database.prepare(
         `SELECT id, destination_id, state FROM ${source} WHERE ${range} ${sql} LIMIT ?`,
@@ -127,7 +127,7 @@ export class LogWriter {
   /** Ends pending deliveries without sending them and returns their number. */
   discard({ nowMs, filter, limit }: DiscardRequest): number {
     const { sql, values } = conditionsOf(filter)
-    // This index has only pending deliveries. For an id the primary key is faster.
+    // This index has only pending deliveries. The primary key finds an id faster.
     const source =
       filter.id === undefined ? 'deliveries INDEXED BY deliveries_waiting' : 'deliveries'
     const statement = this.#database.prepare(`
@@ -139,7 +139,7 @@ export class LogWriter {
     return rows.length
   }
 
-  /** Deletes old rows, of each kind at most the given number. */
+  /** Deletes old rows, at most `rowsMax` of each kind. */
   purge(request: PurgeRequest): PurgeResult {
     const { nowMs, deliveredBeforeMs, failedBeforeMs, abandonedBeforeMs, rowsMax } = request
     const ended =
@@ -147,7 +147,7 @@ export class LogWriter {
       this.#forgetOld(this.#failedBefore, failedBeforeMs, rowsMax)
     const expired: GivenUpDeliveries[] = []
     const giveUp = (statement: Statement, beforeMs: number, reason: GivenUpReason): void => {
-      // Without leases this process does not know which deliveries are being sent.
+      // Without leases, this process cannot know which deliveries are being sent.
       const left = this.#leases === undefined ? 0 : rowsMax - countOf(expired)
       const rows = left > 0 ? this.#find(statement, [beforeMs], left) : []
       this.#end.run('expired', reason, nowMs, idsOf(rows))
@@ -161,7 +161,7 @@ export class LogWriter {
     return { rows: ended + countOf(expired) + seen, expired }
   }
 
-  /** Deletes pending deliveries that end, if no requests are logged. Returns their number. */
+  /** Deletes pending deliveries that end, for a store without a log. Returns their number. */
   forgetPending(endings: readonly Ending[]): number {
     const ids = JSON.stringify(endings.map(({ delivery }) => delivery.id))
     const rows = this.#takePending.all(ids) as Pick<EndedRow, 'body_id'>[]
@@ -172,14 +172,14 @@ export class LogWriter {
     return rows.length
   }
 
-  /** Deletes deliveries that have ended: delivered ones first, and the oldest first. */
+  /** Deletes ended deliveries: delivered ones first, each kind oldest first. */
   forgetEnded(count: number): void {
     const delivered = this.#forgetOld(this.#deliveredBefore, Number.MAX_SAFE_INTEGER, count)
     if (delivered === count) return
     this.#forgetOld(this.#failedBefore, Number.MAX_SAFE_INTEGER, count - delivered)
   }
 
-  /** The rows of a statement that are not leased, up to a number. */
+  /** Returns the rows of a statement that are not leased, up to a number. */
   #find(
     statement: Statement,
     values: readonly (string | number | null)[],
@@ -192,7 +192,7 @@ export class LogWriter {
     return rows.filter((row) => !isLeased(row)).slice(0, rowsMax)
   }
 
-  /** Counts that a delivery has another state. */
+  /** Counts a delivery in its new state instead of its old one. */
   #count({ destination_id: stored, state: before }: FoundRow, after: LoggedState): void {
     const destinationId = fromStored(stored)
     this.#counts.addFor(destinationId, before, -1)

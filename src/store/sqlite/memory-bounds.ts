@@ -7,18 +7,13 @@ import type { Companion } from './write-queue.ts'
 
 /** The bounds of a store in memory. */
 export interface MemoryBoundsOptions {
-  /** The number of pending deliveries from which on `add` waits; 10,000 by default. */
+  /** With this many pending deliveries, `add` waits; 10,000 by default. */
   readonly pendingMax?: number
-  /**
-   * The size of all rows from which on `add` waits while a delivery is pending, in bytes; 128 MB by
-   * default.
-   */
+  /** With this many bytes in all rows, `add` waits while a delivery is pending; 128 MB by default. */
   readonly bytesMax?: number
-  /** The number of messageIds for deduplication; 100,000 by default. */
+  /** The maximum number of messageIds for deduplication; 100,000 by default. */
   readonly messageIdsMax?: number
-  /**
-   * The number of ended deliveries in the log; 1,000 by default. With 0, requests are not logged.
-   */
+  /** The maximum number of ended deliveries in the log; 1,000 by default. With 0, requests are not logged. */
   readonly endedMax?: number
 }
 
@@ -29,10 +24,7 @@ const defaults = {
   endedMax: 1_000,
 }
 
-/**
- * The number of messageIds beyond the bound that are deleted together, because counting them takes a
- * millisecond.
- */
+/** Excess messageIds are deleted this many at a time, because counting takes a millisecond. */
 const messageIdsSlack = 1_000
 
 /** An add that waits for room. */
@@ -42,8 +34,8 @@ interface Waiting {
 }
 
 /**
- * Keeps the memory of a store flat for any number of events. Each transaction that ends deliveries
- * deletes those that ended first, and `add` waits for room, first come, first served.
+ * Keeps the memory of a store flat for any number of events. Each transaction that ends deliveries deletes
+ * the oldest ended ones. `add` waits for room, first come, first served.
  */
 export class MemoryBounds implements Companion {
   readonly #bounds: Required<MemoryBoundsOptions>
@@ -55,10 +47,10 @@ export class MemoryBounds implements Companion {
   readonly #freePages: Statement
   readonly #waiting = new Set<Waiting>()
   #pending = 0
-  /** The deliveries of adds in progress. */
+  /** The number of deliveries in adds that are in progress. */
   #adding = 0
   #ended = 0
-  /** An upper bound: it still counts purged ones. */
+  /** An upper bound: it includes purged messageIds. */
   #messageIds = 0
   #isClosed = false
 
@@ -79,12 +71,12 @@ export class MemoryBounds implements Companion {
     this.#freePages = database.prepare('PRAGMA freelist_count')
   }
 
-  /** Whether requests are written. They are if the log keeps their deliveries. */
+  /** Whether requests are logged, which they are if the log keeps ended deliveries. */
   get keepsLog(): boolean {
     return this.#bounds.endedMax > 0
   }
 
-  /** Adds events once there is room, or once the store is closed. */
+  /** Runs an add once there is room, or once the store is closed. */
   async enter<Result>(events: readonly NewEvent[], add: () => Promise<Result>): Promise<Result> {
     const deliveries = events.reduce((sum, event) => sum + event.deliveries.length, 0)
     const entered = new Promise<void>((enter) => this.#waiting.add({ deliveries, enter }))

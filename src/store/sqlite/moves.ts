@@ -7,11 +7,11 @@ export interface Move {
   readonly storeId: string
   /** How often a process may have written to the store since the move began. */
   readonly changes: number
-  /** The place of the store, without a password; null while it is still here. */
+  /** The new place of the store, without a password; null until it has moved. */
   readonly target: string | null
 }
 
-/** Begins a move of the store, or returns the one that was begun. */
+/** Begins a move of the store, or returns the move that has begun. */
 export function beginMove(database: Database, newId: () => string): Move {
   const known = readMove(database)
   if (known !== undefined) return known
@@ -20,7 +20,7 @@ export function beginMove(database: Database, newId: () => string): Move {
   return { storeId, changes: 0, target: null }
 }
 
-/** The move of the store; undefined if none was begun. */
+/** Reads the move of the store; undefined if none has begun. */
 export function readMove(database: Database): Move | undefined {
   const sql = 'SELECT store_id AS storeId, changes, target FROM moves'
   return database.prepare(sql).get() as Move | undefined
@@ -32,8 +32,7 @@ export function noteTarget(database: Database, target: string): void {
 }
 
 /**
- * Refuses to write to a store that has moved. If a move has begun, it notes that the store has changed
- * since.
+ * Refuses to write to a store that has moved. Counts a change if a move has begun.
  *
  * @throws EvrouteError `store_unusable` for a store that has moved
  */

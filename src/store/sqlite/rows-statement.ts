@@ -1,13 +1,13 @@
 import type { Database, SqlValue, Statement } from './database.ts'
 
-/** The maximum of rows in one statement. With more, a row costs the same. */
+/** The maximum number of rows in one statement. More rows would not be faster. */
 const rowsMax = 64
 
 /**
- * A statement for any number of rows, which takes about half the time of a statement for each row. It
- * runs one statement for each power of two in the number. Each is compiled when it is first used.
+ * A statement for any number of rows, which takes about half the time of one statement per row. It splits the
+ * rows into powers of two, and compiles a statement for each of these when it is first used.
  *
- * A failure in between leaves the rows before it, so the caller must roll the transaction back.
+ * After a failure, earlier rows stay written, so the caller must roll the transaction back.
  */
 export class RowsStatement {
   readonly #database: Database
@@ -17,9 +17,9 @@ export class RowsStatement {
   readonly #statements = new Map<number, Statement>()
 
   /**
-   * @param row - the places of a row, as in `(?, ?, 0)`; `?1` is the first value before the rows
-   * @param sqlOf - the statement around some rows. It must say `OR FAIL`: otherwise SQLite keeps a
-   * copy of its changes, to undo the statement alone
+   * @param row - the placeholders of a row, as in `(?, ?, 0)`; `?1` is the first value before the rows
+   * @param sqlOf - makes the statement around some rows. It must say `OR FAIL`, because otherwise SQLite
+   * copies pages to be able to undo the statement alone
    */
   constructor(database: Database, row: string, sqlOf: (rows: string) => string) {
     this.#database = database
@@ -29,9 +29,9 @@ export class RowsStatement {
   }
 
   /**
-   * Runs it and returns the number of rows that it changed.
+   * Runs the statement, and returns the number of rows that it changed.
    *
-   * @param values - of all rows, one after the other
+   * @param values - the values of all rows, one row after the other
    * @param first - the values before the rows
    */
   run(values: readonly SqlValue[], first: readonly SqlValue[] = []): number {
@@ -57,7 +57,7 @@ export class RowsStatement {
   }
 }
 
-/** The greatest power of two that is not greater than a count. */
+/** Returns the greatest power of two that is not greater than a count. */
 function powerOfTwoIn(count: number): number {
   return 2 ** Math.floor(Math.log2(count))
 }

@@ -5,25 +5,25 @@ import { type Database, rollBack } from './database.ts'
 import { sharedTables, tables } from './tables.ts'
 import { freeBytesBeside, inMegabytes } from './store-file.ts'
 
-/** Marks a file as evroute's, in the field that SQLite has for it: `evrt`. */
+/** Marks a file as evroute's in SQLite's field for that: `evrt`. */
 const applicationId = 0x65767274
 
-/** The format of a file, which its `user_version` has, and the one that is upgraded. */
+/** The current format of a file, in its `user_version`, and the format that can be upgraded. */
 const [format, formatBefore] = [11, 8]
 
 /** Options of an upgrade. */
 export interface UpgradeOptions {
-  /** Is called before every statement, and after the last. */
+  /** Called before every statement, and after the last. */
   readonly onProgress?: ((progress: UpgradeProgress) => void) | undefined
-  /** The free bytes on the disk of a file; those that the system reports by default. */
+  /** Returns the free bytes on the disk of a file; asks the system by default. */
   readonly freeBytes?: (path: string) => number
 }
 
 /**
- * Upgrades a file to the tables of this version, and leaves an upgraded one as it is.
+ * Makes the tables of this version, or upgrades a file to them, unless it has them.
  *
- * @throws EvrouteError `store_unusable` for a file of another program, of a newer evroute or of one
- * that is too old, and if there is no room for the upgrade
+ * @throws EvrouteError `store_unusable` for a file of another program, or of a newer or too old evroute, and
+ * if there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
   if (isNew(database)) inOneStep(database, () => database.exec(tables))
@@ -57,7 +57,7 @@ function inOneStep(database: Database, make: () => void): void {
   }
 }
 
-/** Checked first, because without room the upgrade would fail after minutes. */
+/** Checks for room first, because without it the upgrade would fail after minutes. */
 function expectRoom(
   path: string,
   neededBytes: number,
@@ -74,8 +74,8 @@ function expectRoom(
 /**
  * Checks that a file has the tables of this version, and changes nothing.
  *
- * @throws EvrouteError `store_unusable` for an empty file, a file of another program, of an older or a
- * newer evroute
+ * @throws EvrouteError `store_unusable` for an empty file, or for a file of another program or another
+ * version
  */
 export function expectTables(database: Database, path: string): void {
   if (isNew(database)) {
@@ -91,7 +91,7 @@ export function expectTables(database: Database, path: string): void {
   )
 }
 
-/** The format of a file: the current one or the one before. */
+/** Returns the format of a file: the current one or the one before. */
 function storeFormat(database: Database, path: string): number {
   const found = pragma(database, 'user_version')
   if (pragma(database, 'application_id') !== applicationId) {
@@ -111,7 +111,7 @@ function storeFormat(database: Database, path: string): number {
   throw unusable(`Cannot use the store ${path}: ${age}`, hint)
 }
 
-/** The value of a setting of SQLite. */
+/** Reads a PRAGMA that is a number. */
 export function pragma(database: Database, name: string): number {
   const row = database.prepare(`PRAGMA ${name}`).get() as Readonly<Record<string, number>>
   return Object.values(row)[0] ?? 0
@@ -123,15 +123,16 @@ function isNew(database: Database): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
 }
 
-/** The temporary space that the upgrade needs, as a share of the file's size. */
+/** The temporary space that an upgrade needs, as a share of the file's size. */
 const upgradeRoom = 0.5
 
 const present = (column: string): string =>
   `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`
 
 /**
- * Makes the current tables of those of format 8. Members are found by texts, as in PostgreSQL; a first
- * try that succeeded is in the row of its delivery; untried deliveries are found by their lanes.
+ * Turns the tables of format 8 into the current ones. Members get text keys, as in PostgreSQL. The row of a
+ * delivery gets columns for a first try that succeeded. Untried deliveries are found by lane, so their index
+ * goes.
  */
 const upgradeSql = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
@@ -151,12 +152,12 @@ const upgradeSql = `
   DROP INDEX deliveries_untried;
 `
 
-/** The statements of the upgrade, one by one. */
+/** The single statements of the upgrade. */
 const upgradeStatements = upgradeSql.split(/;\s*\n/).filter((statement) => statement.trim() !== '')
 
 type Identifier = string | null
 
-/** Adds the functions that the upgrades compute the texts of members with. */
+/** Adds the functions with which the upgrade computes the keys of members. */
 function addUpgradeFunctions(database: Database): void {
   const raw = (stored: Identifier): Identifier => (stored === null ? null : fromStored(stored))
   database.function('user_text_of', (userId: Identifier, anonymousId: Identifier) =>
@@ -173,7 +174,7 @@ function addUpgradeFunctions(database: Database): void {
 export interface UpgradeProgress {
   /** The file. */
   readonly file: string
-  /** Its size before, in bytes. */
+  /** Its size before the upgrade, in bytes. */
   readonly bytes: number
   /** Statements that were run. */
   readonly done: number

@@ -20,7 +20,7 @@ export class SeenMessages {
       WHERE source_id = ? AND message_id IN (SELECT value FROM json_each(?)) AND seen_at < ?`)
   }
 
-  /** Remembers the messageIds of events, and tells for each event whether it is new. */
+  /** Stores the messageIds of events, and returns for each event whether it is new. */
   remember(events: readonly NewEvent[], moments: SeenMoments): readonly boolean[] {
     const seen = new Map<string, Set<string>>()
     for (const [sourceId, ids] of idsBySource(events)) {
@@ -35,7 +35,7 @@ export class SeenMessages {
     })
   }
 
-  /** Remembers ids, and returns those that it knew. */
+  /** Stores ids, and returns those that were known. */
   #remember(sourceId: string, ids: ReadonlySet<string>, moments: SeenMoments): Set<string> {
     const { nowMs, seenSinceMs } = moments
     const source = toStored(sourceId)
@@ -45,7 +45,7 @@ export class SeenMessages {
     if (others.length === 0) return known
     const json = JSON.stringify(others)
     const { changes } = this.#add.run(source, nowMs, json)
-    // The others exist, with a time that is too old to count.
+    // The ids that were not inserted exist with a time that is too old to count.
     if (Number(changes) < others.length) this.#renew.run(nowMs, source, json, seenSinceMs)
     return known
   }

@@ -26,7 +26,7 @@ interface EndedRow {
   readonly try_at: number | null
 }
 
-/** The parts that settling needs. */
+/** The parts of {@link Settling}. */
 interface SettlingParts {
   readonly counts: Counts
   /**
@@ -35,13 +35,13 @@ interface SettlingParts {
   readonly forget: ((endings: readonly Ending[]) => number) | undefined
 }
 
-/** The late answer of an erased delivery is not kept either. */
+/** The condition for an erased delivery, whose late answers are not kept either. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
 /**
- * Ends leases and writes requests. Every change of a delivery names the state that it begins with,
- * because another process may have changed it. The caller begins and ends transactions.
+ * Ends leases and writes requests. Every change of a delivery tests its state first, because another process
+ * may have changed it. The caller begins and ends transactions.
  */
 export class Settling {
   readonly #counts: Counts
@@ -109,7 +109,7 @@ export class Settling {
   /**
    * Writes settlements whose leases have not ended, and requests of deliveries that are not purged.
    *
-   * @returns the settlements without effect: another process had ended their deliveries
+   * @returns the settlements without effect, because another process had ended their deliveries
    */
   settle(batch: EndRequest<LeaseEnd>): ReadonlySet<LeaseEnd> {
     const { succeeded, others } = firstTriesOf(batch.settlements, batch.requests)
@@ -137,7 +137,10 @@ export class Settling {
     return ineffective
   }
 
-  /** A delivery that another process made due meanwhile stays due. False if it has ended. */
+  /**
+   * Schedules a retry; returns false if the delivery has ended. A delivery that another process made due
+   * meanwhile stays due.
+   */
   #planRetry(settlement: LeaseEnd & { kind: 'retry' }): boolean {
     const { delivery, dueAtMs, expiresAtMs, progress, reason } = settlement
     const { attempts, windowAttempts, firstAttemptAtMs, holds } = progress
@@ -185,8 +188,8 @@ export class Settling {
   }
 
   /**
-   * The state that a delivery had before its end; undefined if another process has ended it. A delivery
-   * that was discarded while it was sent is delivered, because the endpoint has it.
+   * Returns the state that a delivery had before its end; undefined if another process has ended it. A
+   * delivery that was discarded while it was being sent becomes delivered, because the endpoint has it.
    */
   #stateBefore(
     ending: Ending,

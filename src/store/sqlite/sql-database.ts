@@ -1,7 +1,7 @@
 import { scriptOf, type Dialect, type Query, type Script, type SqlDatabase } from '../sql.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 
-/** The words of SQLite. It locks no rows, because it has one writer. */
+/** The SQL dialect of SQLite, which locks no rows because it has one writer. */
 export const dialect: Dialect = Object.freeze({
   forUpdate: '',
   forUpdateSkipLocked: '',
@@ -19,23 +19,21 @@ export const dialect: Dialect = Object.freeze({
 
 /** How the store runs work. */
 interface StoreWork {
-  /**
-   * Runs work in a transaction, together with other work that comes meanwhile; it may run again.
-   */
+  /** Runs work in a transaction that may include other work. The work may run a second time. */
   write<Result>(task: () => Result): Promise<Result>
   /** Runs work outside a transaction. */
   read<Result>(task: () => Result): Promise<Result>
 }
 
-/** A compiled statement, and the places of its values in the list of a query. */
+/** A compiled statement, and the indexes of its values in the list of a query. */
 interface Compiled {
   readonly statement: Statement
   readonly places: readonly number[]
 }
 
 /**
- * Runs scripts in SQLite without a pause, so that nothing comes between two statements of one. Each
- * statement is compiled once. Tables have no prefix, because only evroute uses the file.
+ * Runs scripts in SQLite without a pause, so no other work comes between two statements of a script. It
+ * compiles each statement once, and removes the prefix of tables, because only evroute uses the file.
  */
 export class SqliteSql implements SqlDatabase {
   readonly dialect: Dialect = dialect

@@ -16,36 +16,33 @@ import { expectTables } from './schema.ts'
 import { isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/**
- * How long a writer waits for its turn beside a process that delivers without a pause, in
- * milliseconds.
- */
+/** How long a writer waits for its turn beside a busy delivering process, in milliseconds. */
 const patienceMs = 30_000
 
 /**
- * How long SQLite waits at a time, in milliseconds. In one long wait it checks ever more rarely, and
+ * How long SQLite waits at a time, in milliseconds. During one long wait, it checks more and more rarely, and
  * would miss its turn.
  */
 const lookMs = 5
 
 /**
- * The pages of the write-ahead log from which on a writer runs a checkpoint: far more than the process
- * that delivers leaves.
+ * With this many pages in the write-ahead log, far more than the delivering process leaves, a writer runs a
+ * checkpoint.
  */
 const checkpointPages = 32_000
 
-/** A connection, and the check for a changed file if SQLite has none. */
+/** A connection. If SQLite does not check whether the file changes, `snapshot` does. */
 interface Connection {
   readonly database: Database
   readonly snapshot?: Snapshot
 }
 
 /**
- * The delivery log of a file. A process that holds the lock may deliver from it at the same time. The
- * log never makes or upgrades a file, and leaves checkpoints to the process that delivers.
+ * The delivery log of a file, from which a process with the lock may be delivering. The log never makes or
+ * upgrades a file, and leaves checkpoints to the delivering process.
  *
- * Only that process knows its leases. If a delivery is retried here while it is leased there, it is
- * tried again after the round, unless the round ends it. `purge` gives up no pending delivery.
+ * Only that process knows its leases. If this process retries a delivery that is leased there, the delivery
+ * is tried again after its round, unless the round ends it. `purge` gives up no pending delivery.
  */
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']
@@ -70,12 +67,12 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   /**
-   * Opens an existing file. A file without permission to write can be read as long as no process
-   * delivers from it.
+   * Opens an existing file. A file without permission to write can be read as long as no process delivers
+   * from it.
    *
    * @param name - the file, or a symbolic link to it
-   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of an older or a newer
-   * version, has several names and may be written, or cannot be opened
+   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of another version, has
+   * several names and is opened for writing, or cannot be opened
    */
   static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
     let path = name
@@ -113,12 +110,12 @@ export class SqliteLog extends FileLog implements StoreLog {
       beginChanges(this.#database, this.#path)
       return work()
     })
-    // Without a pause between batches the process that delivers would not get its turn.
+    // Pause, because otherwise the delivering process would not get its turn between batches.
     await sleep(systemClock, elapsedMs())
     return result
   }
 
-  /** Results and errors of a file that changed meanwhile do not count. */
+  /** Rejects if the file changed meanwhile, whatever the result or error. */
   async #watched<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     try {
       return await work()
@@ -128,7 +125,7 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   #errorOf(error: unknown): EvrouteError {
-    // Closing the log cut the question off.
+    // Once the log is closed, an error only means that closing interrupted the work.
     return this.#closed === undefined ? storeError(this.#path, error) : closedError()
   }
 
@@ -173,14 +170,14 @@ async function connect(path: string, access: Access): Promise<Database> {
 }
 
 /**
- * A store that is read without permission to write, not even to the index of the log that readers
- * share. SQLite then expects that the file does not change. This class checks that.
+ * A store that this process may not write to, not even to the log's index that readers share. SQLite then
+ * assumes that the file does not change. This class checks that.
  */
 export class Snapshot {
   readonly #path: string
   readonly #stats: BigIntStats
 
-  /** @throws EvrouteError `store_unusable` if part of the store is in a log */
+  /** @throws EvrouteError `store_unusable` if part of the store is in the log */
   constructor(path: string) {
     this.#path = path
     this.#stats = statSync(path, { bigint: true })
@@ -193,8 +190,7 @@ export class Snapshot {
   }
 
   /**
-   * @throws EvrouteError `store_unusable` if the file changed since, so that the rows may be a mix of
-   * old and new ones
+   * @throws EvrouteError `store_unusable` if the file has changed, so that rows may be a mix of old and new
    */
   expectUnchanged(): void {
     if (isLogEmpty(this.#path) && isSame(statSync(this.#path, { bigint: true }), this.#stats))

@@ -41,7 +41,10 @@ import { WriteQueue } from './write-queue.ts'
 /** The `PRAGMA synchronous` with which a commit is on disk before it returns. */
 const synchronousFull = 2
 
-/** The message that probes writability: no delivery has its id, and a nearly full disk no room for it. */
+/**
+ * The message that probes writability. No delivery has this id, and a nearly full disk has no room for this
+ * size.
+ */
 const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
 /** The parts of a store in a file. */
@@ -57,11 +60,10 @@ type StorePlace =
   | { readonly kind: 'memory'; readonly bounds: MemoryBoundsOptions }
 
 /**
- * Keeps deliveries in a file. An add that was answered survives the end of the process and of the
- * machine.
+ * Keeps deliveries in a file. An add that was answered survives the end of the process and of the machine.
  *
- * One process delivers from a file. It holds its leases in memory, and in the file a leased delivery
- * is pending. So all leases of a process end at once when it dies.
+ * One process delivers from a file. It holds its leases in memory; in the file, a leased delivery is just
+ * pending. So all leases end at once when the process dies.
  */
 export class SqliteStore extends FileLog implements Store {
   readonly audiences: StoredAudiences
@@ -117,10 +119,9 @@ export class SqliteStore extends FileLog implements Store {
    *
    * @param name - the file, or a symbolic link to it
    * @param open - opens the connection; {@link openDatabase} by default
-   * @param upgrade - learns the progress when a file of an earlier version is upgraded
-   * @throws EvrouteError `store_in_use` if another process delivers from it; `store_unusable` if it is
-   * not a store, is of a newer version, has several names, was moved to another engine, or cannot be
-   * opened
+   * @param upgrade - options of upgrading a file of an earlier version
+   * @throws EvrouteError `store_in_use` if another process delivers from it; `store_unusable` if it is not a
+   * store, is of a newer version, has several names, was moved to another engine, or cannot be opened
    */
   static async open(
     name: string,
@@ -171,7 +172,7 @@ export class SqliteStore extends FileLog implements Store {
     return { ...result, leased: leasedOf(batch, leased) }
   }
 
-  /** As `add`; the texts of leased deliveries are left out, because the caller has them. */
+  /** Does what `add` does, but leaves out the texts of leased deliveries, because the caller has them. */
   addSlim(batch: AddRequest): Promise<Addition> {
     if (this.#bounds === undefined) return this.#add(batch)
     return this.#bounds.enter(batch.events, () => this.#add(batch))
@@ -205,7 +206,7 @@ export class SqliteStore extends FileLog implements Store {
       const ineffective = await this.write(() =>
         this.#settling.settle({ ...batch, settlements, requests }),
       )
-      // After the commit: until then the file says that they are due.
+      // End leases after the commit: until then, the file says that the deliveries are due.
       for (const { delivery } of settlements) this.#leases.end(delivery)
       return settlements.filter((settlement) => !ineffective.has(settlement))
     } catch (error) {
@@ -263,8 +264,8 @@ export class SqliteStore extends FileLog implements Store {
   }
 
   /**
-   * No method answers after `close`, or once the file has been replaced. This is checked right before
-   * the work is done or queued, because `close` does not wait for work that comes between.
+   * Throws after `close`, or once the file was replaced. Call it right before work is done or queued, because
+   * `close` does not wait for work that comes later.
    */
   #expectUsable(): void {
     if (this.#closed !== undefined) throw closedError()

@@ -9,8 +9,8 @@ interface Kind {
   readonly message: string
   readonly hint: string
   /**
-   * Whether it may end without help: another program releases the file, or there is room or permission
-   * to write again.
+   * Whether it may pass without help: when another program releases the file, or when there is room or
+   * permission to write again.
    */
   readonly isTemporary: boolean
 }
@@ -62,22 +62,22 @@ const kinds = {
   },
 } satisfies Record<string, Kind>
 
-/** Tells whether another connection holds a lock. */
+/** Tells whether an error means that another connection holds a lock. */
 export function isBusy(error: unknown): boolean {
   return isOneOf(error, 'busy')
 }
 
-/** Tells whether SQLite had no room in the file or in a temporary file. */
+/** Tells whether an error means that SQLite had no room in the file or in a temporary file. */
 export function isWithoutRoom(error: unknown): boolean {
   return isOneOf(error, 'inputOutput', 'full', 'cannotOpen')
 }
 
-/** Tells whether SQLite could not read a store because it has no permission to write beside it. */
+/** Tells whether an error means that SQLite cannot read a store without permission to write beside it. */
 export function isWriteRefused(error: unknown): boolean {
   return isOneOf(error, 'readOnly', 'cannotOpen')
 }
 
-/** The error for callers of one that SQLite reported: always `store_unusable`. */
+/** Turns an error of SQLite into `store_unusable`; leaves an EvrouteError as it is. */
 export function storeError(path: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
   const kind = kindOf(error)

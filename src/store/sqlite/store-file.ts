@@ -12,9 +12,9 @@ import { systemCode } from '../../model/index.ts'
 import { unusable, MissingStoreError } from '../store-errors.ts'
 
 /**
- * The path of a file behind all symbolic links, even if the file does not exist yet. SQLite puts its
- * log beside that path, and every process must find the lock there. A file in a missing folder keeps
- * its path.
+ * Returns the path of a file with all symbolic links resolved, even if the file does not exist yet. SQLite
+ * puts its log beside that path, and every process must find the lock there. A path in a missing folder stays
+ * as it is.
  */
 export function realPathOf(path: string): string {
   const known = realPathIfThere(path)
@@ -57,8 +57,8 @@ export function expectFolder(path: string): void {
 }
 
 /**
- * SQLite finds a log by the name of its file. Changes under one name would be missed under another,
- * and would finally damage the file.
+ * Checks that a file has only one name. SQLite finds the log by the name of the file, so a process that uses
+ * another name would miss changes and damage the file.
  *
  * @throws EvrouteError `store_unusable` if a file has more than one name
  */
@@ -90,7 +90,7 @@ export function isReadable(path: string): boolean {
   }
 }
 
-/** The free bytes on the disk of a file; Infinity if the system does not say. */
+/** Returns the free bytes on the disk of a file; Infinity if the system does not say. */
 export function freeBytesBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))
@@ -100,7 +100,7 @@ export function freeBytesBeside(path: string): number {
   }
 }
 
-/** A size for messages. */
+/** Formats a size for messages. */
 export function inMegabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e6)} MB`
 }

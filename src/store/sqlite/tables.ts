@@ -1,19 +1,19 @@
-/** `id >> bucketShift` numbers the bucket of a delivery: 2,048 ids that were accepted one after the other. */
+/** `id >> bucketShift` is the bucket of a delivery. A bucket has 2,048 consecutive ids. */
 export const bucketShift = 11
 
 /**
- * The text of each webhook, the deliveries, their requests, the messageIds that deduplication remembers, and
- * the ledger. A text is there once, however many deliveries of its event have it. Rows are keyed by ids, which
- * grow, so that the rows of a commit lie on few pages.
+ * The texts of webhooks, the deliveries, their requests, the messageIds for deduplication, and the ledger.
+ * Deliveries of an event with the same text share one row. Rows are keyed by growing ids, so that the rows of
+ * a commit lie on few pages.
  *
- * - `deliveries_waiting` holds pending deliveries in the order in which they are due.
- * - `deliveries_delivered` and `deliveries_ended` let a purge find old ones, `deliveries_expiring` those
- *   whose window is over. The latter has none that was never tried, so that adding a delivery does not
- *   write to it.
- * - `deliveries_by_message` and `deliveries_by_user` begin with the bucket: a new delivery is indexed among
- *   the last few thousand, on pages that its neighbours write as well. An index by messageId alone would
- *   make an add write twice as much. A look-up takes about 12 ms per million deliveries.
- * - The columns `try_…` are the request of a first try that succeeded; null where there is none.
+ * - `deliveries_waiting` has pending deliveries in the order in which they are due.
+ * - A purge finds old deliveries in `deliveries_delivered` and `deliveries_ended`, and those whose retry
+ *   window is over in `deliveries_expiring`. The last has no untried delivery, so an add does not write to
+ *   it.
+ * - `deliveries_by_message` and `deliveries_by_user` begin with the bucket: the entry of a new delivery is
+ *   among those of the last few thousand, on pages that the same commits write. An index by messageId alone
+ *   would make an add write twice as much. A look-up takes about 12 ms per million deliveries.
+ * - The columns `try_…` have the request of a first try that succeeded; null if there is none.
  */
 const deliveryTables = `
   CREATE TABLE messages (
@@ -97,12 +97,12 @@ const deliveryTables = `
 `
 
 /**
- * Suppressed users, deletion requests, and the deliveries that were leased when an erasure came to them.
+ * Suppressed users, deletion requests, and the deliveries that were leased when an erasure reached them.
  *
- * - The source of a suppression is '' where it is about all of them.
- * - A regulation is about the deliveries up to `last_id`. Its notifications have the ids behind it, up to
+ * - The source '' of a suppression stands for all sources.
+ * - A regulation is about the deliveries up to `last_id`. Its notifications have the last ids up to
  *   `last_notification_id`. `stage` is its next step, `at_key` and `at_id` the last row that the step has
- *   reached. `streams` has the state of its notifications, as of its beginning or of its end.
+ *   reached. `streams` has the state of its notifications when it was made, or when it was finished.
  */
 const regulationTables = `
   CREATE TABLE suppressions (
@@ -150,9 +150,8 @@ const regulationTables = `
 `
 
 /**
- * Audiences with their members, who are found by texts that tell the user and the member from others. `numbers`
- * counts the numbers that an audience has assigned: no two members that it ever had share one. `sync` is the
- * sync that runs.
+ * Audiences. `numbers` is the last number that a member got; no two members of an audience ever share one.
+ * `sync` is the sync in progress.
  */
 const audienceTables = `
   CREATE TABLE audiences (
@@ -170,7 +169,10 @@ const audienceTables = `
   ) STRICT;
 `
 
-/** The tables of audiences and archives that a file of format 8 does not have. */
+/**
+ * The tables that a file of format 8 lacks or has in another form. The keys of a member are texts that
+ * identify the user and the member.
+ */
 export const sharedTables = `
   CREATE TABLE members (
     audience_id INTEGER NOT NULL,
@@ -197,8 +199,9 @@ export const sharedTables = `
 `
 
 /**
- * The move to another engine: a row, once one has begun. `store_id` is the name of the store there, `changes`
- * counts how often a process may have written since, `target` says where the store is once it has moved.
+ * The move to another engine: one row, once a move has begun. `store_id` is the id of the store in the other
+ * engine. `changes` counts how often a process may have written since. `target` is the new place of a store
+ * that has moved.
  */
 const moveTables = `
   CREATE TABLE moves (
@@ -208,7 +211,7 @@ const moveTables = `
   ) STRICT, WITHOUT ROWID;
 `
 
-/** Makes the tables of an empty file. */
+/** The SQL that makes the tables of an empty file. */
 export const tables: string = [
   deliveryTables,
   regulationTables,
@@ -218,8 +221,8 @@ export const tables: string = [
 ].join('')
 
 /**
- * The rule that a column has one of some values. It is no list, because SQLite builds a tree of a list
- * for every row, and an insert takes 1.5 times as long.
+ * Returns the check that a column has one of some values. It avoids `IN`: SQLite builds a tree of a list for
+ * every row, and an insert takes 1.5 times as long.
  */
 function oneOf(column: string, ...values: readonly string[]): string {
   return values.map((value) => `${column} = '${value}'`).join(' OR ')

@@ -20,7 +20,7 @@ export interface Companion {
   discard(): void
 }
 
-/** Watches the file. An error that it throws is the answer to all callers of the transaction. */
+/** Watches the file. If a method throws, all callers of the transaction get the error. */
 export interface Guard {
   /** Called before every transaction. */
   beforeBegin(): void
@@ -31,10 +31,10 @@ export interface Guard {
 }
 
 /**
- * Runs pieces of work in as few transactions as possible. Work that comes during a commit goes into
- * the next transaction together, so one sync of the disk serves all of it. Callers are answered after
- * the commit. If a transaction fails, each piece is run in a transaction of its own, so that only the
- * pieces with errors fail. Those leave nothing behind.
+ * Runs pieces of work in as few transactions as possible. Work that arrives during a commit shares the next
+ * transaction, so one sync of the disk serves all of it. Callers are answered after the commit. If a
+ * transaction fails, each piece runs in a transaction of its own, so that only the pieces with errors fail,
+ * and they leave nothing behind.
  */
 export class WriteQueue {
   readonly #database: Database
@@ -68,19 +68,19 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves once all work before is committed. */
+  /** Resolves once all earlier work has ended. */
   async idle(): Promise<void> {
     await this.#running
   }
 
   async #commitAll(): Promise<void> {
-    // All work of this turn of the event loop joins the transaction.
+    // Wait, so that all work of this turn of the event loop joins the transaction.
     await nextTurn()
     while (this.#jobs.length > 0) {
       const jobs = this.#jobs
       this.#jobs = []
       this.#doTogether(jobs)
-      // Callers get their answers first.
+      // Let callers get their answers first.
       await nextTurn()
       this.#guard?.afterAnswer()
     }
