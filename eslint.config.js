@@ -28,6 +28,7 @@ const packageHomes = {
   '@bomb.sh/tab': ['cli'],
   'prom-client': ['admin-api'],
   zod: ['admin-api', 'service'],
+  '@opentelemetry/api': ['service'],
   chalk: ['cli/output'],
   ora: ['cli/output'],
 }

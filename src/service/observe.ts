@@ -2,6 +2,7 @@ import type { Metrics } from '../admin-api/index.ts'
 import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
 import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
+import type { Tracing } from './tracing.ts'
 
 /** What learns of the service's work, beside the observer of its options. */
 export interface ServiceObservers {
@@ -13,8 +14,12 @@ export interface ServiceObservers {
   readonly backlogs: FullBacklogs
 }
 
-/** A runtime whose observer keeps metrics and the log of a service up to date. */
-export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
+/** A runtime whose observer keeps metrics, spans and the log of a service up to date. */
+export function observedRuntime(
+  given: Runtime,
+  observers: ServiceObservers,
+  tracing: Tracing,
+): Runtime {
   const { observer } = given
   const { metrics, faults, backlogs } = observers
   return {
@@ -23,6 +28,7 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
       request: (record) => {
         metrics.request(record)
         faults.note(record)
+        tracing.request(record)
         observer.request(record)
       },
       settled: (delivery) => {

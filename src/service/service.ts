@@ -34,6 +34,7 @@ import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from '.
 import { listenFor } from './service-ports.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 import { openServiceStore } from './service-store.ts'
+import { loadTracing, type Tracing } from './tracing.ts'
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
 export class Service implements AsyncDisposable {
@@ -65,7 +66,7 @@ export class Service implements AsyncDisposable {
   #pendingAtEnd = 0
   #closed: Promise<void> | undefined
 
-  private constructor(store: Store, options: ServiceOptions) {
+  private constructor(store: Store, options: ServiceOptions, tracing: Tracing) {
     const { configuration, failed, role = 'all' } = options
     const ambient = options.runtime ?? createRuntime()
     this.#log = new CoalescingLog(ambient.log, ambient.clock)
@@ -91,7 +92,7 @@ export class Service implements AsyncDisposable {
     this.#metrics = new Metrics({ figures: () => this.#figures.latest, runtime: given })
     this.#backlogs = new FullBacklogs(given)
     const observers = { metrics: this.#metrics, faults: this.#faults, backlogs: this.#backlogs }
-    this.#runtime = observedRuntime(given, observers)
+    this.#runtime = observedRuntime(given, observers, tracing)
     this.#guard = new AddressGuard(configuration.network)
     this.#pipeline = new Pipeline({
       destinations: configuration.destinations,
@@ -148,8 +149,9 @@ export class Service implements AsyncDisposable {
     }
     const store = await openServiceStore(options, { onNotification, log: options.runtime?.log })
     try {
-      service = new Service(store, options)
-      await service.#open()
+      const tracing = await loadTracing()
+      service = new Service(store, options, tracing)
+      await service.#open(tracing)
       return service
     } catch (error) {
       await (service ?? store).close()
@@ -238,12 +240,12 @@ export class Service implements AsyncDisposable {
     await this.close()
   }
 
-  async #open(): Promise<void> {
+  async #open({ serve }: Tracing): Promise<void> {
     const { listen: address, admin } = this.#configuration
     await this.#regulations.register()
     void this.#figures.start()
     const health = healthHandler(() => this.#readiness.reasons(), this.#runtime.log)
-    const tracking = this.#newTracking()
+    const tracking = serve(this.#newTracking())
     const listening = await listenFor(
       'listen',
       (request, response) => health(request, response, () => tracking(request, response)),
