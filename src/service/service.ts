@@ -34,7 +34,7 @@ import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from '.
 import { listenFor } from './service-ports.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 import { openServiceStore } from './service-store.ts'
-import { loadTracing, type Tracing } from './tracing.ts'
+import { tracingOfProcess, type Tracing } from './tracing.ts'
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
 export class Service implements AsyncDisposable {
@@ -149,7 +149,7 @@ export class Service implements AsyncDisposable {
     }
     const store = await openServiceStore(options, { onNotification, log: options.runtime?.log })
     try {
-      const tracing = await loadTracing()
+      const tracing = tracingOfProcess()
       service = new Service(store, options, tracing)
       await service.#open(tracing)
       return service

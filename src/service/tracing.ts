@@ -1,4 +1,13 @@
 import type { RequestListener } from 'node:http'
+import {
+  context,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+  type TracerProvider,
+} from '@opentelemetry/api'
 import { hiddenEndpoint, type RequestRecord } from '../model/index.ts'
 
 /** Records spans with the OpenTelemetry SDK that the process has loaded. */
@@ -9,20 +18,20 @@ export interface Tracing {
   readonly request: (record: RequestRecord) => void
 }
 
-/** Where an SDK of any version registers itself. */
-const registration = Symbol.for('opentelemetry.js.api.1')
-
 /** Records nothing. */
 const silentTracing: Tracing = { serve: (listener) => listener, request: () => undefined }
 
-/** Loads the API of OpenTelemetry if an SDK was loaded before, with `node --import`. */
-export async function loadTracing(): Promise<Tracing> {
-  return registration in globalThis ? spans(await import('@opentelemetry/api')) : silentTracing
+/** Records spans if an SDK was loaded before, with `node --import`. */
+export function tracingOfProcess(): Tracing {
+  const provider: TracerProvider & { getDelegateTracer?: (name: string) => Tracer | undefined } =
+    trace.getTracerProvider()
+  // Without an SDK its place is taken by a provider that delegates to none.
+  const isSilent =
+    'getDelegateTracer' in provider && provider.getDelegateTracer?.('evroute') === undefined
+  return isSilent ? silentTracing : spansOf(provider.getTracer('evroute'))
 }
 
-function spans(api: typeof import('@opentelemetry/api')): Tracing {
-  const { context, propagation, SpanKind, SpanStatusCode, trace } = api
-  const tracer = trace.getTracer('evroute')
+function spansOf(tracer: Tracer): Tracing {
   return {
     serve: (listener) => (request, response) => {
       const { method = '', url = '', headers } = request
