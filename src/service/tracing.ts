@@ -6,7 +6,6 @@ import {
   SpanStatusCode,
   trace,
   type Tracer,
-  type TracerProvider,
 } from '@opentelemetry/api'
 import { hiddenEndpoint, type RequestRecord } from '../model/index.ts'
 
@@ -18,17 +17,19 @@ export interface Tracing {
   readonly request: (record: RequestRecord) => void
 }
 
+/** What the API registers for any SDK. */
+interface Delegating {
+  readonly getDelegateTracer: (name: string) => Tracer | undefined
+}
+
 /** Records nothing. */
 const silentTracing: Tracing = { serve: (listener) => listener, request: () => undefined }
 
 /** Records spans if an SDK was loaded before, with `node --import`. */
 export function tracingOfProcess(): Tracing {
-  const provider: TracerProvider & { getDelegateTracer?: (name: string) => Tracer | undefined } =
-    trace.getTracerProvider()
-  // Without an SDK its place is taken by a provider that delegates to none.
-  const isSilent =
-    'getDelegateTracer' in provider && provider.getDelegateTracer?.('evroute') === undefined
-  return isSilent ? silentTracing : spansOf(provider.getTracer('evroute'))
+  const provider: Partial<Delegating> = trace.getTracerProvider()
+  const tracer = provider.getDelegateTracer?.('evroute')
+  return tracer === undefined ? silentTracing : spansOf(tracer)
 }
 
 function spansOf(tracer: Tracer): Tracing {
