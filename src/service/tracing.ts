@@ -6,6 +6,7 @@ import {
   SpanStatusCode,
   trace,
   type Tracer,
+  type TracerProvider,
 } from '@opentelemetry/api'
 import { hiddenEndpoint, type RequestRecord } from '../model/index.ts'
 
@@ -27,7 +28,7 @@ const silentTracing: Tracing = { serve: (listener) => listener, request: () => u
 
 /** Records spans if an SDK was loaded before, with `node --import`. */
 export function tracingOfProcess(): Tracing {
-  const provider: Partial<Delegating> = trace.getTracerProvider()
+  const provider: TracerProvider & Partial<Delegating> = trace.getTracerProvider()
   const tracer = provider.getDelegateTracer?.('evroute')
   return tracer === undefined ? silentTracing : spansOf(tracer)
 }
