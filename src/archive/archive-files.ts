@@ -2,12 +2,12 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../model/index.ts'
 
-/** The folder of a source's events. Its id is never taken as a path. */
+/** Returns the folder of a source's events. The source id is encoded, so it never acts as a path. */
 export function archiveFolder(directory: string, sourceId: string): string {
   return join(directory, encodeURIComponent(sourceId).replaceAll('.', '%2E'))
 }
 
-/** The names in a folder, in order; none if it does not exist. */
+/** Returns the sorted names in a folder; none if the folder does not exist. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).toSorted()
@@ -19,17 +19,17 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
 
 const temporarySuffix = '.erasing'
 
-/** Where a file is written anew, beside it; a crash may leave it there. */
+/** Returns the path of the temporary file that replaces a file. A crash may leave it behind. */
 export function temporaryPath(path: string): string {
   return `${path}${temporarySuffix}`
 }
 
-/** Whether a file, or a path, is one that was to take the place of another: no part of an archive. */
+/** Tells whether a name or path is that of a temporary file, which is no part of an archive. */
 export function isTemporary(name: string): boolean {
   return name.endsWith(temporarySuffix)
 }
 
-/** Stands in for standard input: an archive has files only. */
+/** An empty standard input, because an archive has only files. */
 export async function* noInput(): AsyncGenerator<Uint8Array> {
   yield* await Promise.resolve([])
 }

@@ -2,11 +2,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
-/** Moves with the folder, whatever it or its machine is called later. No source has this name. */
+/** The file with the id, which moves with the folder. No source's folder has this name. */
 const fileName = '.evroute-archive'
 
 /**
- * What tells an archive from all others; it is made where there is none yet.
+ * Returns the id of an archive, and makes one if it has none.
  *
  * @throws EvrouteError `cannot_write_file`
  */
@@ -28,7 +28,7 @@ export async function archiveIdOf(directory: string, newId: () => string): Promi
   }
 }
 
-/** The id of an archive; undefined if it has none yet. */
+/** Returns the id of an archive; undefined if it has none yet. */
 export async function archiveIdIn(directory: string): Promise<string | undefined> {
   try {
     const id = (await readFile(join(directory, fileName), 'utf8')).trim()

@@ -4,11 +4,11 @@ import { noInput } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
 /**
- * A piece of the text of an archive's file: all pieces together are all that can be inflated of it.
+ * A piece of the text of an archive's file. The pieces are all text that can be inflated.
  *
  * - `event`: a line with an event
- * - `unreadable`: a line that holds none, or the beginning of one that is too long
- * - `other`: a blank line; the rest of one that is too long, or that was cut off
+ * - `unreadable`: a line without an event, or the beginning of a line that is too long
+ * - `other`: a blank line, the rest of a line that is too long, or a line that damage cut off
  */
 export type TextPiece = { readonly bytes: Buffer } & (
   | { readonly kind: 'event'; readonly row: JsonObject }
@@ -16,10 +16,10 @@ export type TextPiece = { readonly bytes: Buffer } & (
   | { readonly kind: 'other' }
 )
 
-/** The bytes of an archive's file that are read at once. */
+/** A part of an archive's file, as it is read. */
 export type ArchiveText =
   | { readonly kind: 'pieces'; readonly pieces: readonly TextPiece[] }
-  /** The rest of the file from this byte on cannot be inflated. It is the last part. */
+  /** The last part: the file cannot be inflated from byte `readBytes` on. */
   | { readonly kind: 'damaged'; readonly reason: string; readonly readBytes: number }
 
 /** Reads a file of an archive without losing a byte of its text, in constant memory. */
@@ -42,12 +42,12 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
 
 const lineFeed = 0x0a
 
-/** Cuts a text that arrives in chunks into lines, each with its end. */
+/** Cuts a text that arrives in chunks into lines, each with its line feed. */
 class Lines {
   #line = 1
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Whether the line is longer than any row: what follows of it is not kept. */
+  /** Whether the line is longer than any row. The rest of the line is then passed on at once. */
   #isTooLong = false
 
   push(chunk: Buffer): readonly TextPiece[] {

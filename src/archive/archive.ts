@@ -20,46 +20,47 @@ import {
 
 const compress = promisify(gzip)
 
-/** Adds bytes to the end of a file, and makes the file where there is none. */
+/** Appends bytes to a file, which it makes if there is none. */
 export type Append = (path: string, bytes: Buffer) => Promise<void>
 
 const appendPrivately: Append = (path, bytes) => appendFile(path, bytes, { mode: 0o600 })
 
-/** Events whose writing somebody waits for. */
+/** Events to write, and the caller that waits for it. */
 interface Waiting {
   readonly events: readonly AnalyticsEvent[]
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** An erasure under way. */
+/** An erasure in progress. */
 interface Erasing extends ArchiveErasureRequest {
-  /** Events that waited to be written, and were not. */
+  /** The number of new events that it kept from being written. */
   keptBack: number
 }
 
 /**
- * Keeps every accepted event of a source in files: gzipped NDJSON, one file per source, day and run of the
- * service, in `<directory>/<source>/<day>/`. A run never appends to the file of another run. So a part that a
- * crash left half written is always at the end of a file, where it hides no other rows. Nor does it append to
- * a file that events were erased from: it begins another one.
+ * Keeps every accepted event in files: gzipped NDJSON, one file per source, day and run of the service, in
+ * `<directory>/<source>/<day>/`. A run never appends to the file of another run. So a part that a crash left
+ * half-written is always at the end of a file, where it hides no other rows. After an erasure from its file,
+ * a run begins another file.
  */
 export class Archive {
   readonly #directory: string
   readonly #runName: string
   readonly #append: Append
   readonly #waiting = new Set<Waiting>()
-  /** Files whose last write failed, and the bytes that they had before it. */
+  /** Files whose last write failed, and their sizes before it. */
   readonly #unfinished = new Map<string, number>()
   readonly #erasing = new Set<Erasing>()
-  /** Work that is done while no write is under way. */
+  /** Work to run between writes. */
   readonly #tasks: (() => Promise<void>)[] = []
   #isWriting = false
   #closedFiles = 0
 
   /**
-   * @param startedAtMs - tells this run's files from those of others, in milliseconds since 1970
-   * @param append - how files are written
+   * @param startedAtMs - start of this run, in milliseconds since 1970. The names of its files begin with it,
+   * so runs don't share files
+   * @param append - appends to files
    */
   constructor(directory: string, startedAtMs: number, append: Append = appendPrivately) {
     this.#directory = directory
@@ -68,10 +69,10 @@ export class Archive {
   }
 
   /**
-   * Writes events behind the earlier ones. Events that arrive during a write go with the next one.
+   * Writes events after the earlier ones. Events that arrive during a write share the next one.
    *
-   * @param signal - ends the wait, with its reason: events that are being written then may be written or not,
-   * and waiting ones are forgotten
+   * @param signal - ends the wait, which rejects with its reason. Events that are being written may still be
+   * written; waiting events are dropped
    * @throws EvrouteError `cannot_write_file`
    */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
@@ -89,8 +90,8 @@ export class Archive {
   }
 
   /**
-   * Erases events of a source from all files, files of earlier runs included, while new events are written.
-   * New events that are to be erased are not written meanwhile. One erasure runs at a time.
+   * Erases events of a source from all files, including those of earlier runs, while new events are written.
+   * Matching new events are not written meanwhile. Run one erasure at a time.
    *
    * @throws the reason of the signal
    */
@@ -99,7 +100,7 @@ export class Archive {
     const erasing: Erasing = { ...request, keptBack: 0 }
     this.#erasing.add(erasing)
     try {
-      // Events that are being written now may be about the users, and must be found.
+      // Wait for the write in progress, whose events may have to be erased.
       await this.#betweenWrites(() => Promise.resolve(), signal)
       const erased = await eraseFromArchive({
         ...request,
@@ -119,7 +120,7 @@ export class Archive {
   #betweenWrites(task: () => Promise<void>, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#tasks.push(() => task().then(resolve, reject))
-      // A disk that hangs must not keep anybody from ending it.
+      // An abort ends the wait even if the disk hangs.
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
       void this.#writeAll()
     })
@@ -150,9 +151,7 @@ export class Archive {
     this.#isWriting = false
   }
 
-  /**
-   * Writes rows at the end of a file, all or none: readers of gzip find nothing behind a half-written part.
-   */
+  /** Appends all rows to a file, or none: gzip readers find nothing after a half-written part. */
   async #write(path: string, rows: string): Promise<void> {
     try {
       await this.#repair(path)
@@ -162,7 +161,7 @@ export class Archive {
       await this.#append(path, bytes)
       this.#unfinished.delete(path)
     } catch (error) {
-      // Where this fails too, the next write tries again before it writes.
+      // If this fails too, the next write repairs the file first.
       await this.#repair(path).catch(() => undefined)
       throw cannotWrite(path, error)
     }
@@ -176,7 +175,7 @@ export class Archive {
     this.#unfinished.delete(path)
   }
 
-  /** The rows that belong into each file. */
+  /** Returns the rows for each file. */
   #files(events: readonly AnalyticsEvent[]): ReadonlyMap<string, string> {
     const files = new Map<string, string>()
     for (const event of events) {
@@ -203,14 +202,14 @@ export class Archive {
     return join(archiveFolder(this.#directory, sourceId), day, this.#fileName())
   }
 
-  /** The files of one run sort by name in the order of time. */
+  /** Returns the name of the current file. The names of a run's files sort by time. */
   #fileName(): string {
     const part = this.#closedFiles === 0 ? '' : `_${String(this.#closedFiles).padStart(4, '0')}`
     return `${this.#runName}${part}.ndjson.gz`
   }
 }
 
-/** The bytes of a file; 0 if there is none. A write to anything but a file would be lost. */
+/** Returns the size of a file; 0 if there is none. Throws for anything else, where a write would be lost. */
 async function sizeBytesOf(path: string): Promise<number> {
   try {
     const found = await stat(path)

@@ -9,19 +9,19 @@ import {
 } from '../model/index.ts'
 
 /**
- * An event as one line of an archive, without its end: the fields of a call, so that every reader of calls
- * can read it, and `archived`, which tells it from a call and has the time of acceptance.
+ * Returns an event as a line of an archive, without its line feed: the fields of a call, so that every reader
+ * of calls can read it, and `archived`, which marks it as archived and has the time of acceptance.
  */
 export function archivedRow(event: AnalyticsEvent): string {
   const { sourceId, receivedAtMs, ...call } = event
   const archived = { sourceId, receivedAt: formatTimestamp(receivedAtMs) }
-  // Whether it was historical is decided anew when it is sent again.
+  // A replay decides again whether the event is historical.
   return JSON.stringify({ ...call, historical: undefined, archived })
 }
 
 /**
- * The call of an archive's row for a replay: it goes to webhook destinations only, whatever the original call
- * said. Any other row stays as it is.
+ * Turns a row of an archive into a call for a replay, which goes to webhook destinations only, whatever the
+ * original call said. Any other row stays as it is.
  */
 export function callOfArchivedRow(row: JsonObject): JsonObject {
   if (row['archived'] === undefined) return row
@@ -30,18 +30,18 @@ export function callOfArchivedRow(row: JsonObject): JsonObject {
   return { ...Object.fromEntries(call), integrations }
 }
 
-/** The most bytes of a row: the service and the batch of the call have added to it. */
+/** The maximum size of a row, to which the service and the batch of the call added fields. */
 export const rowBytesMax: number = 1024 * 1024
 
-/** A row of an archive as it was read, or why it is none, without payloads. */
+/** A row of an archive, or why it cannot be read, without payloads. */
 export type ArchivedRowReading =
   | { readonly kind: 'event'; readonly row: JsonObject; readonly receivedAtMs: number }
   | { readonly kind: 'unreadable'; readonly reason: string }
 
-/** Reads when a row of an archive was accepted. */
+/** Reads a row of an archive, and when it was accepted. */
 export function readArchivedRow(row: Row): ArchivedRowReading {
   if (row.kind === 'bad') {
-    // Why a row is no JSON is said with a piece of it.
+    // The message about invalid JSON quotes a piece of the row.
     const reason = row.message.replace(/(?<=not valid JSON): .*$/s, '')
     return { kind: 'unreadable', reason: `line ${row.line}: ${reason}` }
   }
@@ -51,7 +51,10 @@ export function readArchivedRow(row: Row): ArchivedRowReading {
   return { kind: 'unreadable', reason }
 }
 
-/** When the event of a row was accepted, in milliseconds since 1970; undefined where it does not say so. */
+/**
+ * Returns when the event of a row was accepted, in milliseconds since 1970; undefined if the row does not
+ * say.
+ */
 export function receivedAtOf({ archived }: JsonObject): number | undefined {
   return isJsonObject(archived) ? parseTimestamp(archived['receivedAt']) : undefined
 }

@@ -11,35 +11,35 @@ import {
 
 /** The events to erase. */
 export interface ArchiveErasureRequest {
-  /** The source whose events it has. */
+  /** The source of the events. */
   readonly sourceId: string
-  /** Whether the event of a row is taken out. */
+  /** Tells whether to erase the event of a row. */
   readonly isErased: (row: JsonObject) => boolean
-  /** Ends it early, with its reason; files that were done stay so. */
+  /** Ends the erasure early, which rejects with its reason. Completed files stay erased. */
   readonly signal: AbortSignal
 }
 
-/** The erased events. */
+/** The result of an erasure. */
 export interface ErasedFromArchive {
-  /** Events that were taken out. */
+  /** Erased events. */
   readonly events: number
-  /** Files that were written anew, or removed. */
+  /** Files that were rewritten or removed. */
   readonly files: number
   /**
-   * What could not be read or written, and so is as it was: a path and a reason without payloads for
-   * each; those of the first {@link problemsMax} files.
+   * Files with parts that could not be read or written, and so are unchanged: a path and a reason without
+   * payloads each, for the first {@link problemsMax} files.
    */
   readonly problems: readonly string[]
 }
 
-/** The most files whose problems are reported; beyond it, only their number. */
+/** The maximum number of files whose problems are reported. Further files are only counted. */
 export const problemsMax = 100
 
-/** The writer that appends to the archive's files meanwhile, without the events to erase. */
+/** The writer that appends to the archive during the erasure, without the events to erase. */
 export interface ArchiveWriter {
-  /** Whether it appends to files of this name. */
+  /** Tells whether it appends to files of this name. */
   isOpen(name: string): boolean
-  /** Has it append to other files from now on. */
+  /** Makes it append to other files from now on. */
   closeFile(): Promise<void>
   /** Runs a task while it appends nothing. */
   betweenWrites(task: () => Promise<void>): Promise<void>
@@ -51,13 +51,13 @@ export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   readonly directory: string
   /** The writer that appends to it; none by default. */
   readonly writer?: ArchiveWriter
-  /** How files are changed. */
+  /** The functions that change files. */
   readonly files?: FileChanges
 }
 
 /**
- * Whether the event of a row is about one of these users (its userId, or its previousId on alias) and
- * was accepted at that moment or before, in milliseconds since 1970.
+ * Returns a test of a row: whether its event is about one of these users (userId, or previousId of an alias),
+ * and was accepted at or before a moment in milliseconds since 1970.
  */
 export function isAboutUsers(
   userIds: readonly string[],
@@ -73,11 +73,12 @@ export function isAboutUsers(
 }
 
 /**
- * Erases events of a source from all its files, files of earlier runs included. Files without matching events
- * are read and not touched. A file with nothing else in it is removed, and so is its day if it was the last
- * file. Files that interrupted erasures left behind are removed as well.
+ * Erases events of a source from all its files, including those of earlier runs. Files without matching
+ * events are only read. A file with nothing else in it is removed, and so is the folder of its day after the
+ * last file. Temporary files of interrupted erasures are removed as well.
  *
- * Only one erasure of an archive may run at a time. A file that cannot be read or written costs nothing else.
+ * Only one erasure of an archive may run at a time. A file that cannot be read or written does not stop the
+ * erasure of others.
  *
  * @throws the reason of the signal
  */
@@ -153,11 +154,11 @@ class Erasure {
     })
     if (events > 0) this.#changedFiles++
     this.#erasedEvents += events
-    // A part that is being appended looks cut off.
+    // Ignore a problem in an open file: a part that is being appended looks cut off.
     if (problem !== undefined && !(isOpen && events === 0)) this.#tell(path, problem)
   }
 
-  /** Between writes: a folder must not go that is about to be written to. */
+  /** Removes the folder of a day between writes, because the writer may be about to write to it. */
   async #removeEmpty(folder: string, day: string): Promise<void> {
     await this.#writer.betweenWrites(async () => {
       try {
@@ -186,5 +187,5 @@ class Erasure {
   }
 }
 
-/** The system's codes for a folder that has files again, and for a link to a folder. */
+/** Error codes of the system for a folder that has files again, and for a link to a folder. */
 const stays = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR']

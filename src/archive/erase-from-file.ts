@@ -7,40 +7,40 @@ import { systemCode, type JsonObject } from '../model/index.ts'
 import { temporaryPath } from './archive-files.ts'
 import { readArchiveText, type TextPiece } from './archive-text.ts'
 
-/** How files are changed. */
+/** The functions that change files. */
 export interface FileChanges {
-  /** Opens one. */
+  /** Opens a file. */
   readonly open: typeof open
-  /** Puts one in the place of another. */
+  /** Replaces a file with another. */
   readonly rename: typeof rename
-  /** Removes one. */
+  /** Removes a file. */
   readonly unlink: typeof unlink
-  /** Removes a folder that is empty. */
+  /** Removes an empty folder. */
   readonly rmdir: typeof rmdir
 }
 
-/** How files are changed where nothing else is given. */
+/** The functions of the system, which are the default. */
 export const systemFileChanges: FileChanges = Object.freeze({ open, rename, unlink, rmdir })
 
-/** The events to erase, and the means. */
+/** Options of an erasure from a file. */
 export interface FileErasureOptions {
-  /** Whether an event is taken out. */
+  /** Tells whether to erase an event. */
   readonly isErased: (row: JsonObject) => boolean
-  /** How files are changed. */
+  /** The functions that change files. */
   readonly files: FileChanges
-  /** Called once something is to be taken out, before the file is read for the last time. */
+  /** Called if there is an event to erase, before the file is read again to rewrite it. */
   readonly beforeChange: () => Promise<void>
-  /** Ends it, with its reason; the file is as it was then. */
+  /** Ends the erasure, which rejects with its reason. The file is then unchanged. */
   readonly signal: AbortSignal
 }
 
-/** The erased events of a file. */
+/** The result of an erasure from a file. */
 export interface FileErasure {
-  /** Events that were taken out; where there are none the file is as it was. */
+  /** Erased events. If there are none, the file is unchanged. */
   readonly events: number
-  /** Whether nothing was left, and the file is gone. */
+  /** Whether nothing was left, so that the file was removed. */
   readonly isRemoved: boolean
-  /** Why some of it could not be read; undefined where all was. */
+  /** Why part of the file could not be read; undefined if all of it was read. */
   readonly problem: string | undefined
 }
 
@@ -49,19 +49,19 @@ export interface FileErasure {
  * disk, so an interruption leaves either the old file or the new one. Rows keep their order and bytes; the
  * file keeps its compression, mode and times.
  *
- * Unreadable parts stay too. Unreadable lines keep their place. A part that cannot be inflated would hide
- * later rows, so it goes to a file beside it, `<name>.damaged-<byte at which it began>`, behind three bytes
- * that no reader takes for a beginning.
+ * Unreadable parts are kept too. Unreadable lines keep their place. A part that cannot be inflated would hide
+ * later rows, so it moves to a file beside it, `<name>.damaged-<byte at which it began>`. That file begins
+ * with three bytes for which readers report damage.
  *
- * @throws the error that keeps it from being read or written; the file is unchanged then
+ * @throws the error that prevented reading or writing; the file is unchanged then
  */
 export async function eraseFromFile(
   path: string,
   options: FileErasureOptions,
 ): Promise<FileErasure> {
-  // A link stays one.
+  // Resolve links, so that a link stays a link.
   const target = await realpath(path)
-  // Anything but a file may never end, or never begin.
+  // Reading anything but a file may never begin, or never end.
   if (!(await stat(target)).isFile()) throw new Error('It is not a file')
   const found = await look(target, options)
   if (found.kind === 'nothing') return { events: 0, isRemoved: false, problem: found.problem }
@@ -79,7 +79,7 @@ type Look =
   | { readonly kind: 'something' }
   | { readonly kind: 'nothing'; readonly problem: string | undefined }
 
-/** Most files have nothing to be taken out: reading them is all they cost. */
+/** Looks for an event to erase. Most files have none, so they are only read. */
 async function look(path: string, { isErased, signal }: FileErasureOptions): Promise<Look> {
   const problems = new RowProblems()
   for await (const part of readArchiveText(path)) {
@@ -92,14 +92,14 @@ async function look(path: string, { isErased, signal }: FileErasureOptions): Pro
   return { kind: 'nothing', problem: problems.text }
 }
 
-/** A file being written anew. */
+/** The rewrite of a file. */
 class Rewriting {
   readonly #path: string
   readonly #options: FileErasureOptions
   readonly #problems = new RowProblems()
   #events = 0
   #isAnythingKept = false
-  /** The bytes in front of a part that cannot be inflated. */
+  /** The number of bytes before a part that cannot be inflated. */
   #readBytes: number | undefined
 
   constructor(path: string, options: FileErasureOptions) {
@@ -114,7 +114,7 @@ class Rewriting {
     try {
       await this.#write(temporary, before)
       await this.#keepDamaged(before)
-      // Another process may write to it; its events must not get lost.
+      // Another process may have written to the file, and its events must not be lost.
       if (!isSame(before, await stat(this.#path))) throw new Error('It was written to meanwhile')
       if (this.#isAnythingKept) await files.rename(temporary, this.#path)
     } catch (error) {
@@ -145,7 +145,7 @@ class Rewriting {
       if (isCompressed) await pipeline(kept, createGzip(), write, { signal })
       else await write(kept)
       await file.chmod(like.mode)
-      // Some let go of old files by their time.
+      // Keep the times, because operators may delete old files by time.
       await file.utimes(like.atime, like.mtime)
       await file.sync()
     } finally {
@@ -153,7 +153,7 @@ class Rewriting {
     }
   }
 
-  /** The text that stays. */
+  /** Yields the text to keep. */
   async *#kept(): AsyncGenerator<Buffer> {
     const { isErased, signal } = this.#options
     for await (const part of readArchiveText(this.#path)) {
@@ -193,7 +193,9 @@ class Rewriting {
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
-/** Like gzip, of a method that there is not: readers say that it is damaged, and take nothing behind for rows. */
+/**
+ * A gzip header with a method that does not exist. Readers report damage, and don't read the rest as rows.
+ */
 const noBeginning = Buffer.of(...gzipMagic, 0xff)
 
 async function beginsLikeGzip(path: string): Promise<boolean> {
@@ -214,10 +216,10 @@ function isBlank(bytes: Buffer): boolean {
   return bytes.toString('utf8').trim() === ''
 }
 
-/** Systems that cannot do it for folders do not need it. */
+/** Error codes of systems that cannot sync folders, and need not. */
 const cannotSyncFolders = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL']
 
-/** Makes the names of a folder's files durable. */
+/** Makes the names of the files in a folder durable. */
 export async function syncFolder(path: string, files: FileChanges): Promise<void> {
   try {
     const folder = await files.open(path, 'r')
@@ -231,7 +233,7 @@ export async function syncFolder(path: string, files: FileChanges): Promise<void
   }
 }
 
-/** The mistakes in a file, in constant memory: a mistake is often in every row. */
+/** The problems of a file: the first one and a count, because every row may have one. */
 class RowProblems {
   #first: string | undefined
   #others = 0

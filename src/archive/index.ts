@@ -1,4 +1,4 @@
-/** Every accepted event in files, and back; and their erasure. */
+/** Writes accepted events to files, reads them back, and erases users in them. */
 export { Archive, type Append } from './archive.ts'
 export { archiveIdIn, archiveIdOf } from './archive-id.ts'
 export { callOfArchivedRow } from './archived-row.ts'

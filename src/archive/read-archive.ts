@@ -5,7 +5,7 @@ import { messageOf, parseTimestamp, type JsonObject } from '../model/index.ts'
 import { archiveFolder, isTemporary, namesIn, noInput } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
-/** Which events of an archive are wanted: those that meet every condition that is there. */
+/** Conditions for events of an archive. An event must meet all that are given. */
 export interface ArchiveSelection {
   /** Accepted at this moment or after, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
@@ -17,22 +17,22 @@ export interface ArchiveSelection {
   readonly eventNames?: readonly string[] | undefined
 }
 
-/** The rows that were read at once. */
+/** A part of an archive, as it is read. */
 export interface ArchivePart {
-  /** The file that it is of; where a folder cannot be read, the folder. */
+  /** The file of the part; the folder if that cannot be read. */
   readonly path: string
-  /** The events that are wanted, in the order of the file. */
+  /** The events that meet the conditions, in the order of the file. */
   readonly rows: readonly JsonObject[]
   /**
-   * The problems, a reason without payloads for each row. All that stands behind a damage, or in a file that
-   * cannot be opened, has one reason.
+   * Why rows could not be read, without payloads: a reason for each row, but only one for everything after
+   * damage or in a file that cannot be opened.
    */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads the events of a source back, day by day. An unreadable part costs nothing else, and is reported even if
- * its days are not asked for. Parts may be without events, so that a long reading can be ended.
+ * Reads the events of a source, day by day. An unreadable part does not stop the reading, and is reported
+ * whatever the conditions. Parts may have no events, so that the caller can end a long reading.
  */
 export async function* readArchive(
   directory: string,
@@ -43,7 +43,7 @@ export async function* readArchive(
   yield* tellingProblems(folder, readSource(folder, selection))
 }
 
-/** Passes parts on. An early end is one more problem. */
+/** Passes parts on. An error ends them, and becomes one more problem. */
 async function* tellingProblems(
   path: string,
   parts: AsyncIterable<ArchivePart>,
@@ -75,7 +75,7 @@ async function* readDay(folder: string, selection: ArchiveSelection): AsyncGener
 }
 
 async function* readFile(path: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
-  // Anything but a file may never end, or never begin.
+  // Reading anything but a file may never begin, or never end.
   if (!(await stat(path)).isFile()) throw new Error('It is not a file')
   for await (const group of readRows(await openInput(path, noInput()), rowBytesMax)) {
     const rows: JsonObject[] = []
