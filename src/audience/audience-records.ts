@@ -29,43 +29,43 @@ export interface MemberFields extends AudienceRecord {
   readonly value: unknown
 }
 
-/** An audience, or a computed trait, as a record for programs. */
+/** Turns an audience or computed trait into a record for programs. */
 export function audienceRecord(audience: Audience): AudienceFields {
   return { kind: 'audience', ...audienceFields(audience) }
 }
 
-/** A member as a field of the record of its audience. */
+/** Turns a member into a field of the record of its audience. */
 export function memberFields({ identity, value }: Member): MemberFields {
   return changeFields({ identity, value })
 }
 
-/** A change of a member as a record for programs. The value is null if it leaves. */
+/** Turns a change of a member into a record for programs. The value is null if the member leaves. */
 export function changeRecord(change: MembershipChange): AudienceRecord {
   return { kind: 'change', ...changeFields(change) }
 }
 
-/** A rejected row as a record for programs. */
+/** Turns a rejected row into a record for programs. */
 export function rejectedRecord({ line, code, message }: RejectedRow): AudienceRecord {
   return { kind: 'rejected', line, code, message }
 }
 
-/** The progress of a sync as a record for programs. */
+/** Turns the progress of a sync into a record for programs. */
 export function progressRecord(counts: SyncCounts): AudienceRecord {
   return { kind: 'progress', ...countFields(counts) }
 }
 
-/** The number of stored members that a dry run has read, as a record for programs. */
+/** Turns the number of stored members that a dry run has read into a record for programs. */
 export function comparingRecord(members: number): AudienceRecord {
   return { kind: 'comparing', members }
 }
 
-/** Tells dry runs from others. */
+/** Whether a run is a dry run. */
 export interface Trial {
   /** Whether nothing was stored and nothing sent. */
   readonly isDryRun: boolean
 }
 
-/** The result of a sync as a record for programs. */
+/** Turns the result of a sync into a record for programs. */
 export function syncRecord(
   outcome: Exclude<SyncOutcome, { kind: 'taken' }>,
   { isDryRun }: Trial,
@@ -80,7 +80,7 @@ export function syncRecord(
   }
 }
 
-/** The result of a removal as a record for programs. */
+/** Turns the result of a removal into a record for programs. */
 export function removalRecord(
   { kind, audience, left }: RemovalOutcome,
   { isDryRun }: Trial,

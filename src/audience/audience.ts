@@ -3,7 +3,7 @@ export type ComputationClass = 'audience' | 'trait'
 
 /** An audience, or a computed trait, before its first sync. */
 export interface NewAudience {
-  /** Its identifier: the trait in identify calls. It stays when the name changes. */
+  /** The identifier, which is also the trait in identify calls. It stays when the name changes. */
   readonly key: string
   /** Its name for people. */
   readonly name: string
@@ -25,7 +25,7 @@ export interface Audience extends NewAudience {
   readonly syncedAtMs: number | null
 }
 
-/** An identifier of a profile, which gets its own calls. It has a userId, an anonymousId or both. */
+/** An identifier of a profile. It has a userId, an anonymousId or both, and gets calls of its own. */
 export interface MemberIdentity {
   /** The user's id. */
   readonly userId: string | null

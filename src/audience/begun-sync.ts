@@ -7,7 +7,7 @@ import { membershipEvent } from './membership-call.ts'
 import type { AudienceStore, SyncRequest, TakeOutcome, TakeResult } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 
-/** Upper bound of members in one transaction. */
+/** The maximum number of members in one transaction. */
 export const partMembersMax = 1_000
 
 /** The parts that syncs and removals need. */
@@ -80,7 +80,7 @@ export class BegunSync {
     const nowMs = runtime.clock.nowMs()
     const partId = runtime.newId()
     let calls = 0
-    // Sorted ids are neighbours in an index, which stores a part twice as fast.
+    // Ids with the same prefix are neighbours in an index, so a part is stored twice as fast.
     const newId = (): string => `${partId}-${calls++}`
     const options = { audience, destinations, nowMs, newId }
     const eventsOf = (changes: readonly MembershipChange[]): readonly NewEvent[] =>
@@ -90,7 +90,7 @@ export class BegunSync {
   }
 }
 
-/** Whether to go on with the next part. Lets the event loop turn first. */
+/** Tells whether to go on with the next part, after a turn of the event loop. */
 export async function mayGoOn({
   hasRoom,
   signal,
@@ -100,7 +100,7 @@ export async function mayGoOn({
   return !isAborted(signal)
 }
 
-/** A function, because the signal may have aborted since. */
+/** Reads the signal again, because it may have aborted since the last check. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted
 }
@@ -109,7 +109,7 @@ function isChange(outcome: TakeOutcome | undefined): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }
 
-/** The stored audience, or the given one if it is gone. */
+/** Returns the stored audience, or the given one if it is gone. */
 export async function audienceNow(
   store: Pick<AudienceStore, 'list'>,
   known: Audience,

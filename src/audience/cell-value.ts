@@ -1,6 +1,6 @@
 import type { JsonValue } from '../model/index.ts'
 
-/** Exact numbers have no more characters, and longer texts would be slow to check. */
+/** Longer texts are no exact numbers, and would be slow to check. */
 const numberLengthMax = 32
 
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
@@ -17,7 +17,7 @@ export function cellValue(text: string): JsonValue | undefined {
   return isNumber(text) ? Number(text) : text
 }
 
-/** Whether a number keeps all digits of a text. Above 2^53 this cannot be told. */
+/** Tells whether a text is a number that keeps all its digits. Integers above 2^53 don't count. */
 function isNumber(text: string): boolean {
   if (text.length > numberLengthMax || !jsonNumber.test(text)) return false
   const number = Number(text)
@@ -27,7 +27,7 @@ function isNumber(text: string): boolean {
   return digitsOf(text) === digitsOf(String(number))
 }
 
-/** The digits of a number, without sign, point, exponent and outer zeros. */
+/** Returns the digits of a number, without sign, point, exponent and outer zeros. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.toLowerCase().split('e')
   return mantissa.replace(/[^0-9]/g, '').replace(/^0+|0+$/g, '')

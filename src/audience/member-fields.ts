@@ -34,10 +34,10 @@ const anonymousIdColumns = ['anonymousId', 'anonymous_id'] as const
 const emailColumn = 'email'
 const valueColumnDefault = 'value'
 
-/** Upper bound of members in one row. */
+/** The maximum number of members in one row. */
 const membersOfRowMax = 100
 
-/** Upper bound of the value of a computed trait, as JSON in UTF-8 bytes. */
+/** The maximum size of the value of a computed trait, as JSON in UTF-8 bytes. */
 const valueBytesMax = 8 * 1024
 
 /**
@@ -59,7 +59,7 @@ export class MemberFields {
   }
 
   /**
-   * Takes the header of a CSV: all values of rows are texts from now on.
+   * Reads the header of a CSV. From now on, all values of rows are texts.
    *
    * @throws SettingError if a named column is missing, or no column has ids
    */
@@ -84,7 +84,7 @@ export class MemberFields {
   }
 
   /**
-   * Takes the end of the list.
+   * Checks at the end of the list that its rows had the named columns.
    *
    * @throws SettingError if there were rows, and none had a named column
    */

@@ -58,7 +58,7 @@ export class MemberList {
     if (first?.kind === 'header') this.#options.fields.readHeader(first.columns)
   }
 
-  /** The next members; none at the end of the list or after an abort. */
+  /** Returns the next members; none at the end of the list or after an abort. */
   async nextPart(): Promise<readonly ListedMember[]> {
     while (this.#group !== undefined && this.#members.length < partMembersMax) {
       const row = this.#group[this.#rowsOfGroupRead++]

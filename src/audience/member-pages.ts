@@ -1,10 +1,10 @@
 import type { Member } from './audience.ts'
 import type { AudienceReader } from './store-port.ts'
 
-/** Members in a page. */
+/** The maximum number of members in a page. */
 const pageMembersMax = 1_000
 
-/** Every member of an audience, page by page. */
+/** Yields every member of an audience, page by page. */
 export async function* memberPages(
   store: AudienceReader,
   key: string,

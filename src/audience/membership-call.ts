@@ -11,7 +11,7 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { ComputationClass, MembershipChange, NewAudience } from './audience.ts'
 
-/** The parts of a call beside the change. */
+/** The parts of a call besides the change. */
 export interface MembershipCallOptions {
   /** The audience. */
   readonly audience: NewAudience
@@ -27,8 +27,8 @@ export interface MembershipCallOptions {
  * Makes the identify call of a change, routed to its deliveries.
  *
  * Its traits have the audience's key: true for a member that enters, false for one that leaves. A computed
- * trait has its value, or null for a member that leaves. The email is there if it is known.
- * `context.personas` names the computation, and `integrations` sends the call to webhooks only.
+ * trait has its value, or null for a member that leaves. A known email is a trait too. `context.personas`
+ * names the computation, and `integrations` sends the call to webhooks only.
  */
 export function membershipEvent(
   change: MembershipChange,

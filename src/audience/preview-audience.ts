@@ -14,11 +14,11 @@ export interface PreviewOptions extends Omit<SyncOptions, 'store'> {
 }
 
 /**
- * Tells the effects of a sync without storing or sending anything: the rows that are rejected, and the
- * identifiers that enter, change and leave. Suppressed users count as others.
+ * Finds the effects of a sync without storing or sending anything: rows that would be rejected, and
+ * identifiers that would enter, change and leave. Suppressed users count like other users.
  *
  * @returns the result of the sync, with the audience as it would be
- * @throws as {@link syncAudience} does
+ * @throws the errors of {@link syncAudience}
  */
 export async function previewAudience(options: PreviewOptions): Promise<SyncOutcome> {
   const { store, scratch } = options

@@ -1,21 +1,21 @@
 import { snakeCase } from 'change-case'
 
-/** Upper bound of the length of a key. */
+/** The maximum length of a key. */
 const keyLengthMax = 255
 
 /**
- * Makes the trait of an audience or a computed trait in identify calls: its name in snake case, as the
- * library `change-case` makes it.
+ * Makes the name of a trait in identify calls from the name of its audience or computed trait: the name in
+ * snake case, as the library `change-case` makes it.
  *
  * A word ends at a character that is neither a letter of any script nor a digit, and before a capital letter
- * behind a small one or a digit. Words are joined by underscores, in small letters. Letters behind digits
- * belong to them: `Order Completed Last 30days` is `order_completed_last_30days`. Combining accents are
- * composed first, so that names that look the same make the same trait.
+ * that follows a small letter or a digit. Underscores join the words, in small letters. Letters after digits
+ * belong to the same word: `Order Completed Last 30days` is `order_completed_last_30days`. Combining accents
+ * are composed first, so that names that look the same make the same trait.
  *
  * @returns undefined if the result is empty
  */
 export function propertyName(name: string): string | undefined {
-  // Not by the locale, which would make another trait of the same name elsewhere.
+  // Ignore the locale, so that a name makes the same trait everywhere.
   const property = snakeCase(name.normalize('NFC'), { locale: false })
   return property === '' ? undefined : property
 }

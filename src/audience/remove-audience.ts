@@ -23,7 +23,7 @@ export interface RemovalPreviewOptions extends Omit<
  * The result of a removal.
  *
  * - `removed`: all members left, and the audience is deleted
- * - `ended`: it ended early: some members left, and the audience is still there
+ * - `ended`: the removal ended early. Some members left, and the audience is still there
  * - `superseded`: a sync of the audience began meanwhile, or another audience has its key now
  */
 export interface RemovalOutcome {
@@ -55,7 +55,7 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
 }
 
 /**
- * Tells the members that a removal would remove, without changing anything.
+ * Finds the members that a removal would remove, without changing anything.
  *
  * @throws EvrouteError of the store
  */

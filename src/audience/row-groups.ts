@@ -11,9 +11,7 @@ export class RowGroups<Group> {
     this.#signal = signal
   }
 
-  /**
-   * The next group; undefined at the end or after an abort. Lets the event loop turn first.
-   */
+  /** Returns the next group, after a turn of the event loop; undefined at the end or after an abort. */
   async next(): Promise<Group | undefined> {
     await nextTurn()
     if (this.#signal.aborted) return undefined
@@ -27,7 +25,10 @@ export class RowGroups<Group> {
     return result === undefined || result.done === true ? undefined : result.value
   }
 
-  /** Ends the iteration early. One that waits ends after its wait. Harmless at its end. */
+  /**
+   * Ends the iteration early; harmless at its end. While the iteration waits, returns at once, and it ends
+   * after its wait.
+   */
   async close(): Promise<void> {
     const closed = this.#groups.return?.()
     if (this.#isWaiting) closed?.catch(() => undefined)
@@ -35,7 +36,7 @@ export class RowGroups<Group> {
   }
 }
 
-/** The result of the work; undefined as soon as the signal aborts. */
+/** Resolves with the result of the work, or with undefined as soon as the signal aborts. */
 function untilAborted<Result>(
   work: Promise<Result>,
   signal: AbortSignal,

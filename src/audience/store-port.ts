@@ -13,7 +13,7 @@ export interface BeginSyncRequest {
 export type BeginSyncResult =
   | {
       readonly kind: 'begun'
-      /** The audience as it is kept. */
+      /** The stored audience. */
       readonly audience: Audience
       /** The number of the sync. Earlier syncs of the audience are superseded. */
       readonly sync: number
@@ -50,8 +50,8 @@ export interface TakeRequest extends SyncRequest {
  * - `entered`: a new member
  * - `changed`: a member with a new value
  * - `unchanged`: a member with the same value
- * - `repeated`: an earlier line had it with the same value
- * - `contradicted`: an earlier line had it with another value, which stays
+ * - `repeated`: an earlier line had the member with the same value
+ * - `contradicted`: an earlier line had the member with another value, which stays
  * - `suppressed`: the user is suppressed; nothing is stored or sent
  */
 export type TakeOutcome =
@@ -64,9 +64,9 @@ export type TakeResult =
 
 /** A request to remove members that were not in the list. */
 export interface ReleaseRequest extends SyncRequest {
-  /** Upper bound of members to look at. */
+  /** The maximum number of members to look at. */
   readonly rowsMax: number
-  /** Continues behind this one, the `next` of the release before. */
+  /** Continues after this member, the `next` of the previous release. */
   readonly after: MemberIdentity | null
 }
 
@@ -74,7 +74,7 @@ export interface ReleaseRequest extends SyncRequest {
 export type ReleaseResult =
   | {
       readonly kind: 'released'
-      /** Members that left. Identifiers of users who are still members by another one are not among them. */
+      /** Identifiers that left, except those of users who are still members by another identifier. */
       readonly left: readonly MemberIdentity[]
       /** The start of the next release; null at the end: the sync is complete. */
       readonly next: MemberIdentity | null
@@ -85,17 +85,17 @@ export type ReleaseResult =
 export interface MembersRequest {
   /** The audience. */
   readonly key: string
-  /** Upper bound of the answer. */
+  /** The maximum number of members to return. */
   readonly limit: number
-  /** Only members behind this one, the last of the page before. */
+  /** Only members after this one, the last of the previous page. */
   readonly after: MemberIdentity | null
 }
 
 /** Reads audiences, in the syncing process or in another. */
 export interface AudienceReader {
-  /** Every audience, ordered by key. */
+  /** Lists every audience, ordered by key. */
   list(): Promise<readonly Audience[]>
-  /** Members in a stable order of the engine; none if there is no such audience. */
+  /** Lists members in the engine's stable order; none if there is no such audience. */
   members(request: MembersRequest): Promise<readonly Member[]>
 }
 
@@ -103,17 +103,17 @@ export interface AudienceReader {
  * Keeps audiences and their members: the port that the audience room owns and every engine implements. The
  * rules of the DeliveryStore port hold.
  *
- * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is
- * one transaction that changes members, writes the calls of these changes with their deliveries, and updates
- * the ledger. A sync that is interrupted has sent exactly its changes, and the next sync resumes from there.
- * Deliveries wait in the lane `first`; the caller wakes the dispatcher.
+ * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step
+ * is one transaction that changes members, writes the calls of these changes with their deliveries, and
+ * updates the ledger. An interrupted sync has sent exactly the changes that it stored, and the next sync
+ * resumes from there. Deliveries wait in the lane `first`; the caller wakes the dispatcher.
  *
  * Each identifier that enters gets a call. Identifiers with the same userId, or without one the same
- * anonymousId, belong to one user. The user stays a member until the last identifier leaves, and only that one
- * gets a call. A changed email or anonymousId is therefore not reported as leaving.
+ * anonymousId, belong to one user. The user stays a member until the last identifier leaves, and only that
+ * one gets a call. A changed email or anonymousId is therefore not reported as leaving.
  *
- * Suppressed users get no calls. The outcome of a call (`routed`, or `filtered` without a destination) does not
- * affect membership.
+ * Suppressed users get no calls. The outcome of a call (`routed`, or `filtered` without a destination) does
+ * not affect membership.
  */
 export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */

@@ -14,7 +14,7 @@ export interface SyncOptions extends SyncMeans {
   readonly audience: NewAudience
   /** The list: the rows of a file. */
   readonly rows: AsyncIterable<readonly TableRow[]>
-  /** What its rows are made of. */
+  /** The columns of its rows. */
   readonly columns: MemberColumns
 }
 
@@ -22,8 +22,8 @@ export interface SyncOptions extends SyncMeans {
  * The result of a sync.
  *
  * - `synced`: the members are those of the list
- * - `incomplete`: rows were rejected. No member left, because the rejected rows may name any
- * - `ended`: it was ended early
+ * - `incomplete`: rows were rejected. No member left, because the rejected rows may name any of them
+ * - `ended`: the sync ended early
  * - `superseded`: another sync of the audience began meanwhile
  * - `taken`: the key belongs to another source or class
  */
@@ -39,8 +39,8 @@ export type SyncOutcome =
  * Gives an audience the members of a list, and sends an identify call for each identifier that changes. Needs
  * constant memory for any length of the list.
  *
- * The beginning of the list is read before anything is written: a CSV without the named columns changes
- * nothing. For JSON only the end of the list can tell, and then no member leaves.
+ * It reads the beginning of the list before it writes, so a CSV without the named columns changes nothing.
+ * For JSON, only the end of the list shows that columns are missing, and then no member leaves.
  *
  * @throws SettingError if the list does not have the named columns
  * @throws EvrouteError of the list or the store. Stored changes stay
@@ -72,7 +72,7 @@ function rowListener({ listener }: SyncOptions, tally: SyncTally): MemberListOpt
   }
 }
 
-/** A sync under way. */
+/** A sync in progress. */
 interface Syncing extends SyncOptions {
   readonly fields: MemberFields
   readonly tally: SyncTally

@@ -1,10 +1,10 @@
 import type { MembershipChange } from './audience.ts'
 
-/** What a sync has done so far. */
+/** The counts of a sync so far. */
 export interface SyncCounts {
   /** Rows that were read. */
   readonly read: number
-  /** Of those, rows that name no member, or contradict one before. */
+  /** Rows among these that name no member, or that contradict an earlier row. */
   readonly rejected: number
   /** Identifiers that entered. */
   readonly entered: number
@@ -22,20 +22,20 @@ export interface SyncCounts {
 export interface RejectedRow {
   /** Its line in the list. */
   readonly line: number
-  /** A stable name of what is wrong. */
+  /** A stable name of the problem. */
   readonly code: string
-  /** What is wrong, as a sentence without its final period. */
+  /** The problem as a sentence without its final period. */
   readonly message: string
 }
 
-/** Learns what a sync does. */
+/** Receives the events of a sync. */
 export interface SyncListener {
-  /** A row cannot be used. */
+  /** Receives a row that cannot be used. */
   rejected(row: RejectedRow): void
-  /** What changed for some members; each is known once it is stored. */
+  /** Receives changes of members, once these are stored. */
   changed(changes: readonly MembershipChange[]): void
-  /** Only in a dry run: so many members that are kept were read by now, to compare the list with. */
+  /** Receives the number of stored members that a dry run has read so far. */
   comparing?(members: number): void
-  /** What was done so far. */
+  /** Receives the counts so far. */
   progress(counts: SyncCounts): void
 }

@@ -12,21 +12,21 @@ export const noSyncCounts: SyncCounts = {
   suppressed: 0,
 }
 
-/** Counts what a sync does. */
+/** The counts of a sync in progress. */
 export class SyncTally {
   readonly #counts: Record<keyof SyncCounts, number> = { ...noSyncCounts }
 
-  /** What was counted so far; it stays as it is. */
+  /** Returns a copy of the counts so far. */
   counts(): SyncCounts {
     return { ...this.#counts }
   }
 
-  /** Counts some more. */
+  /** Adds to one count. */
   add(name: keyof SyncCounts, more = 1): void {
     this.#counts[name] += more
   }
 
-  /** Counts what became of members; who stands in the list again is the same member. */
+  /** Counts the outcomes of members. A member that the list repeats counts once. */
   addOutcomes(outcomes: readonly TakeOutcome[]): void {
     for (const outcome of outcomes) {
       if (outcome !== 'repeated' && outcome !== 'contradicted') this.add(outcome)
