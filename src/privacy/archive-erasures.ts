@@ -11,19 +11,19 @@ export interface EraseArchivesRequest {
   readonly userIds: readonly string[]
   /** Erases events that were accepted at or before this moment, in milliseconds since 1970. */
   readonly untilMs: number
-  /** Cancels it: the call rejects, and the erasure is tried again later. */
+  /** Cancels the erasure: the call rejects, and the erasure is tried again later. */
   readonly signal: AbortSignal
 }
 
 /** The result of erasing from the archives of this process. */
 export interface ErasedArchives extends ArchiveErasure {
-  /** The archives registered in a store that several processes share; none by default. */
+  /** The ids of the erased archives that are registered in a shared store; none by default. */
   readonly archiveIds?: readonly string[] | undefined
 }
 
 /** The parts that erasing from archives needs. */
 export interface ArchiveErasuresOptions {
-  /** Where regulations are kept. */
+  /** The store of regulations. */
   readonly store: Pick<RegulationStore, 'find' | 'noteArchive'>
   /** Erases from archives; never runs twice at a time. */
   readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ErasedArchives>
@@ -39,7 +39,7 @@ export interface ArchiveErasuresOptions {
 /** Erases the users of regulations from the archives of this process, once for each regulation. */
 export class ArchiveErasures {
   readonly #options: ArchiveErasuresOptions
-  /** Regulations whose users may still be in archives: replays must not run. */
+  /** Regulations whose users may still be in archives. Replays must not run meanwhile. */
   readonly #left = new Set<string>()
   /** Unfinished regulations whose users are erased from archives. */
   readonly #done = new Set<string>()
@@ -94,7 +94,7 @@ export class ArchiveErasures {
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
-      // Another process may have stored it while this process erased for an earlier one.
+      // Another process may have stored the regulation while this one erased for an earlier regulation.
       await this.endReplays()
       const erased =
         this.#erased.get(id) ??

@@ -66,7 +66,7 @@ export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) 
 
 /**
  * Plans a regulation with the notifications of its type. Each user gets one event per affected source with
- * enabled destinations, delivered to all of them. Pure except for the id.
+ * enabled destinations, and all of these get the event. Pure except for the id.
  */
 export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   const outcome = toRegulation(options)
@@ -111,7 +111,7 @@ function refuseSources(
   return sourceId === undefined ? undefined : { kind: 'unknown_source', sourceId, knownIds }
 }
 
-/** Interleaves the sources user by user, so that no source waits for the others. */
+/** Makes the notifications user by user, so that no source waits for the others. */
 function notificationsOf(
   { id, userIds, sourceIds }: NewRegulation,
   { sources, destinations, nowMs }: RegulationPlanOptions,
@@ -139,10 +139,10 @@ function connectedTo(
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const idDigits = 27
-/** The largest number of 27 digits in base 62, plus one. */
+/** The bytes of a hash that 27 digits in base 62 can express. */
 const idBytes = 20
 
-/** `reg_` and 27 letters and digits, as Segment writes ids of regulations. */
+/** Makes an id in the form of Segment's: `reg_` and 27 letters and digits. */
 function regulationId(unique: string): string {
   const hash = createHash('sha256').update(unique).digest('hex')
   let rest = BigInt(`0x${hash.slice(0, idBytes * 2)}`)

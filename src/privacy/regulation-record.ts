@@ -15,9 +15,9 @@ export interface RegulationFields extends RegulationRecord {
   readonly createdAt: string | null
   /** When all its work was done; null before that. */
   readonly finishedAt: string | null
-  /** What was erased of the store. */
+  /** Counts of what was erased from the store. */
   readonly erased: Regulation['erased']
-  /** What was erased of archives. */
+  /** Counts of what was erased from archives. */
   readonly archive: Regulation['archive']
   /** The names of other processes' archives that may still contain events of its users. */
   readonly archivesLeft: readonly string[]
@@ -52,12 +52,12 @@ export interface ListedRegulationFields extends RegulationFields {
   readonly subjects: number
 }
 
-/** A regulation as a record for programs. */
+/** Turns a regulation into a record for programs. */
 export function regulationRecord(regulation: Regulation): WholeRegulationFields {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }
 
-/** A regulation as a record of a list, with the number of users instead of their ids. */
+/** Turns a regulation into a record of a list, with the number of users instead of their ids. */
 export function listedRegulationRecord(regulation: Regulation): ListedRegulationFields {
   return recordWith({ subjects: regulation.userIds.length }, regulation)
 }
@@ -88,7 +88,7 @@ function recordWith<Subjects extends RegulationRecord>(
   }
 }
 
-/** The streams grouped by source, in their order. */
+/** Groups streams by source, in their order. */
 function streamFields(streams: readonly NotificationStream[]): readonly SourceStatus[] {
   const bySource = new Map<string, DestinationStatus[]>()
   for (const stream of streams) {

@@ -8,16 +8,16 @@ export interface RegulationWatchOptions {
   readonly shared: SharedRegulations
   /** The archives that this process has configured. */
   readonly archives: () => Promise<readonly KeptArchive[]>
-  /** Receives all unfinished regulations after each look. */
+  /** Called with all unfinished regulations after each look. */
   readonly found: (regulations: readonly UnfinishedRegulation[]) => void
   /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** How often the store is asked for regulations that other processes stored or left unfinished. */
+/** How often to ask the store for regulations that other processes stored or left unfinished. */
 export const watchEveryMs = 5_000
 
-/** Finds the regulations that other processes have stored, and registers the archives of this one. */
+/** Finds the regulations that other processes have stored, and registers the archives of this process. */
 export class RegulationWatch {
   readonly #options: RegulationWatchOptions
   #registered = ''
@@ -45,7 +45,7 @@ export class RegulationWatch {
   }
 
   /**
-   * Looks once, now.
+   * Looks once for unfinished regulations.
    *
    * @throws EvrouteError of the store
    */
@@ -56,7 +56,7 @@ export class RegulationWatch {
     if (!this.#isClosed) this.#options.found(found)
   }
 
-  /** Looks now and then periodically. Retries while the store does not answer. Call it once. */
+  /** Looks at once, and then periodically. Retries while the store does not answer. Call it once. */
   start(): void {
     this.#looking = this.#lookAgain()
   }

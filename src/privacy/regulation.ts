@@ -2,7 +2,7 @@ import type { RegulationType } from '../model/index.ts'
 
 /** A regulation before it is stored. */
 export interface NewRegulation {
-  /** Identifies it. */
+  /** The id of the regulation. */
   readonly id: string
   /** Its type, which decides its effects. */
   readonly type: RegulationType
@@ -28,7 +28,7 @@ export interface ArchiveErasure {
   readonly events: number
   /** Files that were rewritten or removed. */
   readonly files: number
-  /** Files that could not be read or written, in words. They may still have events of the users. */
+  /** Messages about files that could not be read or written, and may still have events of the users. */
   readonly problems: readonly string[]
 }
 

@@ -33,7 +33,7 @@ export interface RegulationsOptions extends Pick<
     readonly sources: readonly { readonly id: string }[]
     readonly destinations: readonly Destination[]
   }
-  /** False where this process only erases archives; true by default. */
+  /** False if this process only erases archives; true by default. */
   readonly erasesStore?: boolean
   /** Tells the dispatcher to look for new deliveries. */
   readonly wake: () => void
@@ -45,19 +45,19 @@ export interface RegulationsOptions extends Pick<
 export type CreateRegulationOutcome =
   { readonly kind: 'created'; readonly regulation: Regulation } | RegulationRefusal
 
-/** How often regulations that wait for deliveries or for the store are tried again. */
+/** How often to retry regulations that wait for deliveries or for the store. */
 const lookEveryMs = 1_000
-/** Rows per step, few enough that deliveries hardly wait. */
+/** The maximum number of rows per step, so low that deliveries hardly wait. */
 const rowsAtOnceMax = 1_000
-/** Regulations that share one rewrite of the files; more wait for the next one. */
+/** The maximum number of regulations that share a rewrite of the files. */
 const regulationsPerRewriteMax = 100
-/** Regulations read at a time: each may name thousands of users. */
+/** Regulations to read at a time. Each may name thousands of users. */
 const unfinishedAtOnce = 20
 
 /**
- * Carries out regulations one after the other, in small steps between which other work runs. A regulation
- * that waits for leased deliveries is tried again every second, and others go first. The store's files are
- * rewritten once for all regulations that are erased otherwise.
+ * Carries out regulations one after the other, in small steps that let other work run in between. A
+ * regulation that waits for leased deliveries lets others go first, and is tried again every second. One
+ * rewrite of the store's files serves all regulations that are erased except for traces in those files.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
@@ -107,8 +107,8 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Resumes the unfinished regulations of all processes that share the store. Those that wait for another
-   * process cost nothing until the next call, a few seconds later.
+   * Resumes the unfinished regulations of all processes that share the store. Regulations that wait for
+   * another process cost nothing until the next call, a few seconds later.
    */
   found(regulations: readonly UnfinishedRegulation[]): void {
     const { erasesStore = true } = this.#options
@@ -151,19 +151,19 @@ export class Regulations implements RegulationReader {
     return this.#archives.isAnyLeft
   }
 
-  /** One regulation; undefined when there is none. */
+  /** Returns a regulation; undefined if there is none. */
   find(request: { readonly id: string }): Promise<Regulation | undefined> {
     return this.#options.store.find(request)
   }
 
-  /** Regulations, the newest first. */
+  /** Lists regulations, newest first. */
   list(request: RegulationsRequest): Promise<readonly Regulation[]> {
     return this.#options.store.list(request)
   }
 
   /**
-   * Tries waiting regulations now. Resolves when all that are left wait for leased deliveries, for files that
-   * cannot be rewritten, or for the next start; or when it is closed.
+   * Tries waiting regulations now. Resolves once every unfinished regulation waits for leased deliveries, for
+   * files that cannot be rewritten, or for the next start. Also resolves on `close`.
    */
   async idle(): Promise<void> {
     this.#lookAgain()
@@ -184,7 +184,7 @@ export class Regulations implements RegulationReader {
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
-        // Before it is stored: events that a replay adds later would count as new.
+        // End replays before storing: events that a replay adds afterwards would count as new.
         this.#archives.add(id)
         await this.#archives.endReplays()
       }
@@ -251,7 +251,7 @@ export class Regulations implements RegulationReader {
     return 'done'
   }
 
-  /** The first one has the files rewritten; the others find them rewritten. */
+  /** Cleans the files. The first regulation causes the rewrite; the others find it done. */
   async #rewriteFiles(): Promise<'done' | 'later'> {
     for (const id of [...this.#withTraces]) {
       if (this.#isClosed || this.#heldUpMs > 0) break
@@ -262,7 +262,7 @@ export class Regulations implements RegulationReader {
 
   #rest(): void {
     if (this.#isClosed) return
-    // A regulation came meanwhile.
+    // A regulation arrived meanwhile.
     if (this.#hasWork && !this.#isStoreOut) {
       this.#begin()
       return
@@ -278,7 +278,7 @@ export class Regulations implements RegulationReader {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** `later` while the store is unavailable. */
+  /** Runs work for a regulation. Returns `later` while the store is unavailable. */
   async #attempt(id: string, work: () => Promise<void>): Promise<'done' | 'later'> {
     const { log } = this.#options.runtime
     try {
@@ -341,7 +341,7 @@ export class Regulations implements RegulationReader {
       if (!isFound) this.#waiting.add(id)
       return
     }
-    // The store lists it again once the last archive is erased.
+    // The store lists the regulation again once the last archive is erased.
     if (isAwaitingArchives(regulation)) return
     this.#archives.forget(id)
     // Another process may have finished it.

@@ -1,4 +1,4 @@
-/** Wait before the next try to rewrite files. It doubles up to the longest. */
+/** The first and the longest wait before files are rewritten again. It doubles after each failure. */
 const [firstWaitMs, longestWaitMs] = [1_000, 600_000]
 
 /** Backs off after a failed rewrite of files, such as on a full disk. */
@@ -7,7 +7,7 @@ export class RewriteHold {
   #untilMs = 0
   #toldAtMs = -Infinity
 
-  /** Milliseconds until the next try; 0 if it may be tried now. */
+  /** Returns the milliseconds until the next try; 0 if it can begin now. */
   leftMs(nowMs: number): number {
     return Math.max(this.#untilMs - nowMs, 0)
   }

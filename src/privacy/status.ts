@@ -5,7 +5,7 @@ import type { NotificationStream, OverallStatus, Regulation } from './regulation
 type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'failed' | 'expired'>
 
 /**
- * The overall status of a regulation: the first line that is true.
+ * Returns the overall status of a regulation: that of the first row that applies.
  *
  * | status | when |
  * |---|---|
@@ -13,7 +13,7 @@ type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'fa
  * | `RUNNING` | work is left: in the store, in archives, or pending notifications |
  * | `FAILED` | all of its notifications failed or expired |
  * | `PARTIAL_SUCCESS` | some notifications failed or expired, or an archive could not be read or written |
- * | `FINISHED` | otherwise, such as one that only suppresses |
+ * | `FINISHED` | otherwise, such as for a regulation that only suppresses |
  *
  * A finished regulation stays finished, even if its notifications are retried by hand.
  */
@@ -28,8 +28,8 @@ export function overallStatus(regulation: Regulation): OverallStatus {
 }
 
 /**
- * The status of a regulation's notifications from one source to one destination: the first line that is
- * true.
+ * Returns the status of a regulation's notifications from one source to one destination: that of the first
+ * row that applies.
  *
  * | status | when |
  * |---|---|
@@ -44,7 +44,7 @@ export function streamStatus(stream: NotificationStream): OverallStatus {
   return endedCount(stream) === 0 ? 'INITIALIZED' : 'RUNNING'
 }
 
-/** Whether work is left for a regulation: in the store, in archives, or pending notifications. */
+/** Tells whether work is left for a regulation: in the store, in archives, or pending notifications. */
 function isAnythingLeft(
   { type, finishedAtMs, isStoreErased, archive, archivesLeft = [] }: Regulation,
   { pending }: NotificationCounts,

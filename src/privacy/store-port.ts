@@ -17,16 +17,18 @@ export interface EraseRequest {
   readonly id: string
   /** The moment of the step, in milliseconds since 1970. */
   readonly nowMs: number
-  /** Upper bound of rows to look at, so that other work waits only briefly. */
+  /** The maximum number of rows to look at, so that other work waits only briefly. */
   readonly rowsMax: number
   /**
-   * Answers `traces` instead of rewriting files, because one rewrite serves several regulations. False by
-   * default.
+   * Whether to return `traces` instead of rewriting files, so that one rewrite serves several regulations;
+   * false by default.
    */
   readonly leavesTraces?: boolean | undefined
 }
 
-/** Files that an erasure must rewrite cannot be rewritten now, such as on a full disk: ask much later. */
+/**
+ * The result of an erasure whose files cannot be rewritten now, such as on a full disk. Ask again much later.
+ */
 export interface HeldUpErasure {
   readonly kind: 'held_up'
   /** What failed, and why. */
@@ -39,8 +41,8 @@ export interface HeldUpErasure {
  * The work that is left of an erasure.
  *
  * - `more`: there are more rows
- * - `waiting`: only leased deliveries and pending notifications are left: ask again later
- * - `traces`: only traces in files are left, as asked for
+ * - `waiting`: only leased deliveries and pending notifications are left. Ask again later
+ * - `traces`: only traces in files are left, because of `leavesTraces`
  * - `nothing`: it is complete, or there is no such regulation
  */
 export type EraseResult = 'more' | 'waiting' | 'traces' | 'nothing' | HeldUpErasure
@@ -57,9 +59,9 @@ export interface NoteArchiveRequest {
 
 /** A page of regulations. */
 export interface RegulationsRequest {
-  /** Upper bound of the answer. */
+  /** The maximum number of regulations to return. */
   readonly limit: number
-  /** Only regulations older than this one, the last of the page before. */
+  /** Only regulations older than this one, the last of the previous page. */
   readonly beforeId?: string | undefined
   /** Only unfinished regulations. */
   readonly unfinished?: boolean | undefined
@@ -67,9 +69,9 @@ export interface RegulationsRequest {
 
 /** Reads regulations, in the process that carries them out or in another. */
 export interface RegulationReader {
-  /** One regulation; undefined when there is none. */
+  /** Returns a regulation; undefined if there is none. */
   find(request: { readonly id: string }): Promise<Regulation | undefined>
-  /** Regulations, the newest first. */
+  /** Lists regulations, newest first. */
   list(request: RegulationsRequest): Promise<readonly Regulation[]>
 }
 
@@ -85,19 +87,19 @@ export interface RegulationReader {
 export interface RegulationStore extends RegulationReader {
   /**
    * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing.
-   * `UNSUPPRESS` of all sources lifts every suppression of the users. For some sources it lifts the
+   * `UNSUPPRESS` of all sources lifts every suppression of the users. `UNSUPPRESS` of some sources lifts the
    * suppressions of these; suppressions of all sources stay.
    */
   create(request: CreateRegulationRequest): Promise<void>
   /**
-   * Erases some of the events that a regulation is about: events of its sources, accepted before it, of its
-   * users (userId, or previousId of an alias).
+   * Takes a step in erasing events of a regulation's users (userId, or previousId of an alias). The events
+   * are of its sources and were accepted before it.
    *
    * - A pending delivery becomes `failed` with the reason `erased`. A leased one is left until its lease
-   *   ends, because a request under way cannot be taken back.
+   *   ends, because a request in flight cannot be taken back.
    * - A delivery loses its body, its userId, the answers of endpoints, and its messageId if that contains the
    *   userId. The rest stays, so that the ledger balances.
-   * - Its users leave the audiences of its sources, and destinations are not notified.
+   * - The users leave the audiences of its sources, without calls to destinations.
    * - Its own notifications are erased after they are delivered.
    *
    * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries cannot be
@@ -107,7 +109,9 @@ export interface RegulationStore extends RegulationReader {
   erase(request: EraseRequest): Promise<EraseResult>
   /** Adds counts of what was erased from archives. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
-  /** Ends a regulation. The states of its notifications at that moment are kept, even if these are purged. */
+  /**
+   * Ends a regulation. Keeps the states of its notifications at that moment, even if these are purged later.
+   */
   finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
 }
 
@@ -115,7 +119,7 @@ export interface RegulationStore extends RegulationReader {
 export interface KeptArchive {
   /** Its identifier, which stays when it moves and when its process restarts. */
   readonly id: string
-  /** Its name for people: where it is. */
+  /** Its name for people: its location. */
   readonly name: string
 }
 
@@ -125,7 +129,7 @@ export interface UnfinishedRegulation {
   readonly id: string
   /** Whether an archive of that process is not erased yet. */
   readonly isArchiveLeft: boolean
-  /** Whether other work is left: in the store, notifications, or to end it. */
+  /** Whether other work is left: in the store, for notifications, or to finish the regulation. */
   readonly isDue: boolean
 }
 
@@ -139,13 +143,12 @@ export interface UnfinishedRegulation {
 export interface SharedRegulations {
   /** Registers archives, or updates their names. They stay registered when their process ends. */
   register(request: { readonly archives: readonly KeptArchive[] }): Promise<void>
-  /** The unfinished regulations for the process that has these archives, oldest first. */
+  /** Lists the unfinished regulations for the process that has these archives, oldest first. */
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
   /**
-   * Removes an archive that is lost: regulations no longer wait for it, and unfinished ones that did get a
-   * problem.
+   * Removes a lost archive. Regulations no longer wait for it. Each regulation that waited records a problem.
    *
    * @returns whether an archive with that name was registered
    */
