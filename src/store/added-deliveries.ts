@@ -10,7 +10,7 @@ export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
  */
 export const erasedReason = 'erased'
 
-/** Counts deliveries by destination. The list has an entry for each delivery. */
+/** Counts deliveries by destination. `destinationIds` has an entry for each delivery. */
 export function countRefused(
   destinationIds: readonly string[],
   reason: GivenUpReason = refusedReason,
@@ -24,11 +24,11 @@ export function countRefused(
   }))
 }
 
-/** A delivery that was leased as it was added. The caller of `add` has the rest of it. */
+/** A delivery that was leased as it was added. The caller of `add` has its other fields. */
 export interface HandedOver {
-  /** The place of its event in the batch. */
+  /** The index of its event in the batch. */
   readonly eventPlace: number
-  /** Its place among the deliveries of the event. */
+  /** Its index among the deliveries of the event. */
   readonly place: number
   /** Its id. */
   readonly id: number
@@ -36,7 +36,7 @@ export interface HandedOver {
   readonly lease: number
 }
 
-/** The leased deliveries of a batch. No attempt was made yet. */
+/** Makes the leased deliveries of a batch, which were never attempted. */
 export function leasedOf(
   { nowMs, events }: AddRequest,
   handedOver: readonly HandedOver[],

@@ -13,7 +13,7 @@ import { quotedUrl } from './store-url.ts'
 export interface BackUpRequest {
   /** The store: `sqlite:<file>`. */
   readonly from: string
-  /** The file that is made; it must not exist. */
+  /** The file to make, which must not exist. */
   readonly to: string
 }
 
@@ -24,13 +24,12 @@ export interface BackUp {
 }
 
 /**
- * Copies a store in a file as it is at one moment, even while a process delivers from it. The copy
- * gets its name once it is complete and on disk, and only its owner can read it.
+ * Copies the state of a store's file at one moment, even while a process delivers from it. The copy gets its
+ * name once it is complete and on disk, and only its owner can read it.
  *
  * The copy is one read transaction: it blocks no writer, but the store's log grows until it ends.
  *
- * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or
- * `cannot_write_file`
+ * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or `cannot_write_file`
  */
 export async function backUpStore({ from, to }: BackUpRequest): Promise<BackUp> {
   const refused = refusalOf(from, 'it is not sqlite:<file>')

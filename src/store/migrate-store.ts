@@ -35,7 +35,7 @@ export async function migrateStore({
 }
 
 /**
- * Says what a migration would do, and changes nothing.
+ * Plans a migration, and changes nothing.
  *
  * @throws the errors of {@link migrateStore} before it begins
  */

@@ -12,8 +12,8 @@ import type { UrlRefusal } from './store-errors.ts'
 /** Options of opening a store. */
 export interface OpenStoreOptions {
   /**
-   * Learns what another process has left to claim; anything if it gets no argument. It is called only
-   * if several processes deliver from one store. A notification can be lost, so look from time to
+   * Called with the lanes that another process left deliveries in; without an argument if it may be any. Only
+   * called if several processes deliver from one store. A notification can be lost, so look from time to
    * time.
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
@@ -29,8 +29,8 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens the engine of a URL: `memory:`, `sqlite:<file>` or `postgres://user@host/database`. It makes a
- * file or tables that do not exist.
+ * Opens the engine of a URL: `memory:`, `sqlite:<file>` or `postgres://user@host/database`. Makes missing
+ * files and tables.
  *
  * @throws SettingError for any other URL; EvrouteError `store_in_use` or `store_unusable`
  */
@@ -70,11 +70,11 @@ export async function openTemporaryStore(): Promise<Store> {
 }
 
 /**
- * Opens the delivery log of an existing store, even while a process delivers from it. It can be read;
- * with `write` deliveries can be retried as well.
+ * Opens the delivery log of an existing store, even while a process delivers from it. With `write`, it can
+ * also retry deliveries.
  *
- * @throws SettingError for a URL that names no store; EvrouteError `store_unusable` if the store is
- * missing, is not evroute's, cannot be reached or is of another version
+ * @throws SettingError for a URL that names no store; EvrouteError `store_unusable` if the store is missing,
+ * is not evroute's, cannot be reached or is of another version
  */
 export async function openDeliveryLog(
   url: string,
@@ -99,8 +99,7 @@ function expectUsable(verb: string, url: string, refusal: UrlRefusal | undefined
 const lineEveryMs = 2_000
 
 /**
- * Makes a function that logs the beginning and the end of an upgrade, and its progress from time to
- * time.
+ * Returns a function that logs the beginning and the end of an upgrade, and its progress from time to time.
  */
 export function upgradeLines(log: Log): (progress: UpgradeProgress) => void {
   const elapsedMs = stopwatch()

@@ -1,7 +1,7 @@
 /** The type of a column of given rows. */
 export type ColumnType = 'text' | 'bigint'
 
-/** The words in which SQLite and PostgreSQL differ. */
+/** The parts of SQL in which SQLite and PostgreSQL differ. */
 export interface Dialect {
   /**
    * The end of a SELECT whose rows stay locked until the transaction ends; empty in SQLite, which has
@@ -16,16 +16,16 @@ export interface Dialect {
    */
   readonly given: (value: string, columns: Readonly<Record<string, ColumnType>>) => string
   /**
-   * A condition: whether a column has one of the values of a SELECT. PostgreSQL then finds each in an
-   * index, even if its planner has no statistics of a new table.
+   * Makes a condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an index,
+   * even if its planner has no statistics of a new table.
    */
   readonly isOneOf: (column: string, select: string) => string
   /**
-   * The key of a text that may be longer than an index permits: a digest in PostgreSQL, the text in
+   * Returns the key of a text that may be longer than an index permits: a digest in PostgreSQL, the text in
    * SQLite.
    */
   readonly keyOf: (text: string) => string
-  /** A value for a column of keys, from an expression for a result of `keyOf`. */
+  /** Makes a value of a key column, from an expression for a result of `keyOf`. */
   readonly key: (expression: string) => string
   /** A common table expression that delays new regulations until the transaction ends. */
   readonly gate: string
@@ -89,7 +89,7 @@ export interface SqlDatabase {
   /** Its dialect. */
   readonly dialect: Dialect
   /**
-   * Answers a question. Each statement sees the database at the time that it runs.
+   * Runs a script that only reads. Each statement sees the database at the time that it runs.
    *
    * @throws EvrouteError `store_closed`, `store_unusable`
    */

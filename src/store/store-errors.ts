@@ -1,16 +1,16 @@
 import { EvrouteError } from '../model/index.ts'
 
-/** A URL names a store that does not exist yet: `code` is `store_unusable`. */
+/** The error for a URL of a store that does not exist yet; its code is `store_unusable`. */
 export class MissingStoreError extends EvrouteError {
   constructor(details: { readonly message: string; readonly hint: string }) {
     super({ code: 'store_unusable', ...details })
   }
 }
 
-/** A row that the engine can read but that evroute cannot have written. */
+/** The error for a row that the engine can read but that evroute cannot have written. */
 export class DamagedRowError extends Error {}
 
-/** The error of every method after `close()`. */
+/** Makes the error of every method after `close()`. */
 export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }
@@ -23,12 +23,12 @@ export interface UrlRefusal {
   readonly hint: string
 }
 
-/** The error for a store that cannot be used. */
+/** Makes the error for a store that cannot be used. */
 export function unusable(message: string, hint: string): EvrouteError {
   return new EvrouteError({ code: 'store_unusable', message, hint })
 }
 
-/** The error for changes of a log that was opened to be read. */
+/** Makes the error for writes to a log that was opened for reading. */
 export function readOnlyError(name: string): EvrouteError {
   return unusable(
     `Cannot change the store ${name}: it was opened to be read`,

@@ -15,7 +15,7 @@ export interface Store extends DeliveryStore {
   readonly sharedRegulations?: SharedRegulations | undefined
   /** The processes that deliver from it; undefined if there is never more than one. */
   readonly processes?: DeliveringProcesses | undefined
-  /** The number of rows of its tables, by estimate; undefined if deleted rows take no space. */
+  /** Estimates the number of rows of its tables; undefined if deleted rows take no space. */
   readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
 }
 
@@ -37,6 +37,6 @@ export interface StoreLog extends DeliveryLog {
   readonly audiences: AudienceReader
   /** Deletion requests. */
   readonly regulations: RegulationReader
-  /** The archives that these wait for; undefined if one process has them all. */
+  /** The archives that regulations wait for; undefined if one process has them all. */
   readonly sharedRegulations?: Pick<SharedRegulations, 'release'> | undefined
 }

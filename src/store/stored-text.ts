@@ -2,13 +2,13 @@
 const escapeMark = '\u001a'
 
 /**
- * No engine stores NUL in a text; half of a surrogate pair has no UTF-8; and the mark itself is
- * escaped.
+ * The characters to escape: NUL, which no engine stores in a text; lone surrogates, which have no UTF-8; and
+ * the mark itself.
  */
 const unstorable =
   /[\0\u001a]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
-/** The stored form of a text. Texts have equal forms only if they are equal. */
+/** Returns the stored form of a text. Different texts have different forms. */
 export function toStored(text: string): string {
   if (isStorable(text)) return text
   return text.replace(unstorable, (unit) => {
@@ -17,13 +17,13 @@ export function toStored(text: string): string {
 }
 
 /**
- * Almost every text is storable. These three fast checks take a tenth of the time of a replacement.
+ * Tells whether a text needs no escapes, as almost all. The checks take a tenth of the time of a replacement.
  */
 function isStorable(text: string): boolean {
   return !text.includes('\0') && !text.includes(escapeMark) && text.isWellFormed()
 }
 
-/** The text of a stored form. */
+/** Returns the text of a stored form. */
 export function fromStored(stored: string): string {
   if (!stored.includes(escapeMark)) return stored
   return stored.replace(/\u001a(.{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))

@@ -11,8 +11,8 @@ export interface SuppressedUsers {
 }
 
 /**
- * A condition: whether calls of a user from a source, or from a replay of it, are dropped. If no user
- * is suppressed, a statement checks this once.
+ * Returns a condition: calls of a user from a source, or from a replay of it, are dropped. A statement checks
+ * only once whether there are suppressed users at all.
  *
  * @param sourceId - an expression
  * @param userId - an expression; a column must be named with its table
@@ -34,7 +34,7 @@ export function suppress(users: SuppressedUsers, { given }: Dialect): Script<voi
   return run({ sql, values: [givenRows(pairsOf(users))] })
 }
 
-/** Ends the suppression of users; for some sources only the suppressions of those. */
+/** Ends suppressions of users: all of them, or only those of some sources. */
 export function lift(users: SuppressedUsers, { given }: Dialect): Script<void> {
   if (users.sourceIds === null) {
     const sql = `DELETE FROM evroute_suppressions

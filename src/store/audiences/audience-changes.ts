@@ -23,7 +23,7 @@ import {
 import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
 import type { Sync } from './syncs.ts'
 
-/** The members that left, and the place to continue; null once every member was checked. */
+/** The members that left, and the member after which to continue; null once every member was checked. */
 export interface ReleasedPart {
   readonly left: readonly MemberIdentity[]
   readonly next: MemberIdentity | null
@@ -67,8 +67,8 @@ const memberColumns = {
 } as const
 
 /**
- * Scripts that change members and write the calls of the changes. They look members up one by one,
- * because a planner does not know how many an audience has.
+ * Scripts that change members and write the calls of the changes. They look members up one by one, because
+ * the planner does not know how many members an audience has.
  */
 export class AudienceChanges {
   readonly #dialect: Dialect
@@ -96,7 +96,7 @@ export class AudienceChanges {
       if (row !== undefined) return { kind: 'begun', row }
       const other = yield* findAudience(key)
       if (other !== undefined) return { kind: 'taken', row: other }
-      // The audience was removed in between.
+      // Another process removed the audience in between, so try again.
     }
   }
 
@@ -151,8 +151,8 @@ export class AudienceChanges {
   }
 
   /**
-   * Locks the audience of a sync until the end of the transaction. The gate is taken after it, so that a
-   * sync that waits for an audience does not make a regulation wait.
+   * Locks the audience of a sync until the end of the transaction. The transaction takes the gate afterwards,
+   * so that a sync that waits for an audience does not delay a regulation.
    */
   #hold(sync: Sync): Script<AudienceRow | undefined> {
     const sql = `SELECT ${audienceColumns} FROM evroute_audiences
@@ -215,7 +215,7 @@ export class AudienceChanges {
     yield* run({ name: 'count_members', sql: count, values: [audience.id, entered, entered] })
   }
 
-  /** @param keys - in order; only rows between the first and the last are read */
+  /** @param keys - the keys in order; the statement reads only rows between the first and the last */
   *#leave(audience: AudienceRow, keys: readonly MemberKeys[]): Script<void> {
     const [first, last] = [keys[0], keys.at(-1)]
     if (first === undefined || last === undefined) return
@@ -232,9 +232,7 @@ export class AudienceChanges {
     yield* run({ name: 'count_left', sql: count, values: [audience.id, keys.length] })
   }
 
-  /**
-   * Tells for users whether their calls are dropped, and whether another member is the same user.
-   */
+  /** Finds for each user whether its calls are dropped, and whether it has another member. */
   *#usersOf(
     audience: AudienceRow,
     identities: readonly MemberIdentity[],
@@ -275,9 +273,7 @@ interface KnownUser {
   readonly isSuppressed: boolean
 }
 
-/**
- * The last identifier of each user. In the order of keys the identifiers of a user are consecutive.
- */
+/** Returns the last identifier of each user. In key order, the identifiers of a user are consecutive. */
 function lastOfUsers(
   identities: readonly MemberIdentity[],
   keys: readonly MemberKeys[],

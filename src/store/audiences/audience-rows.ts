@@ -39,7 +39,7 @@ export interface MemberPage {
   readonly audienceId: number
   /** Only members after this one; null for the first page. */
   readonly after: MemberIdentity | null
-  /** The maximum of rows. */
+  /** The maximum number of rows. */
   readonly rowsMax: number
 }
 
@@ -75,13 +75,13 @@ export class AudienceRows implements AudienceReader {
   }
 }
 
-/** The audience with a key; undefined if there is none. */
+/** Finds the audience with a key; undefined if there is none. */
 export function findAudience(key: string): Script<AudienceRow | undefined> {
   const sql = `SELECT ${audienceColumns} FROM evroute_audiences WHERE key = $1`
   return firstRow<AudienceRow>({ name: 'audience', sql, values: [toStored(key)] })
 }
 
-/** Some members of an audience. */
+/** Reads a page of an audience's members. */
 export function memberPage(
   { audienceId, after, rowsMax }: MemberPage,
   dialect: Dialect,
@@ -140,22 +140,22 @@ export type MemberKeys = {
   readonly member_key: string
 }
 
-/** The keys of an identity. */
+/** Returns the keys of an identity. */
 export function keysOf(identity: MemberIdentity, { keyOf }: Dialect): MemberKeys {
   return { user_key: keyOf(userText(identity)), member_key: keyOf(memberText(identity)) }
 }
 
-/** The key of a user. */
+/** Returns the key of a user. */
 export function userKey(userId: string, { keyOf }: Dialect): string {
   return keyOf(userText({ userId, anonymousId: null }))
 }
 
-/** The id of a user: the userId, otherwise the anonymousId. */
+/** Returns the text that identifies a user: by the userId, otherwise by the anonymousId. */
 export function userText({ userId, anonymousId }: Omit<MemberIdentity, 'email'>): string {
   return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
 }
 
-/** The text that identifies a member. */
+/** Returns the text that identifies a member. */
 export function memberText({ userId, anonymousId, email }: MemberIdentity): string {
   return JSON.stringify([userId, anonymousId, email])
 }

@@ -9,7 +9,7 @@ interface SourceRow {
 }
 
 /**
- * Removes users from the audiences of some sources; null for all sources. No calls are made of it.
+ * Removes users from the audiences of some sources (null for all), without calls.
  *
  * @returns the number of members that were removed
  */
@@ -28,7 +28,7 @@ export function* eraseMembers(
   const givenIds = `SELECT given.id FROM ${given('$1', { id: 'bigint' })}`
   const wantedAudience = (column: string): string => isOneOf(column, givenIds)
   const ids = givenRows(wanted.map(({ id }) => ({ id })))
-  // Until the end of the transaction no sync can add one of these users.
+  // Lock the audiences, so that no sync adds one of these users until the transaction ends.
   yield* run({
     name: 'hold_audiences',
     sql: `SELECT id FROM evroute_audiences WHERE ${wantedAudience('id')} ORDER BY id ${forUpdate}`,

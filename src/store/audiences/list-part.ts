@@ -1,9 +1,9 @@
 import type { Member, MembershipChange, TakeOutcome } from '../../audience/index.ts'
 import { toStored } from '../stored-text.ts'
 
-/** The rows of the database for a line of a list. */
+/** The stored facts about a line of a list. */
 export interface KnownLine {
-  /** The member that the line names, if there already is one. */
+  /** The stored member that the line names, if there is one. */
   readonly kept: { readonly number: number; readonly value: string } | undefined
   /** Whether the calls of the user are dropped. */
   readonly isSuppressed: boolean
@@ -14,7 +14,7 @@ export interface KnownLine {
 /** A new member, or one with a new value. */
 export interface WrittenMember {
   readonly member: Member
-  /** Its place in the list. */
+  /** Its index in the part. */
   readonly place: number
   readonly number: number
   /** The stored value. */
@@ -32,10 +32,10 @@ export interface TakenPart {
   readonly entered: number
 }
 
-/** A part of a list, with what is known about it. */
+/** A part of a list, and the stored facts about it. */
 interface PartRequest {
   readonly members: readonly Member[]
-  /** The rows of the database for each line. */
+  /** The stored facts about each line. */
   readonly known: readonly KnownLine[]
   /** The number of the next new member. */
   readonly nextNumber: number
@@ -73,7 +73,7 @@ function outcomeOf(value: string, before: string | undefined, isListed: boolean)
   return isListed ? 'contradicted' : 'changed'
 }
 
-/** Tells whether destinations get a call for it. */
+/** Tells whether destinations get a call for an outcome. */
 function isNews(outcome: TakeOutcome): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }

@@ -43,7 +43,7 @@ export class StoredAudiences implements AudienceStore {
   readonly #syncs = new Syncs()
   #lastBegin: Promise<unknown> = Promise.resolve()
 
-  /** @param reading - for questions; `database` by default */
+  /** @param reading - for reads; `database` by default */
   constructor({ database, addEvents, notify }: AudienceEngine, reading: SqlDatabase = database) {
     this.#database = database
     this.#notify = notify
@@ -51,7 +51,7 @@ export class StoredAudiences implements AudienceStore {
     this.#changes = new AudienceChanges({ dialect: database.dialect, addEvents })
   }
 
-  /** One after the other: the sync that was requested last continues. */
+  /** Begins syncs one after the other, so that the one that was requested last continues. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
     const begun = this.#lastBegin.then(() => this.#begin(request))
     this.#lastBegin = begun.catch(() => undefined)
@@ -99,7 +99,7 @@ export class StoredAudiences implements AudienceStore {
     const { kind, row } = await this.#database.change(() => this.#changes.begin(request, number))
     const audience = audienceOf(row)
     if (kind === 'taken') return { kind, audience }
-    // After the commit: a sync that could not begin supersedes none.
+    // Do this after the commit: a sync that could not begin must not supersede another.
     this.#syncs.begin(new Sync({ key: audience.key, id: row.id }, number))
     return { kind, audience, sync: number }
   }
@@ -110,12 +110,12 @@ export class StoredAudiences implements AudienceStore {
   ): Promise<Result | typeof superseded> {
     const sync = this.#syncs.find(request)
     if (sync !== undefined) return sync.inTurn(() => step(sync))
-    // A closed store refuses it.
+    // Read, so that a closed store rejects.
     return this.#database.read(() => scriptOf(() => superseded))
   }
 }
 
-/** Random, because processes that share a database must not choose the same number. */
+/** Returns a random number, because processes that share a database must not choose the same one. */
 function newSyncNumber(): number {
   return randomInt(1, 2 ** 48 - 1)
 }

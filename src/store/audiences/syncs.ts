@@ -2,9 +2,9 @@
 const numbersPerChunk = 32_768
 
 /**
- * The members that the list of a sync has named so far: a bit in memory for each number of the
- * audience. It is not in the database, where each line of each list would be a write: a sync ends with
- * its process, which alone needs this.
+ * The members that the list of a sync has named so far: a bit in memory for each number of the audience. It
+ * is not in the database, where each line of each list would cost a write. Memory is enough, because a sync
+ * ends with its process.
  */
 export class ListedMembers {
   readonly #chunks = new Map<number, Uint8Array>()
@@ -15,7 +15,7 @@ export class ListedMembers {
     return (byte & bitOf(number)) !== 0
   }
 
-  /** The list has named the member with a number. */
+  /** Notes that the list has named the member with a number. */
   add(number: number): void {
     let chunk = this.#chunks.get(chunkOf(number))
     if (chunk === undefined) {
@@ -56,10 +56,7 @@ export class Sync {
     this.number = number
   }
 
-  /**
-   * Runs steps one after the other, because each must know the members that the steps before it have
-   * listed.
-   */
+  /** Runs steps one after the other, because each must know the members that earlier steps have listed. */
   inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(step)
     this.#last = result.catch(() => undefined)
@@ -76,7 +73,7 @@ export class Syncs {
     this.#byKey.set(sync.key, sync)
   }
 
-  /** A sync in progress; undefined if it is over. */
+  /** Finds a sync in progress; undefined if it is over. */
   find({ key, sync: number }: { readonly key: string; readonly sync: number }): Sync | undefined {
     const sync = this.#byKey.get(key)
     return sync?.number === number ? sync : undefined

@@ -1,11 +1,9 @@
 import type { LeaseEnd } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
 
-/** Requests, by the place where they are kept. */
+/** Requests, by where they are stored. */
 export interface FirstTries<End extends LeaseEnd> {
-  /**
-   * First tries that succeeded, by their settlement. Their deliveries keep them in their own rows.
-   */
+  /** First tries that succeeded, by their settlement. The rows of their deliveries store them. */
   readonly succeeded: ReadonlyMap<End, RequestRecord>
   /** The requests that have rows of their own. */
   readonly others: readonly RequestRecord[]
@@ -41,7 +39,10 @@ function isFirstTry(settlement: LeaseEnd): boolean {
   return kind === 'delivered' && delivery.lane === 'first' && settlement.attempts === 1
 }
 
-/** The fields that the row of the delivery does not have are the same for all of them. */
+/**
+ * Tells whether a request is a first try that succeeded. The row of a delivery does not store the fields that
+ * are the same in all of these.
+ */
 function hasSucceeded(request: RequestRecord, { delivery }: LeaseEnd): boolean {
   const { destinationId, lane, attempt, outcome, error } = request
   return (

@@ -42,7 +42,7 @@ export interface MoveRequest {
  * - `moved`: everything was moved and compared; no process can deliver from the file any more
  * - `already`: an earlier run has moved the store
  * - `interrupted`: the database is empty
- * - `different`: the database did not store the values that it was given. It is empty
+ * - `different`: the database did not store the values that it was given. The database is empty
  */
 export type MoveOutcome =
   | { readonly kind: 'moved' | 'already'; readonly place: string; readonly figures: Compared }
@@ -58,11 +58,11 @@ export type MoveOutcome =
 type Compared = readonly ComparedFigure[]
 
 /**
- * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at
- * any moment; the next run begins anew.
+ * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at any
+ * moment; the next run begins anew.
  *
- * At the end the file is marked as moved, right before the transaction commits, so that at no moment a
- * process could deliver from both.
+ * It marks the file as moved right before the transaction commits, so that no process can ever deliver from
+ * both.
  *
  * @throws EvrouteError `store_in_use`, `store_unusable`
  */
@@ -91,7 +91,7 @@ export interface MovePlan {
 }
 
 /**
- * Says what a move would do, and changes nothing.
+ * Plans a move, and changes nothing.
  *
  * @throws EvrouteError `store_unusable` if it would not begin
  */
@@ -145,7 +145,7 @@ async function move(
   return outcome
 }
 
-/** Writes all rows; false if it was interrupted. */
+/** Writes all rows; returns false if it was interrupted. */
 async function writeRows(
   source: SqliteExport,
   target: MoveTarget,

@@ -142,7 +142,7 @@ export const movedTables: readonly MovedTable[] = [
       finished_at bigint, last_id bigint, last_notification_id bigint, stage text,
       is_store_erased boolean, erased_pending bigint, erased_settled bigint, erased_members bigint,
       archive text, streams text`,
-    // Engines walk in different orders. The stage begins again, and erases nothing twice.
+    // Engines walk in different orders, so the stage begins again. It erases nothing twice.
     computed: { at_key: ['text', "''"], at_id: ['bigint', '0'] },
     sequence: ['evroute_regulations_number_seq', 'number'],
     rowsAtOnce: 500,
@@ -162,8 +162,8 @@ export const movedTables: readonly MovedTable[] = [
 ]
 
 /**
- * Columns with a sum for each column of a table: of numbers, or of the lengths of texts. The sums
- * differ if a row did not arrive unchanged.
+ * Returns a sum for each column of a table: of its numbers, or of the lengths of its texts. The sums of both
+ * stores differ if a row did not arrive unchanged.
  *
  * @param expressionOf - the expression of a column
  */
@@ -176,7 +176,7 @@ function columnSums(
     .join(', ')
 }
 
-/** So small that the sum of 1,000 million of them is exact. */
+/** So small that the sum of 1,000 million remainders is exact. */
 const modulus = 1_000_003
 
 function sumOf({ type }: MovedColumn, expression: string): string {
@@ -191,12 +191,12 @@ function sumOf({ type }: MovedColumn, expression: string): string {
     case 'text':
       return `octet_length(${expression})`
     case 'bytea':
-      // SQLite reads more digits of these, so they are only counted.
+      // SQLite has these as longer texts, so they are only counted.
       return `CASE WHEN ${expression} IS NULL THEN 0 ELSE 1 END`
   }
 }
 
-/** The sources of rows and columns in an engine. */
+/** Where an engine has the rows and columns of a move. */
 export interface Side {
   /** The source of the rows of a table. */
   readonly rows: (table: MovedTable) => string
@@ -225,7 +225,7 @@ export function* countsOf({ rows }: Side): Script<Omit<StoreFigures, 'ledger'>> 
   }
 }
 
-/** The sums of each column of each table. */
+/** Sums up each column of each table. */
 export function* sumsOf({ rows, column }: Side): Script<TableSums> {
   const sums: Record<string, number>[] = []
   for (const table of movedTables) {
@@ -278,7 +278,7 @@ export interface ComparedFigure {
   readonly target: number
 }
 
-/** The figures of both stores, side by side. */
+/** Compares the figures of both stores. */
 export function compareFigures(
   source: StoreFigures,
   target: StoreFigures,

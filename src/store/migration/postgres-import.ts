@@ -85,7 +85,7 @@ export class PostgresImport {
     return state
   }
 
-  /** Says what {@link begin} would do, and changes nothing. */
+  /** Returns the state that {@link begin} would return, and changes nothing. */
   async look(move: Move | undefined): Promise<TargetState> {
     const [row] = await this.#database.rows<{ readonly exists: boolean }>({
       sql: "SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists",
@@ -124,7 +124,7 @@ export class PostgresImport {
     })
   }
 
-  /** The figures of the database. */
+  /** Reads the figures of the database. */
   figures(): Promise<StoreFigures> {
     return this.#long((session) => new MoveTarget(session).figures())
   }
@@ -168,7 +168,7 @@ export class PostgresImport {
     await session.rows({ sql, values: [move.storeId, move.changes] })
   }
 
-  /** Waits until the server has ended a run that was killed a moment ago. */
+  /** Locks the move. This waits until the server has ended the transaction of a run that was just killed. */
   async #hold(session: Session): Promise<void> {
     await run(session, 'SELECT FROM evroute_moves FOR UPDATE')
   }
@@ -205,7 +205,7 @@ export class MoveTarget {
     await this.#session.rows({ sql, values })
   }
 
-  /** The figures of the database. */
+  /** Reads the figures of the database. */
   async figures(): Promise<StoreFigures> {
     const session = this.#session
     // Counting reads whole tables.
@@ -214,7 +214,7 @@ export class MoveTarget {
     return { ...counts, ledger: await readLedger(session, undefined) }
   }
 
-  /** The sums of each column of each table. */
+  /** Sums up each column of each table. */
   sums(): Promise<TableSums> {
     return runScript(this.#session, sumsOf(side))
   }
@@ -224,7 +224,7 @@ const side: Side = { rows: tableName, column: ({ name }) => name }
 
 const truncate = `TRUNCATE ${movedTables.map(tableName).join(', ')}`
 
-/** Rolls the transaction back. */
+/** Thrown to roll the transaction back. */
 class NotCompleted extends Error {}
 
 function isNotCompleted(error: unknown): boolean {
@@ -235,7 +235,7 @@ function tableName({ name }: MovedTable): string {
   return `evroute_${name}`
 }
 
-/** The name of the first kind of rows that the database has; undefined if it is empty. */
+/** Returns the name of the first kind of rows that the database has; undefined if it is empty. */
 async function firstFound(session: Session): Promise<string | undefined> {
   for (const table of movedTables) {
     const sql = `SELECT FROM ${tableName(table)} LIMIT 1`
@@ -244,7 +244,7 @@ async function firstFound(session: Session): Promise<string | undefined> {
   return undefined
 }
 
-/** A process that delivers would be blocked until the move has ended. */
+/** Tells whether a process delivers from the database. The move would block that process until its end. */
 async function isDeliveredFrom(session: Session): Promise<boolean> {
   const found = await session.rows({
     sql: `SELECT FROM evroute_live_processes
@@ -287,9 +287,9 @@ const guard = 'evroute_refuse_writers'
 export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
 
 /**
- * Refuses all writes except those of the move, from the end of the transaction on. It also stops
- * processes that opened the store before the move began, and clients that are not evroute. It waits
- * for transactions that are writing.
+ * Returns the statements that refuse all writes except those of the move, once their transaction commits.
+ * They also stop processes that opened the store earlier, and clients that are not evroute. They wait for
+ * transactions that are writing.
  */
 export function guardStatements(tables: readonly string[]): readonly string[] {
   return [

@@ -17,7 +17,7 @@ import {
   type TableSums,
 } from './moved-tables.ts'
 
-/** A process that delivers from a store never writes for longer than this. */
+/** A delivering process never writes for longer than this. */
 const writtenForMs = 500
 
 /** A row, by the names that its columns have in PostgreSQL. */
@@ -26,8 +26,8 @@ export type Row = Readonly<Record<string, string | number | null>>
 const side: Side = { rows: ({ source }) => source, column: ({ source }) => source }
 
 /**
- * Reads a store's file as it is at one moment. Meanwhile no process delivers from it or changes it. It
- * can be read.
+ * Reads the state of a store's file at one moment. During a move, other processes can read the file, but not
+ * deliver from it or change it.
  */
 export class SqliteExport {
   readonly #path: string
@@ -51,7 +51,7 @@ export class SqliteExport {
    */
   static open(name: string, newId: () => string): Promise<SqliteExport> {
     return openExport(name, 'write', (path, database, lock) => {
-      // An empty file is no store, and does not become one here.
+      // Throw for an empty file, which `migrate` would make a store.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
       beginMove(database, newId)
@@ -84,7 +84,7 @@ export class SqliteExport {
     return this.#read(() => new Counts(this.#database).lastId())
   }
 
-  /** The days with requests: a moment of each, in milliseconds since 1970. */
+  /** The days with requests, each as a moment in milliseconds since 1970. */
   get requestDays(): readonly number[] {
     const dayMs = 24 * 60 * 60 * 1_000
     const sql = `SELECT DISTINCT CAST(round(at + duration) AS INTEGER) / ${dayMs} AS day FROM requests`
@@ -92,13 +92,13 @@ export class SqliteExport {
     return rows.map(({ day }) => day * dayMs)
   }
 
-  /** All rows of a table, in parts. */
+  /** Yields all rows of a table, in parts. */
   *rows({ columns, source, rowsAtOnce }: MovedTable): Generator<readonly Row[]> {
     const names = columns.map((column) => `${column.source} AS ${column.name}`)
     const statement = this.#read(() =>
       this.#database.prepare(`SELECT ${names.join(', ')} FROM ${source}`),
     )
-    // An iterator does not protect its statement from garbage collection.
+    // Keep the statement, because an iterator does not protect it from garbage collection.
     this.#statements.push(statement)
     let some: Row[] = []
     for (const row of statement.iterate()) {
@@ -110,13 +110,13 @@ export class SqliteExport {
     if (some.length > 0) yield some
   }
 
-  /** The figures of the store. */
+  /** Reads the figures of the store. */
   figures(): StoreFigures {
     const ledger = this.#read(() => new Counts(this.#database).ledger())
     return { ...this.#run(countsOf(side)), ledger }
   }
 
-  /** The sums of each column of each table. */
+  /** Sums up each column of each table. */
   sums(): TableSums {
     return this.#run(sumsOf(side))
   }
@@ -129,10 +129,10 @@ export class SqliteExport {
     })
   }
 
-  /** Ends the lock. */
+  /** Closes the file, and ends the lock. */
   close(): void {
     try {
-      // A connection whose statements are not collected yet would continue to lock the file.
+      // Roll back first: a connection whose statements are not collected yet would continue to lock the file.
       this.#database.exec('ROLLBACK')
     } catch {
       // The transaction has ended: it committed, or it failed.
@@ -177,7 +177,7 @@ async function openExport(
     }
     database = await openDatabase(path, access)
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
-    // An upgrade leaves nothing of the old tables behind.
+    // Overwrite the old tables that an upgrade deletes.
     database.exec('PRAGMA secure_delete = ON')
     return begin(path, database, lock)
   } catch (error) {
@@ -204,7 +204,7 @@ async function takeLock(path: string): Promise<DeliveryLock> {
   }
 }
 
-/** Whether another process blocks writes to a store all the time. */
+/** Tells whether another process blocks all writes to a store, as a move does. */
 async function isHeldStill(path: string): Promise<boolean> {
   const database = await openDatabase(path, 'write')
   try {

@@ -8,9 +8,8 @@ const goodbyeMs = 2_000
  * A connection that always closes. When `pg` gives up connecting, for example without a password, it leaves
  * the socket open until the server closes it. The process cannot exit before that.
  *
- * A lost connection fails its next statement, and its `error` event is always handled. Without this, the
- * event would be unhandled while a pool hands the connection over: a server can announce its shutdown
- * together with the end of the handshake.
+ * A lost connection fails its next statement. Its `error` event is always handled, even while a pool hands
+ * the connection over: a server can announce its shutdown together with the end of the handshake.
  */
 export class ClosingClient extends Client {
   constructor(config?: ClientConfig) {

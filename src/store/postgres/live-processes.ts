@@ -75,7 +75,7 @@ export class LiveProcesses implements DeliveringProcesses {
     const places = await this.#clock.inAgreement(this.#database, async () => {
       const isKnown = this.#named.get(processId) === named
       const alive = isKnown ? await this.#heartbeat(processId, heartbeatSql(processId)) : undefined
-      // Without an answer, the process has stalled for so long that others removed it: it joins again.
+      // Join if the destinations changed, or if others removed this process because it stalled.
       return alive ?? (await this.#heartbeat(processId, joinSql(processId, destinationIds))) ?? []
     })
     this.#named.set(processId, named)

@@ -40,7 +40,7 @@ export function* eraseDeliveries(
   if (failed.length > 0) yield* engine.countFailed(failed)
 }
 
-/** Deletes messageIds of deduplication. They are locked in the order in which an add locks them. */
+/** Deletes messageIds for deduplication. Locks them in the same order as an add. */
 export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<void> {
   if (keys.length === 0) return
   const given = dialect.given('$1', { source_id: 'text', message_id: 'text' })
@@ -57,10 +57,10 @@ export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<
 }
 
 /**
- * Gives deliveries one empty text instead of theirs, because other deliveries of the same events may
- * still have to be sent.
+ * Makes one empty text for deliveries to share, and gives up their own. Those are not emptied, because other
+ * deliveries of the same events may still have to be sent.
  *
- * @returns its id
+ * @returns the id of the empty text
  */
 function* emptyText(
   rows: readonly HeldRow[],

@@ -19,11 +19,11 @@ import { SubjectIds } from './subject-ids.ts'
  * The stages of an erasure, in this order.
  *
  * - `deliveries`: checks all deliveries up to the last one
- * - `left`: returns to those that were leased
+ * - `left`: returns to deliveries that were leased
  * - `seen`: deletes messageIds that name users, of events without deliveries
  * - `members`: removes users from audiences
- * - `traces`: cleans the files; only if notifications must be waited for
- * - `notifications`: erases those that were delivered, until none is pending
+ * - `traces`: cleans the files, if notifications are still pending
+ * - `notifications`: erases delivered notifications, until none is pending
  * - `last traces`: cleans the files
  */
 type Stage =
@@ -53,7 +53,7 @@ export interface StepRequest {
   readonly id: string
   /** The time of the step, in milliseconds since 1970. */
   readonly nowMs: number
-  /** The maximum of rows that are checked. */
+  /** The maximum number of rows to check. */
   readonly rowsMax: number
 }
 
@@ -72,17 +72,17 @@ interface Reached {
 
 const start: Reached = Object.freeze({ key: '', id: 0 })
 
-/** Rows that a step checks, which takes some milliseconds. */
+/** The maximum number of rows that a step checks, in some milliseconds. */
 const stepRowsMax = 1_000
 
-/** Users whom a step removes from all audiences. */
+/** The maximum number of users that a step removes from all audiences. */
 const stepUsersMax = 500
 
 /** Scripts that erase in steps, each in a transaction of its own. */
 export class ErasureSteps {
   readonly #engine: ErasureEngine
   readonly #dialect: Dialect
-  /** The users of the current erasure, so that 5,000 of them are not read for every step. */
+  /** The users of the current erasure, so that steps don't read up to 5,000 of them each. */
   #subjects: { readonly number: number; readonly ids: SubjectIds } | undefined
 
   constructor(engine: ErasureEngine) {
@@ -91,7 +91,8 @@ export class ErasureSteps {
   }
 
   /**
-   * Runs the next step of a regulation. Only one process does at a time: the others find it locked.
+   * Runs the next step of a regulation. Only one process does so at a time; others find the regulation
+   * locked.
    */
   *step(request: StepRequest): Script<ErasureStep> {
     const sql = `
@@ -217,7 +218,7 @@ export class ErasureSteps {
     return isPending ? { kind: 'waiting' } : { kind: 'more', rows: looked.rows }
   }
 
-  /** Checks the deliveries after those of the step before, until it has found some. */
+  /** Checks the deliveries after those of the previous step, until it finds some to erase. */
   *#look(erasure: Erasure, { range, rowsMax, isWanted }: Walk): Script<Looked> {
     let place: DeliveryPlace = { destination_id: erasure.at_key, id: erasure.at_id }
     let looked = 0
@@ -294,11 +295,11 @@ interface Walk {
 interface Looked {
   readonly rows: number
   readonly wanted: readonly DeliveryPlace[]
-  /** Where it continues; null at its end. */
+  /** Where the walk continues; null at its end. */
   readonly next: Reached | null
 }
 
-/** The regulations whose files must be cleaned. */
+/** Finds the regulations that wait for a cleaning of the files. */
 export function* withTraces(): Script<readonly number[]> {
   const sql = "SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')"
   const rows = yield* rowsOf<{ readonly number: number }>({ sql, values: [] })
@@ -323,7 +324,7 @@ function isAbout(row: ErasableRow, subjects: SubjectIds, erasure: Erasure): bool
   return isOfSources(fromStored(sourceId), sourceIdsOf(erasure))
 }
 
-/** Notes the place in a stage, or the next stage. */
+/** Stores the place in a stage, or the next stage. */
 function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   const { number, stage: before, at_key: atKey, at_id: atId } = erasure
   const [stage, { key, id }] = typeof next === 'string' ? [next, start] : [before, next]
@@ -332,7 +333,10 @@ function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   yield* run({ name: 'go_on', sql, values: [number, stage, key, id] })
 }
 
-/** Why a regulation could not be locked: another process has it, or it does not exist. */
+/**
+ * Finds why a regulation could not be locked: `waiting` if another process has it, `nothing` if it does not
+ * exist.
+ */
 function* unheld(id: string): Script<'waiting' | 'nothing'> {
   const sql = 'SELECT 1 FROM evroute_regulations WHERE id = $1'
   const rows = yield* rowsOf({ sql, values: [toStored(id)] })

@@ -71,7 +71,7 @@ export interface RegulationIds {
   readonly lastNotificationId: number
 }
 
-/** The parts that reading regulations needs of an engine. */
+/** The parts of an engine that reading regulations needs. */
 export interface RegulationEngine {
   /** The database. */
   readonly database: SqlDatabase
@@ -81,10 +81,10 @@ export interface RegulationEngine {
   ) => Script<readonly CountedNotifications[]>
 }
 
-/** The parts that storing and executing regulations needs of an engine. */
+/** The parts of an engine that storing and executing regulations needs. */
 export interface ErasureEngine extends RegulationEngine {
   /**
-   * Whether an erasure can find all rows. It cannot while an upgrade of the tables is unfinished.
+   * Tells whether an erasure can find all rows, which it cannot while an upgrade of the tables is unfinished.
    */
   readonly isReady: () => boolean
   /**
@@ -104,12 +104,12 @@ export interface ErasureEngine extends RegulationEngine {
   ) => Script<RegulationIds>
   /** Called after a commit that added deliveries. */
   readonly announce: () => void
-  /** The next deliveries after a place, in the order of a walk; none at its end. */
+  /** Reads the next deliveries after a place, in the order of a walk; none at its end. */
   readonly lookBehind: (
     place: DeliveryPlace,
     request: { readonly range: IdRange; readonly rowsMax: number },
   ) => Script<readonly ErasableRow[]>
-  /** Whether a delivery is pending. */
+  /** Tells whether a delivery of a range is pending. */
   readonly hasPending: (range: IdRange) => Script<boolean>
   /** Locks deliveries, and returns those that exist. */
   readonly hold: (places: readonly DeliveryPlace[], nowMs: number) => Script<readonly HeldRow[]>
@@ -117,7 +117,7 @@ export interface ErasureEngine extends RegulationEngine {
   readonly erasedColumns: string
   /** Deletes the answers of endpoints. */
   readonly forgetAnswers: (places: readonly DeliveryPlace[]) => Script<void>
-  /** Counts pending deliveries that failed: a destination for each delivery, in the stored form. */
+  /** Counts pending deliveries that failed, by the stored form of each delivery's destination. */
   readonly countFailed: (destinationIds: readonly string[]) => Script<void>
   /** Removes erased data from the files, as far as the engine can. */
   readonly leaveNoTraces: (number: number) => Promise<'done' | 'waiting' | HeldUpErasure>

@@ -60,7 +60,7 @@ export class RegulationRows implements RegulationReader {
     return this.#database.read(() => this.#regulations({ sql, values }))
   }
 
-  /** One regulation, in a script; undefined if it does not exist. */
+  /** Finds a regulation, in a script; undefined if it does not exist. */
   *#findWithin(id: string): Script<Regulation | undefined> {
     const sql = 'SELECT * FROM evroute_regulations WHERE id = $1'
     const query = { name: 'regulation', sql, values: [toStored(id)] }
@@ -128,12 +128,12 @@ export class RegulationRows implements RegulationReader {
   }
 }
 
-/** Whether its notifications are counted as they are now, rather than as they were at its end. */
+/** Tells whether a regulation's notifications are counted now, rather than read as they were at its end. */
 function isCounted({ finished_at: finishedAtMs }: RegulationRow): boolean {
   return finishedAtMs === null
 }
 
-/** The number of notifications at the beginning. Their ids are consecutive. */
+/** Returns the number of notifications at the beginning. Their ids are consecutive. */
 export function countOf(made: readonly NotificationStream[]): number {
   return made.reduce((sum, { pending }) => sum + pending, 0)
 }
@@ -150,7 +150,7 @@ function streamsNow(
     const of = (state: LoggedState): number =>
       counts.get(JSON.stringify([row.number, sourceId, destinationId, state])) ?? 0
     const [pending, failed, expired] = [of('pending'), of('failed'), of('expired')]
-    // Missing ones were purged. Only delivered ones are purged that early.
+    // Missing notifications were purged. Only delivered ones are purged that early.
     const delivered = all - pending - failed - expired
     return { sourceId, destinationId, pending, delivered, failed, expired }
   })

@@ -15,8 +15,8 @@ import { addErased, forgetAwaited } from './shared-archives.ts'
 /**
  * Stores a regulation with its suppressions and notifications.
  *
- * For a moment at its end no other transaction adds events: earlier events have ids up to `last_id`,
- * and every later add knows the suppressed users. The ids of its notifications are consecutive.
+ * At its end, it stops other adds until the commit. So earlier events have ids up to `last_id`, and every
+ * later add knows the suppressed users. The ids of its notifications are consecutive.
  */
 export function* createRegulation(
   engine: ErasureEngine,
@@ -38,7 +38,7 @@ export function* createRegulation(
   })
 }
 
-/** Adds the figures of an archive. */
+/** Adds the counts of erased archives. */
 export function* noteArchive(
   { id, archive, archiveIds = [] }: NoteArchiveRequest,
   dialect: Dialect,
@@ -51,10 +51,7 @@ export function* noteArchive(
   yield* forgetAwaited({ number, archiveIds: archiveIds.map(toStored) }, dialect)
 }
 
-/**
- * Ends a regulation that has not ended and waits for no archive. It keeps the state of its
- * notifications.
- */
+/** Ends a regulation, unless it has ended or waits for an archive. Keeps the state of its notifications. */
 export function finishRegulation({ id, streams }: Regulation, nowMs: number): Script<void> {
   const sql = `UPDATE evroute_regulations SET finished_at = $2, streams = $3
     WHERE id = $1 AND finished_at IS NULL
@@ -94,7 +91,7 @@ function* addRegulation(
   return number
 }
 
-/** Until the end of the transaction no archive can be registered. */
+/** Makes a regulation wait for all archives. No archive can be registered until the transaction ends. */
 function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
   yield* lockTable('evroute_archives', 'SHARE')
   const sql = `INSERT INTO evroute_regulation_archives (number, archive_id)
@@ -102,7 +99,7 @@ function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
   yield* run({ sql, values: [number] })
 }
 
-/** The streams of new notifications: one for each source and destination. */
+/** Returns the streams of new notifications: one for each source and destination. */
 function newStreams(notifications: readonly NewEvent[]): readonly NotificationStream[] {
   const streams = new Map<string, NotificationStream>()
   for (const { sourceId, deliveries } of notifications) {

@@ -26,7 +26,7 @@ export class SharedArchives implements SharedRegulations {
   readonly #database: SqlDatabase
   readonly #reading: SqlDatabase
 
-  /** @param reading - for questions */
+  /** @param reading - for reads */
   constructor(database: SqlDatabase, reading: SqlDatabase) {
     this.#database = database
     this.#reading = reading
@@ -64,7 +64,7 @@ export class SharedArchives implements SharedRegulations {
 }
 
 function* register(archives: readonly ArchiveRow[], { given, lockTable }: Dialect): Script<void> {
-  // First, so that a process that stores a regulation has either committed it or sees the archives.
+  // Lock first, so that a process that stores a regulation has either committed it or sees the archives.
   yield* lockTable('evroute_archives', 'ROW EXCLUSIVE')
   const rows = givenRows(archives)
   // A new archive may be older than an unfinished regulation.
@@ -101,7 +101,7 @@ function* release(name: string, dialect: Dialect): Script<boolean> {
   return released.length > 0
 }
 
-/** Adds the figures of archives to a regulation. */
+/** Adds the counts of erased archives to a regulation. */
 export function* addErased(
   number: number,
   { events, files, problems }: ArchiveErasure,
@@ -119,10 +119,7 @@ export function* addErased(
   yield* run({ sql: update, values: [number, JSON.stringify(archive)] })
 }
 
-/**
- * Removes archives from those that one regulation, or all of them, wait for. Ids are in their stored
- * form.
- */
+/** Ends the wait of one regulation, or of all, for some archives. Ids are in their stored form. */
 export function forgetAwaited(
   { number, archiveIds }: { readonly number?: number; readonly archiveIds: readonly string[] },
   { given }: Dialect,
@@ -133,7 +130,7 @@ export function forgetAwaited(
   return run({ sql, values: [givenRows(archiveIds.map((id) => ({ id }))), number ?? null] })
 }
 
-/** The names of the archives that regulations wait for. */
+/** Reads the names of the archives that regulations wait for. */
 export function* awaitedArchives(
   numbers: readonly number[],
   { given }: Dialect,

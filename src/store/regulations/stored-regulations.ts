@@ -24,7 +24,7 @@ export class StoredRegulations implements RegulationStore {
   readonly #rows: RegulationRows
   readonly #steps: ErasureSteps
 
-  /** @param reading - for questions; the engine by default */
+  /** @param reading - for reads; the engine by default */
   constructor(engine: ErasureEngine, reading: RegulationEngine = engine) {
     this.#engine = engine
     this.#rows = new RegulationRows(reading)

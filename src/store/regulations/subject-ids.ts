@@ -1,4 +1,4 @@
-/** From this length on an id that occurs in a text is no coincidence. */
+/** From this length on, an id does not occur in a text by coincidence. */
 const tellingLength = 8
 
 /** The users of a regulation, in any number. */
@@ -12,14 +12,14 @@ export class SubjectIds {
     }
   }
 
-  /** Tells whether an id belongs to one of them. */
+  /** Tells whether an id belongs to one of the users. */
   has(id: string): boolean {
     return this.#byLength.get(id.length)?.has(id) ?? false
   }
 
   /**
-   * Tells whether a text names one of them: whether it contains an id of eight characters or more, or
-   * equals a shorter one. `order-42` may well have nothing to do with the user `42`.
+   * Tells whether a text names one of the users: it contains an id of eight characters or more, or equals a
+   * shorter id. `order-42` may well have nothing to do with the user `42`.
    */
   areNamedIn(text: string): boolean {
     if (this.has(text)) return text.length > 0

@@ -20,10 +20,10 @@ type Method = (argument: unknown) => Promise<unknown>
 type EventsOf = SyncRequest['eventsOf']
 
 /**
- * Opens a store and runs the calls of another thread until that closes it. It stops listening once the
- * store is closed or could not be opened, so that the thread ends.
+ * Opens a store, and runs the calls of another thread until one of them closes the store. Stops listening
+ * then, or if the store cannot be opened, so that this thread ends.
  *
- * @param port - where the calls come from
+ * @param port - receives the calls
  */
 export async function answerCalls(port: MessagePort, settings: ThreadSettings): Promise<void> {
   const answers = new Gathering<ThreadAnswer>({
@@ -96,8 +96,8 @@ async function open(
 }
 
 /**
- * Lets the thread that has the function of a call make its events. A transaction cannot be paused, so
- * this thread waits until the events are there.
+ * Returns a function that lets the calling thread make the events of a call. A transaction cannot be paused,
+ * so this thread blocks until the events are there.
  */
 function eventsFor(
   call: number,

@@ -1,6 +1,4 @@
-/**
- * The maximum of messages that are sent together. With more, the other thread would wait for work.
- */
+/** The maximum number of messages that are sent together. With more, the other thread would wait for work. */
 const messagesMax = 16
 
 /** How gathered messages are sent. */
@@ -12,8 +10,8 @@ export interface Gatherer<Message> {
 }
 
 /**
- * Sends messages of one moment together, because a message between threads costs both of them more
- * than most of the work in it.
+ * Sends the messages of one moment together. Passing a message costs both threads more than most of the work
+ * that the message asks for.
  */
 export class Gathering<Message> {
   readonly #gatherer: Gatherer<Message>
@@ -24,7 +22,7 @@ export class Gathering<Message> {
     this.#gatherer = gatherer
   }
 
-  /** Adds a message. It is sent soon, after the messages before it. */
+  /** Adds a message, which is sent soon, after earlier messages. */
   say(message: Message): void {
     this.#messages.push(message)
     if (this.#messages.length >= messagesMax) this.sendNow()

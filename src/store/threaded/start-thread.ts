@@ -7,17 +7,17 @@ import type { ThreadAnswer, ThreadRequest, ThreadSettings } from './thread-messa
 
 /** The part of a Worker that its callers use. */
 export interface StoreThread {
-  /** Sends it calls, which it runs one after the other. */
+  /** Sends calls, which the thread runs one after the other. */
   postMessage(requests: readonly ThreadRequest[]): void
   /** Keeps the process alive. */
   ref(): void
   /** No longer keeps the process alive. */
   unref(): void
-  /** Calls back with its answers. */
+  /** Calls back with the answers of the thread. */
   on(event: 'message', listener: (answers: readonly ThreadAnswer[]) => void): unknown
-  /** Calls back when it has failed. */
+  /** Calls back when the thread has failed. */
   on(event: 'error', listener: (error: unknown) => void): unknown
-  /** Calls back when it has ended. */
+  /** Calls back when the thread has ended. */
   on(event: 'exit', listener: (code: number) => void): unknown
 }
 
@@ -41,7 +41,7 @@ export function startThread(settings: ThreadSettings): Worker {
   return new Worker(program, { ...start, ...optionsOfFiles(process.execArgv) })
 }
 
-/** The options of this process, without those that a program in a file may not have. */
+/** Returns the options of this process, without those that a program in a file must not have. */
 function optionsOfFiles(options: readonly string[]): { execArgv?: string[] } {
   if (!options.some((option) => option.startsWith('--input-type'))) return {}
   return {

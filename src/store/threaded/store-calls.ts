@@ -84,11 +84,11 @@ export class StoreCalls {
   }
 
   /**
-   * Calls a method in the thread. Its argument is held only until it is sent.
+   * Calls a method in the thread. Holds the argument only until it is sent.
    *
    * @param eventsOf - makes events that the thread wants during the call
-   * @throws the errors of the method; EvrouteError `store_closed` after `close()`, `store_unusable` if
-   * the thread has ended unexpectedly
+   * @throws the errors of the method; EvrouteError `store_closed` after `close()`, `store_unusable` if the
+   * thread has ended unexpectedly
    */
   async ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
     ...[part, method, argument, eventsOf]: readonly [
@@ -111,7 +111,7 @@ export class StoreCalls {
   /**
    * Refuses further calls, and waits for those in progress and for the end of the thread.
    *
-   * @param before - the thread waits for it before it closes the file
+   * @param before - the thread closes the file only after this
    */
   close(before?: Promise<void>): Promise<void> {
     this.#closed ??= this.#close(before)

@@ -9,13 +9,13 @@ import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls, type Answer, type Argument } from './store-calls.ts'
 import { fromJson, toJson, type Questions, type ThreadParts } from './thread-messages.ts'
 
-/** The number of events from which on an add is sent as a message of its own. */
+/** An add with this many events or more is sent at once. */
 const largeFrom = 16
 
 /**
- * Opens a SQLite file for delivery in a thread of its own, and makes it if it does not exist. Its
- * statements and its waits for the disk do not block this thread. Questions about deliveries have a
- * second thread, so that they do not delay adding and settling.
+ * Opens a SQLite file for delivery in a thread of its own, and makes the file if it does not exist.
+ * Statements and waits for the disk do not block this thread. Look-ups of deliveries have a second thread, so
+ * that they do not delay adds and settlements.
  *
  * @param path - the file, or a symbolic link to it
  * @param start - starts a thread; {@link startThread} by default
@@ -47,7 +47,7 @@ export async function openThreadedStore(
       'find',
       'list',
     ]),
-    // A batch that cannot be read rejects.
+    // Async, so that a batch that cannot be serialised rejects.
     add: async (batch) => add(calls, batch),
     claim: async (request) => fromJson(await calls.ask('queue', 'claim', request)),
     async settle(batch) {
@@ -65,7 +65,7 @@ export async function openThreadedStore(
   }
 }
 
-/** Methods that only pass their argument on. */
+/** Makes methods that only pass their argument on. */
 function methodsOf<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
   calls: StoreCalls,
   part: Part,
@@ -79,7 +79,7 @@ function methodsOf<Part extends keyof ThreadParts, Method extends keyof ThreadPa
   >
 }
 
-/** Holds no part of a batch that the thread has, unless some of it is leased. */
+/** Adds a batch. Holds the batch until the answer only if deliveries may be leased. */
 function add(calls: StoreCalls, batch: AddRequest): Promise<AddResult> {
   const answer = calls.ask('queue', 'add', toJson(batch))
   if (batch.events.length >= largeFrom) calls.sendNow()
@@ -96,7 +96,7 @@ async function withoutLeased(answer: Promise<Addition>): Promise<AddResult> {
   return { outcomes, leased: [], refused }
 }
 
-/** The lease alone: the text stays here. */
+/** Returns the fields of a lease, without the text of its delivery. */
 function leaseOf({ id, destinationId, lease, lane, acceptedAtMs, attempts }: Lease): Lease {
   return { id, destinationId, lease, lane, acceptedAtMs, attempts }
 }
@@ -119,8 +119,8 @@ function audiencesOf(calls: StoreCalls): Store['audiences'] {
 }
 
 /**
- * A thread that reads a store's file while another thread delivers from it. It starts with the first
- * question and ends with the store.
+ * A thread that reads a store's file while another thread delivers from it. It starts with the first look-up
+ * and ends with the store.
  */
 class ReadingThread {
   readonly #path: string
@@ -143,7 +143,7 @@ class ReadingThread {
     return calls.ask('questions', method, argument)
   }
 
-  /** Ends the question in progress, and the thread. */
+  /** Ends the look-up in progress, and the thread. */
   async close(): Promise<void> {
     this.#isClosed = true
     const calls = await this.#calls?.catch(() => undefined)
@@ -155,7 +155,7 @@ class ReadingThread {
     try {
       return await this.#calls
     } catch (error) {
-      // The next question tries again.
+      // The next look-up tries again.
       this.#calls = undefined
       throw error
     }

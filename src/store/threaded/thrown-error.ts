@@ -10,7 +10,7 @@ import {
 export interface ThrownError {
   readonly message: string
   readonly cause?: ThrownError
-  /** The fields that callers compare; only for errors that were thrown on purpose. */
+  /** The fields that callers compare; only for errors of evroute. */
   readonly ours?: {
     readonly code: ErrorCode
     readonly hint: string | undefined
