@@ -20,13 +20,13 @@ import type { LeasedDelivery, Settlement } from './store-port.ts'
 /** Sends one webhook to one endpoint; never throws. */
 export type PostWebhook = (endpoint: Endpoint, webhook: OutgoingWebhook) => Promise<RequestOutcome>
 
-/** Parts of a round. */
+/** The dependencies of a round. */
 export interface AttemptContext {
   /** Clock, randomness and observer. */
   readonly runtime: Runtime
   /** Where the delivery goes. */
   readonly destination: Destination
-  /** Those of its endpoints that are asked. */
+  /** The endpoints of the destination that this round asks. */
   readonly endpoints: readonly Endpoint[]
   /** Sends one request. */
   readonly post: PostWebhook
@@ -40,11 +40,11 @@ export interface AttemptContext {
 export interface Attempt {
   /** The settlement of the delivery. Resolves with the first success, or with the last answer. */
   readonly settlement: Promise<Settlement>
-  /** Resolves once every request ended, also those that were not waited for. */
+  /** Resolves once every request has ended, including those that end after the settlement. */
   readonly ended: Promise<unknown>
 }
 
-/** Makes one round: asks the endpoints, one at least, all at once. */
+/** Makes one round: asks all given endpoints at once. There must be at least one. */
 export function attempt(delivery: LeasedDelivery, context: AttemptContext): Attempt {
   const startedAtMs = context.runtime.clock.nowMs()
   const requests = context.endpoints.map((endpoint) => askEndpoint(endpoint, delivery, context))
@@ -66,7 +66,7 @@ function settlementOf(
   return settleRound(round, policy, runtime.random)
 }
 
-/** Most destinations have one endpoint, which needs none of the promises that several do. */
+/** Avoids further promises for a single endpoint, the usual case. */
 function allEnded(requests: readonly Promise<EndpointResult>[]): Promise<unknown> {
   const [only] = requests
   return requests.length === 1 && only !== undefined ? only : Promise.allSettled(requests)

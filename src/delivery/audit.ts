@@ -1,10 +1,10 @@
 import type { StoreAudit } from './log-port.ts'
 
-/** A figure of a store and its meaning. */
+/** A figure of a store, with its name. */
 export interface AuditFigure {
-  /** Its meaning, in words. */
+  /** The name, as people read it. */
   readonly name: string
-  /** How many those are. */
+  /** The value. */
   readonly count: number
 }
 
@@ -14,14 +14,14 @@ export interface AuditEquation {
   readonly whole: AuditFigure
   /** The parts. Empty where the sum must be zero. */
   readonly parts: readonly AuditFigure[]
-  /** The whole less its parts: zero where the equation holds. */
+  /** The whole minus its parts: zero if the equation holds. */
   readonly difference: number
 }
 
 const ended = ['delivered', 'failed', 'expired'] as const
 
 /**
- * The equations that every store must satisfy. The first ones check the ledger itself, the others compare it
+ * The equations that every store must satisfy. The first two check the ledger itself. The others compare it
  * with the rows.
  */
 export function auditEquations(audit: StoreAudit): readonly AuditEquation[] {

@@ -1,7 +1,7 @@
 import type { Lane } from '../model/index.ts'
 import { Tally } from './tally.ts'
 
-/** When an endpoint is left alone, and for how long. */
+/** When a breaker opens, and for how long. */
 export interface BreakerPolicy {
   /** Failures in a row that open the breaker. */
   readonly consecutiveFailures: number
@@ -9,19 +9,19 @@ export interface BreakerPolicy {
   readonly failureRate: number
   /** Requests that must have ended within the window before the share counts. */
   readonly requestsMin: number
-  /** How far back the share looks. */
+  /** The period over which the share is computed. */
   readonly windowMs: number
-  /** How long it stays open the first time; each time that follows without closing doubles it. */
+  /** How long the breaker stays open at first. Doubles each time it reopens without having closed. */
   readonly openMs: number
-  /** It never stays open longer. */
+  /** Upper bound of that time. */
   readonly openMsMax: number
-  /** After an early probe failed, the next one waits this long. */
+  /** The wait between a failed early probe and the next one. */
   readonly earlyProbeEveryMs: number
 }
 
 /**
- * 10 failures in a row, or 70 % of at least 10 requests in 30 s; open 30 s, doubled up to 5 min. Retries
- * by hand probe every 10 s.
+ * Opens after 10 failures in a row, or if 70 % of at least 10 requests in 30 s fail. Stays open for 30 s,
+ * doubled up to 5 min. Retries by hand may probe every 10 s.
  */
 export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
   consecutiveFailures: 10,
@@ -34,90 +34,96 @@ export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
 })
 
 /**
- * Where a breaker stands: `closed` lets everything through, `open` nothing until a probe is due,
- * `half-open` has that probe under way, `recovering` lets more through with every success.
+ * The state of a breaker: `closed` admits every request, `open` none until a probe is due. `half-open` has that
+ * probe under way, `recovering` admits more with every success.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open' | 'recovering'
 
 /**
- * How a request ended: `throttled` shows that the endpoint is up but wants fewer requests; `neutral` says
- * nothing about it, our own side cut it off.
+ * How a request ended: `throttled` shows that the endpoint is up but wants fewer requests. `neutral` says
+ * nothing about the endpoint, for example because our side interrupted the request.
  */
 export type EndpointHealth = 'success' | 'failure' | 'throttled' | 'neutral'
 
-/** A request under way; stands for that request and no other. */
+/** Identifies a request under way. */
 export type BreakerTicket = symbol
 
-/** The change that the end of a request made. */
+/** A change of a breaker. */
 export type BreakerChange =
   | {
-      /** `opened` out of `closed`; `reopened` when the probe or the recovery failed. */
+      /** `opened` from `closed`; `reopened` if the probe or the recovery failed. */
       readonly kind: 'opened' | 'reopened'
-      /** How long nothing is sent. */
+      /** How long no request is sent. */
       readonly openMs: number
       /** When a probe may go, in milliseconds since 1970. */
       readonly probeAtMs: number
     }
-  /** The probe was answered. */
+  /** The endpoint answered a request. */
   | { readonly kind: 'recovering' }
-  /** The endpoint gets all its concurrency again. */
+  /** The endpoint gets its full concurrency again. */
   | { readonly kind: 'closed' }
 
-/** What a process knows of an endpoint that another one, or itself, found down or up again. */
+/** News that a process found an endpoint down, or up again. */
 export interface SharedBreaker {
-  /** How long nothing is sent; 0 once the endpoint answers again. */
+  /** How long no request is sent; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** How long after that this process leaves the probe to others. */
+  /** How much longer this process leaves the probe to others. */
   readonly graceMs: number
-  /** The rank of the process that found it. Of two that find it down at once the lower rank counts. */
+  /**
+   * The rank of the process that found out. If two processes find the endpoint down at once, the lower rank
+   * counts.
+   */
   readonly rank: number
 }
 
 interface OpenPhase {
   readonly kind: 'open'
   readonly probeAtMs: number
-  /** When the first process may probe it. */
+  /** When the first process may probe the endpoint. */
   readonly roundAtMs: number
-  /** The rank of the process that found it down; Infinity while that was this one, unshared. */
+  /**
+   * The rank of the process that found the endpoint down; Infinity if it was this one and it hasn't shared
+   * that.
+   */
   readonly rank: number
-  /** Upper bound of the time until a probe, even if the clock was set. */
+  /** Upper bound of the wait for a probe, even if the clock was set. */
   readonly waitMs: number
-  /** When a retry by hand may probe it sooner. */
+  /** When a retry by hand may probe early. */
   readonly earlyProbeAtMs: number
 }
 
 type Phase =
   | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  /** A probe that starts early does not change when the next one is due: it goes back to `open`. */
+  /** A failed early probe restores the `open` phase, so the regular probe stays due at its time. */
   | { readonly kind: 'half-open'; readonly early: OpenPhase | undefined }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
 /**
- * Decides how many requests one endpoint may be sent: all its concurrency while it is well, one probe
- * at a time while it is not, and step by step more while it recovers.
+ * Decides how many requests one endpoint may be sent: its full concurrency while it is healthy, one probe at a
+ * time while it is down, and step by step more while it recovers.
  *
- * It has no clock: every `nowMs` is in milliseconds since 1970. A clock that is set back makes an open
- * breaker wait at most its whole time again, counted from the new time; requests in the window keep
- * their distance from one another and the newest counts as just ended.
+ * It reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
+ * breaker waits at most its full time again. Requests in the window keep their distances, and the newest counts
+ * as just ended.
  *
- * Requests that started before it opened count against the concurrency until they end, and for nothing
- * else: how they end is not looked at.
+ * Requests that started before the breaker opened count against the concurrency until they end. How they end
+ * changes nothing.
  *
- * A retry by hand need not wait for the probe: it probes an open breaker early, alone, and at intervals,
- * so that many of them are no way around it. If it fails, the breaker stays open as long as it would have.
+ * A retry by hand may probe an open breaker early: one at a time, and at intervals, so that many retries can't
+ * bypass the breaker. If the probe fails, the breaker stays open for as long as it would have.
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy
   #concurrency: number
   #phase: Phase
   #nextOpenMs: number
-  /** Requests whose end counts; while half-open, the probe alone. */
+  /** Requests whose outcome counts; while half-open, only the probe. */
   #current = new Set<BreakerTicket>()
-  /** Requests that started before it opened. */
+  /** Requests that started before the breaker opened. */
   readonly #earlier = new Set<BreakerTicket>()
 
-  /** @param concurrency - requests that the endpoint may have in flight; none for now where it is 0 */
+  /** @param concurrency - requests that the endpoint may have in flight; 0 for none at present */
   constructor(policy: BreakerPolicy, concurrency: number) {
     this.#policy = policy
     this.#concurrency = concurrency
@@ -126,21 +132,21 @@ export class CircuitBreaker {
   }
 
   /**
-   * Changes the concurrency and keeps everything learnt. A recovering breaker goes on step by step. It closes
-   * with the next success if it has reached the new concurrency.
+   * Changes the concurrency, and keeps the state. A recovering breaker that has reached the new concurrency
+   * closes with the next success.
    */
   resize(concurrency: number): void {
     this.#concurrency = concurrency
   }
 
-  /** Where it stands; a probe that is due but has not started leaves it `open`. */
+  /** The state. A probe that is due but has not started leaves it `open`. */
   get state(): BreakerState {
     return this.#phase.kind
   }
 
   /**
-   * When a delivery of a lane may probe it, in the past when it may now. Undefined unless it is `open`:
-   * it counts as open while an early probe is under way, which others do not wait for.
+   * When a delivery of a lane may probe the endpoint; in the past if it may now. Undefined unless the breaker
+   * is open or an early probe is under way.
    */
   probeAtMs(nowMs: number, lane: Lane): number | undefined {
     const phase = this.#phase
@@ -149,10 +155,10 @@ export class CircuitBreaker {
   }
 
   /**
-   * Follows what processes tell one another. Own requests count for more: after a success, being told that the
-   * endpoint is down only makes the next failure open the breaker.
+   * Applies news about the endpoint. Own requests count more: if the last one succeeded, news that the endpoint
+   * is down only lets the next failure open the breaker.
    *
-   * @returns what that changed
+   * @returns the change; undefined if there is none
    */
   follow({ openMs, graceMs, rank }: SharedBreaker, nowMs: number): BreakerChange | undefined {
     const phase = this.#phase
@@ -171,7 +177,7 @@ export class CircuitBreaker {
     return this.#leaveAlone(kind, { nowMs, waitMs: openMs + graceMs, roundAtMs, rank })
   }
 
-  /** How many requests of a lane may start now, beside those that are in flight. */
+  /** Returns how many more requests of a lane may start now. */
   freeSlots(nowMs: number, lane: Lane): number {
     const free = this.#limit(nowMs, lane) - this.#current.size
     const freeOfAll = this.#concurrency - this.#current.size - this.#earlier.size
@@ -179,9 +185,9 @@ export class CircuitBreaker {
   }
 
   /**
-   * A request starts; an open breaker takes it as the probe.
+   * Starts a request. On an open breaker it is the probe.
    *
-   * @returns what to `end` it with; undefined when no slot is free, and then it must not be sent
+   * @returns the ticket for `end`; undefined if no slot is free, and then the request must not be sent
    */
   start(nowMs: number, lane: Lane): BreakerTicket | undefined {
     if (this.freeSlots(nowMs, lane) === 0) return undefined
@@ -192,10 +198,9 @@ export class CircuitBreaker {
   }
 
   /**
-   * A request ended. Every ticket must be ended, or its slot stays taken; once is enough, a second
-   * time changes nothing.
+   * Ends a request, and frees its slot. Idempotent.
    *
-   * @returns what that changed; undefined when it changed nothing worth telling
+   * @returns the change; undefined if there is none
    */
   end(ticket: BreakerTicket, health: EndpointHealth, nowMs: number): BreakerChange | undefined {
     this.#earlier.delete(ticket)
@@ -206,7 +211,7 @@ export class CircuitBreaker {
       case 'failure':
         return this.#failed(nowMs)
       case 'throttled':
-        // How many it takes is for others to find out; that it is up is enough to end an outage.
+        // A 429 shows that the endpoint is up, which ends an outage. `Pace` learns how many requests it takes.
         return this.#phase.kind === 'half-open' ? this.#succeeded(nowMs) : undefined
       case 'neutral':
         if (this.#phase.kind === 'half-open') {
@@ -232,7 +237,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Follows a clock that was set back. Passes over destinations ask often, so it seldom makes an object. */
+  /** Shortens the waits if the clock was set back. Runs often, so it allocates only for a change. */
   #seeTime(phase: OpenPhase, nowMs: number): OpenPhase {
     const probeAtMs = Math.min(phase.probeAtMs, nowMs + phase.waitMs)
     const earlyProbeAtMs = Math.min(phase.earlyProbeAtMs, nowMs + this.#policy.earlyProbeEveryMs)
@@ -300,9 +305,9 @@ export class CircuitBreaker {
     return { kind, openMs: round.waitMs, probeAtMs }
   }
 
-  /** Sets how many requests may be in flight. With the whole concurrency the breaker is closed. */
+  /** Sets how many requests may be in flight. At the full concurrency the breaker closes. */
   #recover(tally: Tally, limit: number): void {
-    // Where nothing may be sent, one success must not stand for a whole concurrency to come.
+    // At a concurrency of 0 one success must not close the breaker: the concurrency may be raised later.
     if (limit < this.#concurrency || this.#concurrency === 0) {
       this.#phase = { kind: 'recovering', tally, limit }
     } else {
@@ -316,7 +321,7 @@ export class CircuitBreaker {
   }
 }
 
-/** When a delivery of a lane may probe an open breaker. */
+/** Returns when a delivery of a lane may probe an open breaker. */
 function probeTime({ probeAtMs, earlyProbeAtMs }: OpenPhase, lane: Lane): number {
   return lane === 'manual' ? Math.min(probeAtMs, earlyProbeAtMs) : probeAtMs
 }

@@ -5,13 +5,13 @@ import type { Prefetch } from './prefetch.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** What claims are made of. */
+/** Options of claims. */
 export interface ClaimsOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'claim'>
-  /** Tells the time, which decides what has fallen due. */
+  /** Decides which deliveries are due. */
   readonly clock: Clock
-  /** Where they go, by the id of the destination. */
+  /** The queues that take the deliveries, by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
   /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
@@ -21,7 +21,7 @@ export interface ClaimsOptions {
   readonly isBusy: () => boolean
   /** Called with a destination that has new deliveries. */
   readonly came: (destinationId: string) => void
-  /** Takes claimed deliveries of a destination that was removed during the claim. */
+  /** Returns claimed deliveries to the store if their destination was removed during the claim. */
   readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
 }
 
@@ -31,11 +31,11 @@ interface Claim {
   readonly share: Share
 }
 
-/** When a delivery can start that waits in the store. */
+/** The earliest start of a delivery that waits in the store. */
 export interface StartTime {
-  /** In milliseconds since 1970; in the past when it waits for room only. */
+  /** In milliseconds since 1970; in the past if the delivery only waits for room. */
   readonly atMs: number
-  /** Whether `idle()` may resolve without waiting for it. */
+  /** Whether `idle()` may resolve without waiting for the delivery. */
   readonly rests: boolean
 }
 
@@ -51,7 +51,7 @@ export class Claims {
     this.#options = options
   }
 
-  /** Claims once; false when there is nothing to claim. */
+  /** Claims once. False if there was nothing to claim. */
   async claim(): Promise<boolean> {
     const { store, clock, times, prefetch } = this.#options
     const claims = this.#due()
@@ -75,13 +75,13 @@ export class Claims {
     return true
   }
 
-  /** Whether all that may be leased is: there is nothing to claim until some of it starts. */
+  /** Whether no more should be leased until some of the leased deliveries start. */
   get isHeldBack(): boolean {
     const { prefetch, isBusy } = this.#options
     return prefetch.claimRoom === 0 || (prefetch.isShort && isBusy())
   }
 
-  /** Passes claimed deliveries on; undefined if the store didn't answer. */
+  /** Passes claimed deliveries to their queues. `claimed` is undefined if the store didn't answer. */
   #take(
     claims: readonly Claim[],
     claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined,
@@ -107,14 +107,14 @@ export class Claims {
   }
 
   /**
-   * The moment that the last look for something to claim was about, in milliseconds since 1970, or now if the
-   * clock was set back. Something can be due a millisecond later, so alarms count from it.
+   * When deliveries to claim were last looked for, in milliseconds since 1970; now if the clock was set back. A
+   * delivery can fall due a millisecond later, so alarms count from this moment.
    */
   get lookedAtMs(): number {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
   }
 
-  /** When the first delivery of each lane can start, where the store is known to have one. */
+  /** Returns when the first waiting delivery of each lane can start, for lanes that are known to have one. */
   startTimes(): readonly StartTime[] {
     const { times } = this.#options
     const nowMs = this.lookedAtMs
@@ -132,8 +132,8 @@ export class Claims {
   }
 
   /**
-   * What to claim: of every lane that has something due as much as there is room for, beginning with the
-   * destinations that were not served for longest.
+   * Plans the claims: from each lane with due deliveries, as many as there is room for. Destinations that were
+   * served longest ago come first.
    */
   #due(): readonly Claim[] {
     if (this.isHeldBack) return []
@@ -159,16 +159,14 @@ export class Claims {
     return claims
   }
 
-  /**
-   * The queues of destinations with waiting deliveries. The cost doesn't grow with the other destinations.
-   */
+  /** Returns the queues of destinations with waiting deliveries. Other destinations cost nothing. */
   #waitedFor(): readonly DestinationQueue[] {
     const { queues, times } = this.#options
     return [...times.waitedFor].flatMap((destinationId) => queues.get(destinationId) ?? [])
   }
 }
 
-/** Groups what belongs to destinations, in order. */
+/** Groups items by destination, and keeps their order. */
 export function byDestination<Item extends { readonly destinationId: string }>(
   items: readonly Item[],
 ): ReadonlyMap<string, readonly Item[]> {

@@ -1,4 +1,4 @@
-/** What identifies a delivery in a store. */
+/** The key of a delivery in a store. */
 export interface DeliveryKey {
   /** The destination. */
   readonly destinationId: string
@@ -6,7 +6,7 @@ export interface DeliveryKey {
   readonly id: number
 }
 
-/** The id of a delivery as people see and type it: `<destination>/<number>`. */
+/** Writes the id of a delivery as people see and type it: `<destination>/<number>`. */
 export function formatDeliveryId({ destinationId, id }: DeliveryKey): string {
   return `${destinationId}/${id}`
 }

@@ -15,7 +15,7 @@ import { isHeld } from './round.ts'
 import { SourceBacklog } from './source-backlog.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
-/** How a delivery comes here: from its lane, or past those of its destination that wait in the store. */
+/** How a delivery enters the queue: from its lane, or ahead of those that wait in the store. */
 export type Line = Lane | 'ahead'
 
 /** The next step for a delivery. */
@@ -26,12 +26,12 @@ export type Start =
       readonly delivery: LeasedDelivery
       readonly gates: readonly EndpointGate[]
     }
-  /** Nothing can be asked for it now. */
+  /** The delivery is settled without a round. */
   | { readonly kind: 'settled'; readonly settlement: Settlement }
 
 /**
- * The deliveries of one destination that are leased but not started, a few of each lane, and the gates
- * to its endpoints. It decides what starts next; it starts nothing itself.
+ * The leased deliveries of one destination that have not started, by lane, and the gates to its endpoints. It
+ * decides what starts next; the caller starts it.
  */
 export class DestinationQueue {
   #destination: Destination
@@ -39,18 +39,18 @@ export class DestinationQueue {
   #concurrency: number
   #retryWindowMs: number
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { first: [], manual: [], retry: [] }
-  /** Those in the lane `first` that passed others. */
+  /** Deliveries in the lane `first` that passed others. */
   readonly #ahead = new Set<LeasedDelivery>()
   readonly #promised: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
-  /** How often in a row others went first while something waited there. */
+  /** How often in a row another lane went first while a delivery waited in this one. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
-  /** Since when it is known that nothing may be sent. */
+  /** When the queue noticed that its concurrency is 0. */
   #mutedSinceMs: number | undefined
   readonly #prefetch: Prefetch
-  /** Whose deliveries wait in the store, if it takes those of several sources. */
+  /** The sources of the deliveries that wait in the store, if the destination has several sources. */
   readonly backlog = new SourceBacklog()
   #rounds = 0
-  /** Of these, rounds of deliveries that were tried before. */
+  /** Of these, rounds of retries. */
   #laterRounds = 0
 
   /** @param prefetch - counts the leased deliveries of all destinations */
@@ -105,27 +105,27 @@ export class DestinationQueue {
     return this.#gates.find((gate) => hiddenEndpoint(gate.endpoint.url) === endpoint)
   }
 
-  /** Whether a gate leads to an endpoint of the destination as it is now. */
+  /** Whether a gate leads to a current endpoint of the destination. */
   has(gate: EndpointGate): boolean {
     return this.#gates.includes(gate)
   }
 
-  /** Whether something is leased for it that has not started. */
+  /** Whether a leased delivery waits to start. */
   get hasReady(): boolean {
     return lanes.some((lane) => this.#waiting[lane].length > 0)
   }
 
-  /** Whether nothing is leased for it. */
+  /** Whether no delivery is ready, on its way here, or being sent. */
   get isEmpty(): boolean {
     const promised = Object.values(this.#promised).some((count) => count > 0)
     return this.#rounds === 0 && !promised && !this.hasReady
   }
 
   /**
-   * How many more deliveries of a lane can be taken. Zero while half of the prefetched deliveries are still
-   * here, while the lane is parked, and while the destination may send nothing.
+   * Returns how many more deliveries of a lane the queue can take. Zero while more than half of the room is
+   * taken, while the lane is parked, and while the concurrency is 0.
    *
-   * @param most - deliveries of a lane that may be ready; unbounded by default
+   * @param most - upper bound of ready deliveries of the lane; unbounded by default
    */
   room(lane: Lane, nowMs: number, most: number = Infinity): number {
     const readyMax = Math.min(this.#readyMax(lane, nowMs), most)
@@ -134,7 +134,7 @@ export class DestinationQueue {
     return taken > readyMax / 2 ? 0 : readyMax - taken
   }
 
-  /** How many more fresh deliveries may pass those that wait in the store. */
+  /** Returns how many more fresh deliveries may pass those that wait in the store. */
   roomAhead(nowMs: number): number {
     const readyMax = this.#readyMax('first', nowMs)
     const most = readyMax === 0 ? 0 : Math.max(readyMax, aheadMin)
@@ -142,9 +142,8 @@ export class DestinationQueue {
   }
 
   /**
-   * How many deliveries of a lane are prefetched: twice the concurrency, so that an endpoint never waits for
-   * the store. Its pace lowers this to the requests of one second. A single retry by hand is prefetched while
-   * the lane is open for a probe only.
+   * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits
+   * for the store, but at most what the pace lets start in a second. If only a probe may go, one retry by hand.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
@@ -155,13 +154,13 @@ export class DestinationQueue {
     return Math.min(2 * this.#concurrency, Math.ceil(perSecond))
   }
 
-  /** Keeps room for deliveries that are on their way, until {@link take}. */
+  /** Reserves room for deliveries that are on their way, until {@link take}. */
   promise(line: Line, count: number): void {
     this.#promised[line] += count
     this.#prefetch.add(count)
   }
 
-  /** Takes leased deliveries of one line; `promised` is the room that was kept for them. */
+  /** Takes leased deliveries of one lane; `promised` is the room that was reserved for them. */
   take(line: Line, deliveries: readonly LeasedDelivery[], promised: number): void {
     this.#promised[line] -= promised
     if (line === 'ahead') for (const delivery of deliveries) this.#takeAhead(delivery)
@@ -169,15 +168,15 @@ export class DestinationQueue {
     this.#prefetch.add(deliveries.length - promised)
   }
 
-  /** Those that pass others take turns with them. */
+  /** Interleaves a delivery that passes others with those that it passes. */
   #takeAhead(delivery: LeasedDelivery): void {
     this.#waiting.first.splice(2 * this.#ahead.size + 1, 0, delivery)
     this.#ahead.add(delivery)
   }
 
   /**
-   * Returns deliveries beyond the current room, so that other processes can claim them. Their leases might
-   * end before their turn comes.
+   * Removes and returns deliveries beyond the current room, so that other processes can claim them. Their
+   * leases might end before their turn comes.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     return this.#letGo((lane) => {
@@ -186,7 +185,7 @@ export class DestinationQueue {
     })
   }
 
-  /** Returns deliveries whose leases are too old to start a request on. */
+  /** Removes and returns deliveries whose leases are too old to start a request. */
   giveBackWorn(): readonly LeasedDelivery[] {
     return lanes.flatMap((lane) => {
       const waiting = this.#waiting[lane]
@@ -198,7 +197,7 @@ export class DestinationQueue {
     })
   }
 
-  /** Lets go of all that has not started. */
+  /** Removes and returns all deliveries that have not started. */
   giveBack(): readonly LeasedDelivery[] {
     return this.#letGo(() => 0)
   }
@@ -215,8 +214,8 @@ export class DestinationQueue {
   }
 
   /**
-   * When an endpoint may be asked for a delivery of a lane, in milliseconds since 1970, while all of them
-   * are left alone; undefined while one can be asked, or its answer is awaited.
+   * When the first endpoint may be asked for a delivery of a lane, in milliseconds since 1970. Undefined unless
+   * all endpoints are held back until some time.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     let parkedUntilMs = Infinity
@@ -229,8 +228,8 @@ export class DestinationQueue {
   }
 
   /**
-   * When something that is ready may start because the pace of an endpoint lets it, in milliseconds since
-   * 1970; undefined while no pace keeps it.
+   * When the pace of an endpoint lets a ready delivery start, in milliseconds since 1970; undefined if no pace
+   * holds one back.
    */
   startsAtMs(nowMs: number): number | undefined {
     if (!this.hasReady) return undefined
@@ -239,8 +238,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Deliveries due at or before this moment are undeliverable, in milliseconds since 1970: every endpoint is
-   * held back, and has been down for a whole retry window. Undefined otherwise.
+   * The start of the current retry window, in milliseconds since 1970, if every endpoint is held back and has
+   * been down since then; undefined otherwise. Deliveries due at or before it are undeliverable.
    */
   hopelessSinceMs(nowMs: number): number | undefined {
     if (this.parkedUntilMs(nowMs, 'first') === undefined) return undefined
@@ -250,8 +249,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Whether a delivery that can start at a moment is not worth waiting for: for a whole retry window its
-   * endpoints were down, or nothing was allowed to be sent; or its time is more than a window away.
+   * Whether waiting for a delivery that can start at a moment is not worth it: the moment is more than a retry
+   * window away, or for a whole window its endpoints were down or nothing was allowed to be sent.
    */
   rests(startAtMs: number, nowMs: number): boolean {
     if (this.#concurrency === 0) this.#mutedSinceMs ??= nowMs
@@ -260,7 +259,7 @@ export class DestinationQueue {
     return isMuted || isFarAway || this.hopelessSinceMs(nowMs) !== undefined
   }
 
-  /** What starts next; undefined while nothing waits or nothing may start. The caller must do it. */
+  /** Removes and returns what starts next; undefined if nothing waits or nothing may start. */
   next(nowMs: number): Start | undefined {
     for (const lane of this.#laneOrder()) {
       const start = this.#nextOf(lane, nowMs)
@@ -269,7 +268,7 @@ export class DestinationQueue {
     return undefined
   }
 
-  /** A round that {@link next} gave out is settled. */
+  /** Notes that a round from {@link next} is settled. */
   end({ lane }: LeasedDelivery): void {
     this.#rounds--
     if (lane !== 'first') this.#laterRounds--
@@ -278,7 +277,7 @@ export class DestinationQueue {
   #nextOf(lane: Lane, nowMs: number): Start | undefined {
     const waiting = this.#waiting[lane]
     if (waiting.length === 0) return undefined
-    // Without an endpoint that may be asked there is no use in looking at one after the other.
+    // If no endpoint may be asked, looking at the first delivery is enough.
     const isOpen = this.#gates.some((gate) => gate.access(nowMs, lane) === 'ask')
     const looked = isOpen ? waiting.length : 1
     for (let place = 0; place < looked; place++) {
@@ -302,9 +301,9 @@ export class DestinationQueue {
   }
 
   /**
-   * First tries go before retries by hand, and those before other retries. A lane that was passed over
-   * long enough goes first, so that none starves. Retries of both kinds leave some slots free: where an
-   * endpoint does not answer they are long in use.
+   * Orders the lanes: first tries, retries by hand, other retries. A lane that was passed over often enough
+   * goes first, so that none starves. Retries leave some slots free, because an endpoint that doesn't answer
+   * occupies slots for long.
    */
   #laneOrder(): readonly Lane[] {
     const concurrency = this.#concurrency
@@ -323,7 +322,7 @@ export class DestinationQueue {
         settlement: { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs },
       }
     }
-    // Looked at as late as possible: breakers, leases and a suspended process all take time.
+    // Check as late as possible: waiting for a breaker or in a suspended process takes time.
     if (isWindowOver(delivery, this.#retryWindowMs, nowMs)) {
       const { attempts } = delivery
       return {
@@ -339,11 +338,11 @@ export class DestinationQueue {
     if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
-    // Others can be asked for other deliveries, but none of those that are left for this one.
+    // Every endpoint left for this delivery is held back; others may serve other deliveries.
     return { kind: 'settled', settlement: { kind: 'returned', delivery, dueAtMs: probeAtMs } }
   }
 
-  /** Every endpoint is held: one of them may be asked later, or none ever. */
+  /** Settles a delivery whose endpoints are all held: returned if one may be asked later, failed otherwise. */
   #withoutEndpoint(delivery: LeasedDelivery): Settlement {
     const { attempts, holds } = delivery
     const urls = this.destination.endpoints.map(({ url }) => url)
@@ -354,20 +353,23 @@ export class DestinationQueue {
   }
 }
 
-/** Why a delivery expires whose endpoints were left alone until its window was over. */
+/** Reason of a delivery that expired because its endpoints stayed down. */
 export const breakerOpen = 'breaker_open'
-/** Why a delivery expires that waited until its window was over. */
+/** Reason of a delivery that waited until its window was over. */
 const windowOver: GivenUpReason = 'window_over'
 
 const firstLane: readonly Lane[] = ['first']
-/** Room for deliveries that pass others: a usual batch of a client, also where few requests are in flight. */
+/**
+ * Minimum room for deliveries that pass others: a usual batch of a client, even if few requests may be in
+ * flight.
+ */
 const aheadMin = 100
-/** Rounds at once that retries leave to first tries. */
+/** Concurrent rounds that retries leave to first tries. */
 const keptRoundsMax = 2
 /** How often in a row a lane is passed over before it goes first. */
 const passedOverMax = 4
 
-/** The earliest of some moments; undefined unless all of them are known. */
+/** Returns the earliest moment; undefined unless all are known. */
 function earliest(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === times.length ? Math.min(...known) : undefined

@@ -5,7 +5,7 @@ import type { Peers } from './processes-port.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { DeliveryStore } from './store-port.ts'
 
-/** A destination and what sends to it. */
+/** A destination with its sender. */
 export interface DispatchTarget {
   /** Where deliveries go. */
   readonly destination: Destination
@@ -33,19 +33,19 @@ export interface DispatcherOptions {
   readonly targets: readonly DispatchTarget[]
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
-  /** Called once with what made the store unusable: nothing is sent any more. */
+  /** Called once with the error that made the store unusable. Nothing is sent after it. */
   readonly failed?: (error: unknown) => void
   /**
-   * Whether deliveries stay parked for as long as their endpoints are down, for a later run to find
-   * them. By default they expire once that was a whole retry window.
+   * Whether deliveries stay parked while their endpoints are down, so that a later run can send them. By
+   * default they expire once the endpoints have been down for a whole retry window.
    */
   readonly keepsParked?: boolean
   /**
-   * Whether a store that cannot be used for now is waited for: nothing is sent meanwhile. By default
-   * that ends the work.
+   * Whether to wait while the store is temporarily unusable; nothing is sent meanwhile. By default an outage
+   * ends the work.
    */
   readonly outlastsOutages?: boolean
-  /** For how long a messageId is remembered; 24 h by default. */
+  /** How long a messageId is remembered; 24 h by default. */
   readonly dedupeWindowMs?: number
   /**
    * Whether the process may send at this moment; asked before every start. Always by default. When the answer

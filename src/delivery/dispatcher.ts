@@ -31,21 +31,20 @@ import { WaitingTimes } from './waiting-times.ts'
 const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
 
-/** How often leases are looked at that may have waited for too long. */
+/** How often to look for leases that have become too old. */
 const wornEveryMs = 1_000
 
-/** So much is kept ready that every request that ends is followed by another while the store answers. */
+/** Enough ready deliveries for a new request after each one that ends, while the store answers. */
 const prefetchPerRequest = 3
 
 /**
- * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their
- * endpoints allow, and settles them in batches.
+ * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their endpoints
+ * allow, and settles them in batches.
  *
- * Destinations do not wait for one another: each has room of its own, and takes its turn where there
- * is a bound over all. While the breakers of all endpoints of a destination are open, its deliveries
- * are parked: they stay where they are, and no attempt of theirs is used up. A probe that fails speaks
- * for all of them: once the endpoints have been down for a whole retry window, those that have been due
- * for as long expire, unless they are to be kept.
+ * Destinations don't wait for one another: each has its own room, and they take turns within the bounds over
+ * all. While the breakers of all endpoints of a destination are open, its deliveries are parked: they stay in
+ * the store and use up no attempt. Once the endpoints have been down for a whole retry window, deliveries that
+ * were due all that time expire, unless `keepsParked` is set.
  */
 export class Dispatcher {
   readonly #store: DeliveryStore
@@ -150,7 +149,7 @@ export class Dispatcher {
     const start = { atMs: nowMs, elapsedMs: elapsedTime(this.#runtime.clock) }
     const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
     for (const { queue, line, deliveriesMax } of handOver) queue.promise(line, deliveriesMax)
-    // Not awaited here, which would hold the events until then.
+    // Don't await here: the async frame would keep the events alive.
     return this.#added(adding, { counts, handOver, start })
   }
 
@@ -164,14 +163,14 @@ export class Dispatcher {
       return added.outcomes
     } finally {
       this.#takeOver(leased, addition)
-      // After the end, no other call waits for the deliveries that go back.
+      // After a stop, no other call waits until the returned deliveries are written.
       if (this.#stopped) await this.#outbox.written()
     }
   }
 
   /**
-   * Learns the due times that another process announced. Without them it asks the store about all
-   * destinations, which takes at most a tenth of the time.
+   * Learns due times that another process announced. Without `dueTimes`, asks the store about all destinations,
+   * for at most a tenth of the time.
    */
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#looks.lookAtAll()
@@ -179,7 +178,7 @@ export class Dispatcher {
     this.#goOn()
   }
 
-  /** Learns what another process found of an endpoint. */
+  /** Applies another process's news about an endpoint. */
   hear(news: BreakerNews): void {
     this.#rounds.hear(news)
     this.#goOn()
@@ -291,14 +290,14 @@ export class Dispatcher {
     if (!this.#stopped) this.#run ??= this.#workWhileWoken()
   }
 
-  /** Starts ready deliveries, even while a question to the store is open. */
+  /** Starts ready deliveries, even while a query to the store is pending. */
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     while (this.#woken && !this.#stopped) {
       // Wait for all requests that end in this turn of the event loop: one pass serves them.
       await nextTurn()
       this.#woken = false
-      // One moment for all: what becomes free between two readings of the clock would be missed by each.
+      // Read the clock once: between two readings a slot could become free that both steps miss.
       const nowMs = this.#runtime.clock.nowMs()
       this.#rounds.startAll(nowMs)
       this.#giveBackIdle(nowMs)
@@ -347,13 +346,13 @@ export class Dispatcher {
   #giveBackIdle(nowMs: number): void {
     const { ready } = this.#rounds
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
-    // However many turns of the event loop there are: leases last for much longer.
+    // Once a second is enough: leases last much longer.
     if (nowMs >= this.#wornAtMs && nowMs < this.#wornAtMs + wornEveryMs) return
     this.#wornAtMs = nowMs
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackWorn())
   }
 
-  /** Sets the alarm for the next delivery that can start, or finds that there is none at all. */
+  /** Sets the alarm for the next delivery that can start. Ends `idle()` if there is none. */
   #plan(): void {
     this.#timer?.cancel()
     // Work under way plans again at its end. Claims that are held back wait for a request to end.
@@ -389,7 +388,7 @@ export class Dispatcher {
   }
 }
 
-/** Facts about events that the store is taking in. */
+/** Events that the store is adding. */
 interface Addition {
   readonly counts: DeliveryCounts
   readonly handOver: readonly KeptRoom[]

@@ -1,7 +1,7 @@
 import { hiddenEndpoint, type Destination, type RequestRecord } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 
-/** An endpoint fails webhooks in a way that no retry can mend, and did so again and again. */
+/** A lasting fault of an endpoint that no retry can fix. */
 export interface EndpointFault {
   /** The reason: `status_<n>`, the code of a certificate error, or the kind of refused address. */
   readonly reason: string
@@ -13,11 +13,11 @@ export interface EndpointFault {
   readonly lastMs: number
 }
 
-/** How often faults are looked at for their end. */
+/** How often to check whether faults are over. */
 const lookMs = 30_000
-/** A fault is over after this time without a failure, if the endpoint took a webhook since. */
+/** A fault is over after this time without a failure, if the endpoint accepted a webhook since. */
 const quietMs = 60_000
-/** Without one it is over after this longer time: perhaps no webhook was sent. */
+/** If it accepted none, the fault is over after this longer time: perhaps no webhook was sent. */
 const silentMs = 5 * 60_000
 /** Reasons that are counted separately per endpoint; the rest is `other`. */
 const reasonsMax = 16
@@ -29,7 +29,7 @@ interface Lasting {
   readonly sinceMs: number
   failures: number
   lastMs: number
-  /** Whether the endpoint took a webhook after the last failure. */
+  /** Whether the endpoint accepted a webhook after the last failure. */
   tookSince: boolean
 }
 
@@ -48,7 +48,7 @@ export class EndpointFaults {
     this.#runtime = runtime
   }
 
-  /** Names all endpoints there are now; the faults of others end. */
+  /** Sets the configured endpoints, and ends the faults of all others. */
   configure(destinations: readonly Pick<Destination, 'id' | 'endpoints'>[]): void {
     const before = this.#faults
     const now = new Map(
@@ -63,7 +63,7 @@ export class EndpointFaults {
     this.#faults = now
   }
 
-  /** A request ended. */
+  /** Notes the outcome of a request. */
   note(record: RequestRecord): void {
     const faults = this.#faults.get(record.destinationId)?.get(record.url)
     if (faults === undefined) return
@@ -73,7 +73,7 @@ export class EndpointFaults {
     }
   }
 
-  /** The faults of an endpoint that last, in the order in which they began. */
+  /** Returns the lasting faults of an endpoint, oldest first. */
   of(destinationId: string, url: string): readonly EndpointFault[] {
     const faults = this.#faults.get(destinationId)?.get(url)?.values() ?? []
     return Array.from(faults, ({ reason, failures, sinceMs, lastMs }) => ({
@@ -84,7 +84,7 @@ export class EndpointFaults {
     }))
   }
 
-  /** Writes the counts of all faults that last to the log, and notes nothing more. Idempotent. */
+  /** Logs the counts of all lasting faults, and notes no more. Idempotent. */
   close(): void {
     this.#end(() => true, 'webhooks to an endpoint failed and were not retried')
     this.#look?.cancel()

@@ -14,23 +14,23 @@ import { Pace } from './pace.ts'
 import type { QueuePolicies } from './queue-policies.ts'
 
 /**
- * Whether a round may ask an endpoint now. `wait`: it is well, but has all the requests that it may
- * have, at once or by its rate; `leave_out`: its breaker or its pace holds it back, and a round goes without it.
+ * Whether a round may ask an endpoint now. `wait`: the endpoint is healthy, but its concurrency or its rate is
+ * used up. `leave_out`: its breaker is not closed, or a 429 throttles it. The round goes without it.
  */
 export type Access = 'ask' | 'wait' | 'leave_out'
 
 /** A request under way through a gate. */
 export interface BegunRequest {
-  /** Stands for the request at the breaker; undefined where that had no slot free. */
+  /** The ticket of the breaker; undefined if it had no slot free. */
   readonly ticket: BreakerTicket | undefined
-  /** Stands for it at the pace. */
+  /** The result of the pace's `start`. */
   readonly start: number
 }
 
 /** The policies of a gate. */
 export type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
 
-/** What every request to one endpoint goes through: its requests at once, its breaker and its pace. */
+/** Admits requests to one endpoint, by its concurrency, its breaker and its pace. */
 export class EndpointGate {
   /** The endpoint. */
   readonly endpoint: Endpoint
@@ -47,23 +47,22 @@ export class EndpointGate {
   }
 
   /**
-   * Whether this gate can serve an endpoint under a policy. Only its concurrency, its rate and what it has
-   * learnt may differ from a new gate.
+   * Whether this gate can serve an endpoint under a policy: nothing but the rate and the concurrency differs.
    */
   isFor(endpoint: Endpoint, policy: BreakerPolicy): boolean {
     return isDeepStrictEqual([unrated(this.endpoint), this.#policy], [unrated(endpoint), policy])
   }
 
   /**
-   * Changes the concurrency, and the requests per second. Requests under way continue. If they exceed the
-   * concurrency, none starts until enough have ended.
+   * Changes the concurrency and the rate. Requests under way continue. If they exceed the concurrency, none
+   * starts until enough have ended.
    */
   resize(concurrency: number, perSecondMax: number = Infinity): void {
     this.#breaker.resize(concurrency)
     this.#pace.limit = perSecondMax
   }
 
-  /** Whether a delivery of a lane may ask it. */
+  /** Whether a delivery of a lane may ask the endpoint. */
   access(nowMs: number, lane: Lane): Access {
     const isFree = this.#pace.freeAtMs(nowMs) <= nowMs
     if (isFree && this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
@@ -71,24 +70,24 @@ export class EndpointGate {
     return this.#breaker.state === 'closed' ? 'wait' : 'leave_out'
   }
 
-  /** When its pace lets the next request start, in milliseconds since 1970; in the past when it does. */
+  /** When the pace lets the next request start, in milliseconds since 1970; in the past if it may now. */
   freeAtMs(nowMs: number): number {
     return this.#pace.freeAtMs(nowMs)
   }
 
-  /** Requests per second that its pace lets start. */
+  /** Requests per second that the pace lets start. */
   get perSecond(): number {
     return this.#pace.perSecond
   }
 
-  /** Upper bound of requests per second, which rounds wait for; `Infinity` for none. */
+  /** Upper bound of requests per second; rounds wait for it. `Infinity` for none. */
   get limit(): number {
     return this.#pace.limit
   }
 
   /**
-   * When a delivery of a lane may ask it, in milliseconds since 1970; undefined unless it is left alone
-   * until then: by its breaker, or because it said so with a 429.
+   * When a delivery of a lane may ask the endpoint, in milliseconds since 1970. Undefined unless its breaker or
+   * a 429 holds it back until then.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     const probeAtMs = this.#breaker.probeAtMs(nowMs, lane) ?? nowMs
@@ -97,19 +96,19 @@ export class EndpointGate {
   }
 
   /**
-   * Since when it takes nothing, in milliseconds since 1970: from the failure that opened its breaker until
-   * that is closed again, and from a 429 to the next request that it takes.
+   * Since when the endpoint has been down, in milliseconds since 1970: from the failure that opened its breaker
+   * until the breaker closes, or from a 429 to the next accepted request. Undefined while it is up.
    */
   get downSinceMs(): number | undefined {
     return this.#downSinceMs
   }
 
-  /** A request starts. */
+  /** Starts a request. */
   begin(nowMs: number, lane: Lane): BegunRequest {
     return { ticket: this.#breaker.start(nowMs, lane), start: this.#pace.start(nowMs) }
   }
 
-  /** The request ended; tells what that changed at the breaker. */
+  /** Ends a request. Returns the change of the breaker, if there is one. */
   end(
     { ticket, start }: BegunRequest,
     outcome: RequestOutcome,
@@ -124,7 +123,7 @@ export class EndpointGate {
     return change
   }
 
-  /** Follows what processes tell one another of the endpoint; tells what that changed at the breaker. */
+  /** Applies news about the endpoint. Returns the change of the breaker, if there is one. */
   follow(shared: SharedBreaker, nowMs: number): BreakerChange | undefined {
     const change = this.#breaker.follow(shared, nowMs)
     if (change?.kind === 'opened') this.#downSinceMs ??= nowMs

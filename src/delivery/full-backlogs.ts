@@ -10,12 +10,12 @@ interface Full {
 }
 
 /**
- * Tells which destinations refuse new deliveries because their backlog is full. The log names each once
- * when that begins, and with a count when it is over.
+ * Logs which destinations refuse new deliveries because their backlog is full: once when that begins, and with
+ * a count when it is over.
  */
 export class FullBacklogs {
   readonly #runtime: Pick<Runtime, 'clock' | 'log'>
-  /** By destination: there are no more than are configured. */
+  /** By destination, so their number is bounded by the configuration. */
   readonly #full = new Map<string, Full>()
   #look: Timer | undefined
 
@@ -23,7 +23,7 @@ export class FullBacklogs {
     this.#runtime = runtime
   }
 
-  /** Notes deliveries that failed when they were added. */
+  /** Notes deliveries that failed because the backlog was full. */
   note({ destinationId, deliveries }: GivenUpDeliveries): void {
     const { clock, log } = this.#runtime
     const known = this.#full.get(destinationId)
@@ -42,7 +42,7 @@ export class FullBacklogs {
     this.#look ??= clock.schedule(quietMs, () => this.#lookAgain())
   }
 
-  /** Tells the counts of all that are full, and ends. Idempotent. */
+  /** Logs the counts of all full backlogs, and ends. Idempotent. */
   close(): void {
     this.#look?.cancel()
     this.#end('deliveries failed because the backlog of a destination is full', () => true)

@@ -4,11 +4,11 @@ import type { Outbox } from './outbox.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** What giving up is made of. */
+/** Options of giving up. */
 export interface GivingUpOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'claim'>
-  /** Tells how long they have waited. */
+  /** Measures how long deliveries have waited. */
   readonly clock: Clock
   /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
@@ -16,20 +16,20 @@ export interface GivingUpOptions {
   readonly outbox: Outbox
 }
 
-/** Deliveries that are given up at once when their endpoint stays down. */
+/** Upper bound of deliveries of a lane that one step claims to expire. */
 const givenUpAtOnceMax = 500
 
 /** Expires deliveries whose endpoints were down for a whole retry window. */
 export class GivingUp {
   readonly #options: GivingUpOptions
-  /** Destinations whose endpoints were found down again, with the error. */
+  /** Destinations with an endpoint that is still down, and the error. */
   readonly #down = new Map<DestinationQueue, string>()
 
   constructor(options: GivingUpOptions) {
     this.#options = options
   }
 
-  /** A probe found an endpoint of a destination down still. */
+  /** Notes that an endpoint of a destination is still down. */
   note(queue: DestinationQueue, error: string): void {
     this.#down.set(queue, error)
   }

@@ -7,19 +7,19 @@ import type { WaitingTimes } from './waiting-times.ts'
 /** Deliveries for each destination. */
 export type DeliveryCounts = ReadonlyMap<string, number>
 
-/** Room for deliveries on their way, and the queue that keeps it. */
+/** Room for deliveries on their way, with their queue. */
 export interface KeptRoom extends Room {
   /** Where the deliveries go. */
   readonly queue: DestinationQueue
-  /** How they come into it. */
+  /** The line by which they enter the queue. */
   readonly line: Line
 }
 
-/** What hand-overs are made of. */
+/** Options of hand-overs. */
 export interface HandOversOptions {
-  /** Tells whether endpoints are left alone. */
+  /** Decides whether endpoints are held back. */
   readonly clock: Clock
-  /** Where deliveries go, by the id of the destination. */
+  /** The queues that take the deliveries, by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
   /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
@@ -36,8 +36,9 @@ export class HandOvers {
   }
 
   /**
-   * Where the store may hand fresh deliveries over: where nothing that came before waits in it. Of a
-   * destination that several sources feed, one with less than its part of what waits passes the others.
+   * Returns where the store may hand fresh deliveries over: to destinations with room and without earlier
+   * deliveries in the store. If several sources feed a destination, deliveries of a source with less than its
+   * share of the backlog may pass the others.
    */
   roomFor(counts: DeliveryCounts, sourceId: string): readonly KeptRoom[] {
     const { clock, queues, times, prefetch } = this.#options
@@ -52,7 +53,7 @@ export class HandOvers {
       if (!isEmpty && !isShared) return []
       const line = isEmpty ? 'first' : 'ahead'
       const free = isEmpty ? queue.room('first', nowMs, part) : roomAhead(queue, sourceId, nowMs)
-      // No more than there are: the rest of the room is for those that are added meanwhile.
+      // Take no more room than needed: other additions at the same time need the rest.
       const deliveriesMax = Math.min(free, count, room)
       room -= deliveriesMax
       if (isShared && isEmpty) queue.backlog.clear()

@@ -10,17 +10,17 @@ export class IdleWaits {
     return this.#waiters.length === 0
   }
 
-  /** Resolves, or rejects, with the next end. */
+  /** Resolves at the next {@link end}, rejects at the next {@link fail}. */
   wait(): Promise<void> {
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
   }
 
-  /** Nothing is left to do. */
+  /** Resolves all waits: nothing is left to do. */
   end(): void {
     for (const { resolve } of this.#waiters.splice(0)) resolve()
   }
 
-  /** Nothing will be done any more. */
+  /** Rejects all waits: the work has failed. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiters.splice(0)) reject(error)
   }

@@ -23,9 +23,9 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
-  /** Whom it is about; null where only an anonymousId is known. */
+  /** The id of its user; null if only an anonymousId is known. */
   readonly userId: string | null
-  /** Where it stands. */
+  /** The state. */
   readonly state: LoggedState
   /** Why its next round is due, or its last one was. */
   readonly lane: Lane
@@ -35,7 +35,7 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly dueAtMs: number | null
   /** The last moment at which another round may start; null before a round failed. */
   readonly expiresAtMs: number | null
-  /** When it came to its end; null while it is pending. */
+  /** When it ended; null while it is pending. */
   readonly settledAtMs: number | null
   /** Why it failed or expired, or why the last round of a pending one failed; null otherwise. */
   readonly reason: string | null
@@ -43,7 +43,7 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly manualRetries: number
 }
 
-/** A delivery with all that happened to it. */
+/** A delivery with its text and its requests. */
 export interface DeliveryStory extends LoggedDelivery {
   /** The exact text of the webhook. */
   readonly body: string
@@ -51,19 +51,19 @@ export interface DeliveryStory extends LoggedDelivery {
   readonly requests: readonly RequestRecord[]
 }
 
-/** Which deliveries are meant: those that meet every condition that is there. */
+/** Conditions that a delivery must meet, all of them. An absent condition admits every delivery. */
 export interface DeliveryFilter {
-  /** Of this destination. */
+  /** The destination. */
   readonly destinationId?: string | undefined
-  /** With this id. */
+  /** The id within the destination. */
   readonly id?: number | undefined
-  /** Of this event. */
+  /** The messageId of the event. */
   readonly messageId?: string | undefined
-  /** In one of these states. */
+  /** One of these states. */
   readonly states?: readonly LoggedState[] | undefined
-  /** Of one of these types. */
+  /** One of these types. */
   readonly types?: readonly EventType[] | undefined
-  /** About this user. */
+  /** The id of the user. */
   readonly userId?: string | undefined
   /** Accepted at this moment or after, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
@@ -73,21 +73,21 @@ export interface DeliveryFilter {
 
 /** A page of deliveries. */
 export interface ListRequest {
-  /** Which are meant. */
+  /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
-  /** Upper bound of the answer. */
+  /** Maximum number of deliveries. */
   readonly limit: number
-  /** Only those with a lower id: the last one of the page before. */
+  /** Only deliveries with a lower id. Pass the last id of the previous page. */
   readonly beforeId?: number | undefined
 }
 
 /** Deliveries to retry by hand. */
 export interface RetryRequest {
-  /** When they are due, in milliseconds since 1970; what failed later is left alone. */
+  /** When they are due, in milliseconds since 1970. Deliveries that failed later are left alone. */
   readonly nowMs: number
-  /** Which are meant. */
+  /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
-  /** Upper bound of how many are retried. */
+  /** Maximum number of deliveries to retry. */
   readonly limit: number
 }
 
@@ -95,44 +95,44 @@ export interface RetryRequest {
 export interface DiscardRequest {
   /** When they end, in milliseconds since 1970. Deliveries that were accepted later are left alone. */
   readonly nowMs: number
-  /** Which are meant. */
+  /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
-  /** Upper bound of how many end. */
+  /** Maximum number of deliveries to end. */
   readonly limit: number
 }
 
-/** Ages of the rows to delete: moments, in milliseconds since 1970. */
+/** Which rows to delete, by moments in milliseconds since 1970. */
 export interface PurgeRequest {
   /** Now: the end time of deliveries that this purge expires. */
   readonly nowMs: number
-  /** Deliveries that were delivered before it go. */
+  /** Delete deliveries that were delivered before this moment. */
   readonly deliveredBeforeMs: number
-  /** Deliveries that failed or expired before it go. */
+  /** Delete deliveries that failed or expired before this moment. */
   readonly failedBeforeMs: number
-  /** Deliveries that wait for an attempt since before it, and were not tried since, expire as `abandoned`. */
+  /** Expire, as `abandoned`, deliveries that have waited since before this moment without an attempt. */
   readonly abandonedBeforeMs: number
-  /** messageIds that were added before it are forgotten. */
+  /** Forget messageIds that were added before this moment. */
   readonly messageIdsBeforeMs: number
-  /** Upper bound of rows of each kind, so that other calls wait only briefly. */
+  /** Maximum number of rows of each kind, so that other calls wait only briefly. */
   readonly rowsMax: number
 }
 
 /** The result of a purge. */
 export interface PurgeResult {
-  /** Rows that it dealt with; zero once nothing is left to purge. */
+  /** Rows that were deleted or expired; zero once nothing is left to purge. */
   readonly rows: number
-  /** Of those, deliveries that expired; a destination and a reason may stand in it more than once. */
+  /** Of those, deliveries that expired. The same destination and reason may occur more than once. */
   readonly expired: readonly GivenUpDeliveries[]
 }
 
-/** Deliveries that came to their end, by how. */
+/** Numbers of ended deliveries, by state. */
 export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', number>>
 
-/** The figures and contents of a store. */
+/** The figures of a store, to check against one another. */
 export interface StoreAudit {
   /** The ledger. */
   readonly ledger: DeliveryLedger
-  /** Deliveries that are there, counted one by one. */
+  /** Deliveries in the store, counted one by one. */
   readonly counted: EndedCounts & { readonly pending: number }
   /** Deliveries that were purged. */
   readonly purged: EndedCounts
@@ -145,25 +145,24 @@ export interface StoreAudit {
  * port hold.
  */
 export interface DeliveryLog {
-  /** Deliveries that the filter names, those with the greatest ids first. */
+  /** Lists the deliveries that match the filter, highest id first. */
   list(request: ListRequest): Promise<readonly LoggedDelivery[]>
-  /** One delivery with its text and its requests; undefined when there is none. */
+  /** Reads one delivery with its text and its requests; undefined if there is none. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
-   * Makes deliveries due at once in the lane `manual`, with a new retry window and without holds. It takes
-   * those of the filter that failed, expired, or wait for a retry. It leaves deliveries alone that ended or
-   * were first tried after `nowMs`. So repeated calls with the same `nowMs` never retry a delivery that
-   * failed again meanwhile.
+   * Makes matching deliveries due at once in the lane `manual`, with a new retry window and without holds.
+   * Takes those that failed, expired, or wait for a retry. Skips those that ended or were first tried after
+   * `nowMs`, so that repeated calls with the same `nowMs` never retry a delivery that failed again meanwhile.
    *
    * @returns how many were retried; fewer than `limit` once none is left
    */
   retry(request: RetryRequest): Promise<number>
   /**
-   * Ends pending deliveries of the filter as `failed`, with the reason `discarded`: they can be retried
-   * like any other failure. Leased deliveries are left alone. Beside a process that delivers from a file
-   * leases are not known: a delivery that is sent after all counts as delivered.
+   * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any
+   * other failure. Leased deliveries are left alone. If another process delivers from a file, its leases are
+   * not visible here: a delivery that it still sends counts as delivered.
    *
-   * @returns how many ended: fewer than `limit` once none is left
+   * @returns how many ended; fewer than `limit` once none is left
    */
   discard(request: DiscardRequest): Promise<number>
   /**
@@ -171,8 +170,8 @@ export interface DeliveryLog {
    * `window_over`. Leased deliveries stay.
    */
   purge(request: PurgeRequest): Promise<PurgeResult>
-  /** The ledger and the counted rows at one moment. */
+  /** Reads the ledger and counts the rows, both at one moment. */
   audit(): Promise<StoreAudit>
-  /** Lets go of everything; idempotent. */
+  /** Closes the log. Idempotent. */
   close(): Promise<void>
 }

@@ -45,7 +45,7 @@ export interface RequestFields
 /** A delivery in a list. */
 export type DeliveryListRecord = DeliveryFields & Readonly<Record<'kind', 'delivery'>>
 
-/** A delivery with all that happened to it. */
+/** A delivery with its text and its requests. */
 export interface StoryRecord extends LogRecord {
   readonly kind: 'story'
   readonly delivery: DeliveryFields
@@ -61,15 +61,15 @@ export interface AuditRecord extends LogRecord, StoreAudit {
   readonly imbalances: readonly { readonly equation: string; readonly difference: number }[]
 }
 
-/** The last moment that a date can name: an endpoint may ask for a later one. */
+/** The last moment that a date can represent. An endpoint may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
-/** A delivery of the log as a record for programs. */
+/** Turns a logged delivery into a record for programs. */
 export function loggedDeliveryRecord(delivery: LoggedDelivery): DeliveryListRecord {
   return { kind: 'delivery', ...deliveryFields(delivery) }
 }
 
-/** A delivery with all that happened to it as a record for programs. */
+/** Turns a delivery with its text and its requests into a record for programs. */
 export function storyRecord(story: DeliveryStory): StoryRecord {
   return {
     kind: 'story',
@@ -79,7 +79,7 @@ export function storyRecord(story: DeliveryStory): StoryRecord {
   }
 }
 
-/** The figures of a store, and whether they balance, as a record for programs. */
+/** Turns the figures of a store into a record for programs, and says whether they balance. */
 export function auditRecord(audit: StoreAudit): AuditRecord {
   const wrong = auditEquations(audit).filter(({ difference }) => difference !== 0)
   const imbalances = wrong.map((equation) => ({
@@ -89,7 +89,7 @@ export function auditRecord(audit: StoreAudit): AuditRecord {
   return { kind: 'audit', balanced: wrong.length === 0, ...audit, imbalances }
 }
 
-/** An equation as it is written on a line; the function writes its figures. */
+/** Writes an equation on one line. `format` writes its figures. */
 export function equationText(
   { whole, parts }: AuditEquation,
   format: (count: number) => string,
@@ -98,7 +98,7 @@ export function equationText(
   return `${format(whole.count)} ${whole.name} = ${sum === '' ? '0' : sum}`
 }
 
-/** The nearest moment that a date can name, in milliseconds since 1970. */
+/** Returns the nearest moment that a date can represent, in milliseconds since 1970. */
 export function withinDates(instantMs: number): number {
   return Math.min(Math.max(instantMs, -latestMs), latestMs)
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/index.ts'
 import type { DeliveryStore } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** What looks are made of. */
+/** Options of looks. */
 export interface LooksOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'nextDue'>
@@ -12,24 +12,25 @@ export interface LooksOptions {
   readonly times: WaitingTimes
 }
 
-/** Destinations that one question is about: few enough that claims beside it wait for milliseconds. */
+/** Maximum number of destinations in one question, so that concurrent claims wait only milliseconds. */
 const destinationsMax = 250
 
-/** After a question of a look, the store is left alone for this many times as long as the answer took. */
+/** The pause after a question of a look, as a multiple of the time the answer took. */
 const pausesPerQuestion = 9
 
-/** No pause is longer, even if somebody set the clock while the store was asked. */
+/** Upper bound of the pause, even if the clock was set during the question. */
 const pauseMaxMs = 60_000
 
 /**
- * Asks the store when deliveries are due: at once about destinations whose answer is needed, and now and then
- * about all, for what somebody else left there. Looking at all takes a tenth of the time at most.
+ * Asks the store when deliveries are due: at once about destinations whose due times are needed, and from time
+ * to time about all, because another process may have added deliveries. Looks at all destinations take at most
+ * a tenth of the time.
  */
 export class Looks {
   readonly #options: LooksOptions
-  /** Destinations that are still to be looked at, each once. */
+  /** Destinations that the current look has not asked about. */
   readonly #left = new Set<string>()
-  /** Whether another look at all follows this one. */
+  /** Whether another look at all destinations follows this one. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 
@@ -37,7 +38,7 @@ export class Looks {
     this.#options = options
   }
 
-  /** Wants a look at all destinations. One that has begun is finished first. */
+  /** Requests a look at all destinations. A look under way is finished first. */
   lookAtAll(): void {
     this.#isWanted = true
     this.#begin()
@@ -48,7 +49,7 @@ export class Looks {
     return this.#left.size > 0 ? this.#pause.untilMs : undefined
   }
 
-  /** Asks one question; false when none is to be asked now. */
+  /** Asks one question. False if there is none to ask now. */
   async ask(): Promise<boolean> {
     const { store, clock, times } = this.#options
     const askedAtMs = clock.nowMs()
@@ -63,7 +64,7 @@ export class Looks {
     return true
   }
 
-  /** A clock that was set back ends the pause. */
+  /** Whether the pause lasts. A clock that was set back ends it. */
   #isPaused(nowMs: number): boolean {
     return nowMs >= this.#pause.sinceMs && nowMs < this.#pause.untilMs
   }

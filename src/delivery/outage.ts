@@ -1,20 +1,20 @@
 import { messageOf } from '../model/index.ts'
 import type { Clock, Log, Timer } from '../runtime/index.ts'
 
-/** How long a store that cannot be used for now is left alone. */
+/** The wait before an unusable store is tried again. */
 const retryMs = 1_000
 
 /** Options of an outage. */
 export interface OutageOptions {
   /** The blocked kind of call: `read` or `written`. */
   readonly what: 'read' | 'written'
-  /** Tells when it is asked again. */
+  /** Times the retries. */
   readonly clock: Clock
-  /** Called once when it begins, and once when it is over. */
+  /** Logs the start and the end of the outage. */
   readonly log: Log
 }
 
-/** The time in which a store cannot be used, and is asked again and again. */
+/** A time in which the store is unusable and retried at intervals. */
 export class Outage {
   readonly #options: OutageOptions
   #isOn = false
@@ -25,7 +25,7 @@ export class Outage {
     this.#options = options
   }
 
-  /** The store cannot be used: resolves when it is to be asked again, or once {@link cut}. */
+  /** Notes that the store is unusable. Resolves when it is to be tried again, or at {@link cut}. */
   async wait(error: unknown): Promise<void> {
     const { what, clock, log } = this.#options
     if (!this.#isOn) log.warn(`the store cannot be ${what} for now`, { error: messageOf(error) })
@@ -36,14 +36,14 @@ export class Outage {
     })
   }
 
-  /** The store can be used. */
+  /** Ends the outage, if there is one, and logs that the store can be used again. */
   end(): void {
     const { what, log } = this.#options
     if (this.#isOn) log.warn(`the store can be ${what} again`)
     this.#isOn = false
   }
 
-  /** Asks again at once. */
+  /** Ends the wait, so that the store is tried again at once. */
   cut(): void {
     this.#timer?.cancel()
     this.#goOn?.()

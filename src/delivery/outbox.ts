@@ -7,9 +7,9 @@ import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
 /** Options of an outbox. */
 export interface OutboxOptions {
-  /** Where everything goes. */
+  /** Where settlements and requests are written. */
   readonly store: Pick<DeliveryStore, 'settle'>
-  /** Tells the time of a settlement, and stands still while one is written. */
+  /** Gives the time of settlements, and is held while they are written. */
   readonly clock: Clock
   /** Called with every settlement that took effect, once it is written. */
   readonly settled: (settlement: Settlement) => void
@@ -17,13 +17,12 @@ export interface OutboxOptions {
   readonly drained: () => void
   /** Waits while the store can't be written. Without it a temporary fault is final. */
   readonly outage?: Outage | undefined
-  /** Called when the store cannot be written: nothing more will be. */
+  /** Called when the store cannot be written. Nothing is written after that. */
   readonly failed: (error: unknown) => void
 }
 
 /**
- * Gathers what rounds come to and writes it in batches: everything that arrives while one batch is
- * written goes into the next.
+ * Writes settlements and requests in batches. Those that arrive while a batch is written go into the next one.
  */
 export class Outbox {
   readonly #options: OutboxOptions
@@ -45,26 +44,26 @@ export class Outbox {
     return this.#unwritten
   }
 
-  /** Whether nothing waits to be written. */
+  /** Whether everything is written. */
   get isEmpty(): boolean {
     return !this.#writing
   }
 
-  /** Ends a lease with the next batch. */
+  /** Ends a lease, with the next batch. */
   settle(settlement: Settlement): void {
     this.#settlements.push(settlement)
     this.#unwritten++
     this.#begin()
   }
 
-  /** Returns an untried delivery to the store with the next batch, with the due time that it had. */
+  /** Returns untried deliveries to the store, with the next batch and their old due times. */
   giveBack(deliveries: readonly LeasedDelivery[]): void {
     for (const delivery of deliveries) {
       this.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
     }
   }
 
-  /** Writes a request to the log with the next batch. */
+  /** Writes a request to the log, with the next batch. */
   log(request: RequestRecord): void {
     this.#requests.push(request)
     this.#begin()
@@ -80,7 +79,7 @@ export class Outbox {
     await new Promise<void>((resolve) => waiters.push(resolve))
   }
 
-  /** A store that cannot be written for now is asked once more, and not waited for. */
+  /** Stops waiting for an unusable store: tries it once more, then fails. */
   waitNoMore(): void {
     this.#waits = false
     this.#options.outage?.cut()

@@ -6,64 +6,64 @@ export interface PaceOptions {
   readonly holdMsMax: number
 }
 
-/** A second in which requests started, and how many the endpoint took of them. */
+/** A second of requests: how many started in it, and how many the endpoint accepted in it. */
 interface ActiveSecond {
   startMs: number
   started: number
   taken: number
 }
 
-/** After a 429 the endpoint is held this long at least, and twice as long for each that follows. */
+/** The minimum hold after a 429. It doubles with each further one. */
 const holdMsFirst = 1_000
-/** Holds do not double beyond this. */
+/** Upper bound of the doubled hold. */
 const doubledHoldMsMax = 30_000
-/** Holds last up to this share longer, so that processes do not come back together. */
+/** A hold is randomly longer by up to this share, so that processes don't come back together. */
 const holdJitter = 0.2
-/** The part of the rate that remains after a 429. */
+/** Upper bound of the share of the rate that remains after a 429. */
 const keptShareMax = 0.9
-/** It never leaves less: the endpoint may be busy with somebody else's requests. */
+/** Lower bound of that share: the endpoint may be busy with other senders' requests. */
 const keptShareMin = 0.5
 /** At full pace, the rate doubles within this time after a 429. */
 const doublingMs = 12_000
 /** How steep the curve is: 90 % become 100 % after 9 s, twice as much after 12 s, 50 times after 16 s. */
 const steepness = 6
-/** Seconds that the rate is learnt from. */
+/** How many seconds the rate is learned from. */
 const secondsMax = 5
 /**
- * Requests that are closer together than this may start as early as if they came in groups: timers are
- * late by milliseconds. Those further apart never start early, because some endpoints look at each gap.
+ * Requests closer together than this may start early, in groups, because timers are milliseconds late. Those
+ * further apart never start early, because some endpoints look at each gap.
  */
 const groupMs = 20
-/** One request in ten seconds. A slower endpoint says so by `Retry-After`. */
+/** Lower bound of the learned rate. A slower endpoint says so with `Retry-After`. */
 const perSecondMin = 0.1
-/** Above this it is no limit any more. */
+/** Above this rate there is no limit any more. */
 const perSecondMax = 10_000
 
 /**
- * Spaces the requests to an endpoint evenly: by the {@link limit} that an operator set, and by what it learns.
+ * Spaces the requests to an endpoint evenly, by the operator's {@link limit} and by a learned rate.
  *
- * Learns from answers 429 how many requests per second an endpoint takes. Unlimited until the first one.
+ * The rate is unlimited until the first 429. A 429 holds the endpoint for its `Retry-After`, and cuts the rate
+ * to nine tenths of what the endpoint accepted lately. A 429 to a request that started before a cut doesn't cut
+ * again.
  *
- * A 429 holds the endpoint for its `Retry-After`, and cuts the rate to nine tenths of what the endpoint
- * took lately. Requests that started before the cut do not cut again. Every request that is taken raises
- * the rate along a curve: it stays below the last rate for about nine seconds, and then finds out quickly
- * how much more the endpoint takes. Nothing else raises it, so it stays as it is through an outage, and
- * grows slowly while it is not the limit.
+ * Each accepted request raises the rate along a curve. The rate stays below the previous one for about nine
+ * seconds, then rises fast to find out how much more the endpoint takes. Nothing else raises it: it stays as it
+ * is through an outage, and grows slowly while it is not the limit.
  *
- * It has no clock: every `nowMs` is in milliseconds since 1970.
+ * It reads no clock: callers pass `nowMs`, in milliseconds since 1970.
  */
 export class Pace {
   readonly #options: PaceOptions
-  /** Right after the last cut. */
+  /** The rate right after the last cut. */
   #perSecondAtCut = Infinity
   #perSecond = Infinity
   #limit = Infinity
-  /** Time at full pace since the last cut. */
+  /** Time at full pace since the last cut, which raises the rate. */
   #grownMs = 0
   #cuts = 0
-  /** Answers 429 since one was taken. */
+  /** Answers 429 since the last accepted request. */
   #refusedInRow = 0
-  /** When the next request would start if all came evenly. */
+  /** When the next request would start if all were evenly spaced. */
   #nextAtMs = 0
   #hold = { untilMs: 0, durationMs: 0 }
   /** The newest last. */
@@ -73,7 +73,7 @@ export class Pace {
     this.#options = options
   }
 
-  /** Requests per second that may start; `Infinity` as long as no limit is known. */
+  /** Requests per second that may start; `Infinity` if no limit is known. */
   get perSecond(): number {
     return Math.min(this.#perSecond, this.#limit)
   }
@@ -87,12 +87,12 @@ export class Pace {
     this.#limit = perSecond
   }
 
-  /** Whether the endpoint's answers hold it back now, rather than the limit. */
+  /** Whether the endpoint's 429 answers, rather than the limit, hold requests back now. */
   isThrottled(nowMs: number): boolean {
     return this.#perSecond < this.#limit || this.heldUntilMs(nowMs) !== undefined
   }
 
-  /** Until when nothing may start because the endpoint asked for that; undefined unless it did. */
+  /** Until when a 429 holds the endpoint; undefined if none does. */
   heldUntilMs(nowMs: number): number | undefined {
     const { untilMs, durationMs } = this.#hold
     // A clock that was set back must not make the hold longer.
@@ -100,7 +100,7 @@ export class Pace {
     return this.#hold.untilMs > nowMs ? this.#hold.untilMs : undefined
   }
 
-  /** When the next request may start; in the past when it may now. */
+  /** When the next request may start; in the past if it may now. */
   freeAtMs(nowMs: number): number {
     const intervalMs = 1_000 / this.perSecond
     const earlyMs = Math.max(groupMs - intervalMs, 0)
@@ -109,18 +109,18 @@ export class Pace {
   }
 
   /**
-   * A request starts.
+   * Notes that a request starts.
    *
-   * @returns what to say when it ends
+   * @returns the value to pass to {@link took} or {@link refused}
    */
   start(nowMs: number): number {
-    // The clock tells whole milliseconds: what rounding costs may be made up for.
+    // Let requests make up for the millisecond that the clock may lose by rounding.
     this.#nextAtMs = Math.max(this.#nextAtMs, nowMs - 1) + 1_000 / this.perSecond
     this.#secondAt(nowMs).started++
     return this.#cuts
   }
 
-  /** The endpoint took a request. */
+  /** Notes that the endpoint accepted a request. */
   took(start: number, nowMs: number): void {
     this.#secondAt(nowMs).taken++
     if (start !== this.#cuts) return
@@ -130,11 +130,11 @@ export class Pace {
     if (this.#perSecond > perSecondMax) this.#restart(Infinity)
   }
 
-  /** The endpoint answered 429 to a request; `retryAfterMs` is how long it wants to be left alone. */
+  /** Notes a 429. `retryAfterMs` is the pause that the endpoint asked for. */
   refused(start: number, nowMs: number, retryAfterMs = 0): void {
     if (start !== this.#cuts) return
     this.#cuts++
-    // Without a request that was taken, it says nothing new about the rate.
+    // If no request was accepted since the last 429, this one says nothing new about the rate.
     if (this.#refusedInRow === 0) this.#cut()
     const { random, holdMsMax } = this.#options
     const backoffMs = Math.min(holdMsFirst * 2 ** this.#refusedInRow++, doubledHoldMsMax)

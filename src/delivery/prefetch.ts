@@ -3,14 +3,14 @@ import type { LeasedDelivery } from './store-port.ts'
 /** The part of the bound that claims may fill. */
 const claimedPart = 0.75
 
-/** The part of a lease after which nothing starts on it: a request fits in the rest. */
+/** The part of a lease in which its delivery may start. A request fits in the rest. */
 const usablePart = 2 / 3
 
-/** When leases were asked for, and the time that has gone by since. */
+/** When leases were requested, and the time since. */
 export interface LeaseStart {
   /** In milliseconds since 1970, as passed to the store. */
   readonly atMs: number
-  /** Milliseconds since then, also those in which the process or its clock stood still. */
+  /** Milliseconds since then, including those in which the process or its clock stood still. */
   readonly elapsedMs: () => number
 }
 
@@ -28,37 +28,37 @@ export class Prefetch {
   readonly #terms = new WeakMap<LeasedDelivery, Term>()
   #taken = 0
 
-  /** @param max - deliveries that may be leased, or on their way, without having started */
+  /** @param max - maximum number of deliveries that are leased, or on their way, and have not started */
   constructor(max: number) {
     this.#max = max
   }
 
-  /** How many more may be handed over as they are added. */
+  /** Deliveries that may still be handed over when they are added. */
   get room(): number {
     return Math.max(this.#max - this.#taken, 0)
   }
 
-  /** How many more may be claimed. Fresh deliveries keep some room, which claims under way cannot take. */
+  /** Deliveries that may still be claimed. Claims leave some room to fresh deliveries. */
   get claimRoom(): number {
     return Math.max(Math.floor(this.#max * claimedPart) - this.#taken, 0)
   }
 
-  /** Whether so few may be claimed that it is not worth it while everything is busy. */
+  /** Whether the room is too small to be worth a claim while all request slots are taken. */
   get isShort(): boolean {
     return this.claimRoom < this.#max / 8
   }
 
-  /** How many one of several destinations may have, so that each gets some. */
+  /** Returns the share of each of several destinations, at least 1. */
   partOf(destinations: number): number {
     return Math.max(Math.floor(this.#max / Math.max(destinations, 1)), 1)
   }
 
-  /** Counts deliveries that were leased or are on their way; those that left where negative. */
+  /** Adds to the count of leased deliveries. A negative count takes away. */
   add(count: number): void {
     this.#taken += count
   }
 
-  /** Notes since when deliveries are leased, where leases end by time. */
+  /** Notes when leases began, if leases end by time. */
   begin(deliveries: readonly LeasedDelivery[], { atMs, elapsedMs }: LeaseStart): void {
     for (const delivery of deliveries) {
       const { leasedUntilMs } = delivery

@@ -14,25 +14,25 @@ const lateMs = 1_000
 export const placeHoldsMs: number = processGoneMs - limits.endpointDeadlineMs - lateMs
 
 /**
- * How many requests a process may have in flight at an endpoint, of all that the endpoint may have: equal
- * parts, and what is left over by rounding goes to those that came first.
+ * Returns how many requests a process may have in flight at an endpoint. The processes get equal parts of the
+ * endpoint's concurrency. The remainder goes to those that came first.
  *
- * Over all processes that is never more than `concurrency`, however they come, go, die and stand still,
- * as long as each starts requests by a place only while it holds ({@link placeHoldsMs}), and each
- * request ends within its deadline of 5 s, or the second after:
+ * The parts never exceed `concurrency` in sum, however processes come, leave, die and stall. This holds if a
+ * process starts requests by a place only while the place holds ({@link placeHoldsMs}), and each request ends
+ * within its deadline of 5 s, or the second after:
  *
- * - Every place that requests in flight were started by is younger than {@link processGoneMs}. A process
- *   with such requests was there for that long before it sent any, or alone when it came: all of these
- *   places count each other's processes in, in the order in which they came.
- * - So of k such processes each place of the one that came as number i says that there are k processes or
- *   more, and i or more before it. A part is never larger for more processes, nor for a later one: it is
- *   at the most what it would be if there were these k alone, and those parts are `concurrency` in sum.
+ * - Each place that started a request in flight is younger than {@link processGoneMs}. Its process had been a
+ *   member for that long before it sent anything, or was alone when it came. So all of these places count each
+ *   other's processes, in the order in which they came.
+ * - Let there be k such processes. A place of number i among them counts at least k processes in all, and at
+ *   least i before it. A part never grows with more processes or a later place. So each part is at most what it
+ *   would be with only these k, and those parts sum to `concurrency`.
  *
- * A process that leaves has ended its requests, and one that is gone has too, so that others may take
- * over its part with their next heartbeat. A process that comes again and again takes parts of those before
- * it as long as it counts, but never the last one: the first of them always has something.
+ * A process that leaves, or is found gone, has ended its requests. Others take its part over with their next
+ * heartbeat. A process that restarts again and again takes parts from those before it, but the first one always
+ * keeps something.
  *
- * @param concurrency - what the endpoint may have in flight, the same at all processes
+ * @param concurrency - the requests that the endpoint may have in flight, the same in all processes
  * @param place - undefined before the first heartbeat
  */
 export function shareOf(concurrency: number, place: ProcessPlace | undefined): number {
@@ -44,23 +44,23 @@ export function shareOf(concurrency: number, place: ProcessPlace | undefined): n
 }
 
 /**
- * The part of an endpoint's rate that a process may use: equal parts for all that may have a request in flight
- * there. Parts never exceed the rate in sum, for the reasons of {@link shareOf}.
+ * Returns the part of an endpoint's rate that a process may use: an equal part for each process that may have a
+ * request in flight there. The parts never exceed the rate in sum, for the reasons of {@link shareOf}.
  */
 export function rateShareOf(concurrency: number, place: ProcessPlace | undefined): number {
   return 1 / Math.min(place?.processes ?? 1, concurrency)
 }
 
-/** The time in which a probe ends, and all know how it ended. */
+/** The time in which a probe ends and all processes learn its outcome. */
 const probeMs = limits.endpointDeadlineMs + lateMs
 
 /**
- * How long after the moment of a probe a process leaves it to those before it. The process after the one that
- * found the endpoint down probes first, so that processes take turns: one whose own network is broken cannot
- * keep the others from an endpoint for long. If it does not, because it died or the news was lost, the next one
- * probes. Processes whose part of the requests is 0 have no turn.
+ * Returns how long a process waits with a due probe while others have their turn. The process after the one
+ * that found the endpoint down probes first. So processes take turns, and one with a broken network cannot keep
+ * the others from an endpoint for long. If a process doesn't probe, because it died or missed the news, the
+ * next one does. Processes without a part of the requests have no turn.
  *
- * @param news - the rank of the process that found it down, and for how long nothing is sent
+ * @param news - the rank of the process that found the endpoint down, and how long no request is sent
  */
 export function probeGraceMs(
   concurrency: number,
@@ -68,7 +68,7 @@ export function probeGraceMs(
   news: { readonly rank: number; readonly openMs: number },
 ): number {
   const senders = Math.min(processes, concurrency)
-  // The other one may count more processes.
+  // The other process may count more processes than this one.
   const last = (news.rank + 1) % senders
   return Math.min(((rank - last + senders) % senders) * probeMs, news.openMs)
 }

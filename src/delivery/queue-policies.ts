@@ -4,25 +4,28 @@ import type { RetryPolicy } from './retry-policy.ts'
 
 /** Policies of a queue beside the settings of its destination. */
 export interface QueuePolicies {
-  /** Requests in flight per endpoint; none for now where it is 0. */
+  /** Requests in flight per endpoint; 0 for none at present. */
   readonly concurrency: number
   /** The part of each endpoint's rate that this process may use, above 0 and up to 1. */
   readonly rateShare: number
-  /** When endpoints are left alone. */
+  /** When breakers open, and for how long. */
   readonly breaker: BreakerPolicy
-  /** How endpoints are slowed down that answer 429. */
+  /** How endpoints that answer 429 are slowed down. */
   readonly pace: PaceOptions
-  /** For how long a delivery is retried. */
+  /** How long a delivery is retried. */
   readonly retryWindowMs: number
 }
 
-/** What a queue may send to each of its endpoints; the whole rate by default. */
+/** The share of each endpoint that a queue may use; the whole rate by default. */
 type QueueShare = Pick<QueuePolicies, 'concurrency'> & Partial<Pick<QueuePolicies, 'rateShare'>>
 
-/** No endpoint is probed sooner, however short the retry window is. */
+/** Lower bound of the time before a probe, however short the retry window is. */
 const openMsMin = 1_000
 
-/** Where deliveries are retried for a short time only, an endpoint is probed twice in it at least. */
+/**
+ * Makes the policies of a queue. Shortens breakers and holds so that even a short retry window has at least two
+ * probes.
+ */
 export function queuePolicies(
   { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,
   { concurrency, rateShare = 1 }: QueueShare,

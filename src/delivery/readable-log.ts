@@ -1,16 +1,12 @@
 import { hiddenEndpoint } from '../model/index.ts'
 import type { DeliveryLog, LoggedDelivery } from './log-port.ts'
 
-/** How the URL of an endpoint is shown: whole, or as `hiddenEndpoint` writes it. */
+/** Writes the URL of an endpoint for people: whole, or hidden by `hiddenEndpoint`. */
 export function shownEndpoint(url: string, reveal: boolean): string {
   return reveal ? url : hiddenEndpoint(url)
 }
 
-/**
- * Reads deliveries for people.
- *
- * @param reveal - whether the URLs of endpoints are shown whole
- */
+/** Wraps a log so that it shows the URLs of endpoints to people. */
 export function readableLog(
   log: Pick<DeliveryLog, 'list' | 'story'>,
   reveal: boolean,

@@ -3,13 +3,13 @@ import { messageOf, type GivenUpReason } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { DeliveryLog } from './log-port.ts'
 
-/** How long a store remembers. */
+/** How long a store keeps things. */
 export interface RetentionPolicy {
-  /** Deliveries that were delivered, with their text and their requests. */
+  /** Delivered deliveries, with their text and their requests. */
   readonly deliveredMs: number
-  /** Deliveries that failed or expired. */
+  /** Failed and expired deliveries. */
   readonly failedMs: number
-  /** Deliveries that wait for their first attempt: then they expire. */
+  /** Deliveries without an attempt. They expire after this time. */
   readonly untriedMs: number
   /** messageIds, for deduplication. */
   readonly messageIdsMs: number
@@ -29,20 +29,20 @@ export const defaultRetention: RetentionPolicy = Object.freeze({
 export interface RetentionOptions {
   /** The store to purge. */
   readonly store: Pick<DeliveryLog, 'purge'>
-  /** How long it remembers; {@link defaultRetention} by default. */
+  /** How long the store keeps things; {@link defaultRetention} by default. */
   readonly policy?: RetentionPolicy
   /** Clock and log. */
   readonly runtime: Runtime
-  /** Rows of each kind that a step deletes; 200 by default, so that deliveries beside it wait for milliseconds. */
+  /** Rows of each kind that one step deletes; 200 by default, so that other calls wait only milliseconds. */
   readonly rowsAtOnce?: number
 }
 
 const everyMs = 60_000
 
 /**
- * Purges a store, now and every minute: deletes what is old and expires deliveries whose time is over. It
- * takes a few rows at a time and lets others use the store in between. A purge that fails is repeated with
- * the next one.
+ * Purges a store, now and every minute: deletes old rows, and expires deliveries whose time is over. It takes a
+ * few rows at a time, so that others can use the store in between. A purge that fails is repeated with the next
+ * one.
  */
 export class Retention {
   readonly #store: Pick<DeliveryLog, 'purge'>
@@ -61,7 +61,7 @@ export class Retention {
     this.#runtime = runtime
   }
 
-  /** Begins. */
+  /** Starts the purges. */
   start(): void {
     if (this.#stopped) return
     this.#run = this.#purge().then(() => {
@@ -69,7 +69,7 @@ export class Retention {
     })
   }
 
-  /** Resolves once nothing is purged any more. Idempotent. */
+  /** Stops the purges. Resolves once none is under way. Idempotent. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
@@ -109,7 +109,7 @@ export class Retention {
     }
   }
 
-  /** One line per reason, however many rows it took. */
+  /** Logs one line per reason. */
   #tell(counts: ReadonlyMap<GivenUpReason, number>): void {
     for (const [reason, deliveries] of counts) {
       this.#runtime.log.warn('deliveries expired while they waited', { reason, deliveries })

@@ -1,14 +1,14 @@
 import { limits } from '../model/index.ts'
 
-/** When a delivery is tried again. */
+/** When a delivery is retried. */
 export interface RetryPolicy {
   /** Wait before the first retry. */
   readonly firstDelayMs: number
   /** The factor between one wait and the next. */
   readonly factor: number
-  /** No wait is longer, jitter aside. */
+  /** Upper bound of a wait, before jitter. */
   readonly delayMsMax: number
-  /** Share by which a wait is made shorter or longer at random, from 0 to 1. */
+  /** How much a wait is randomly shortened or lengthened, as a share from 0 to 1. */
   readonly jitter: number
   /** From the first attempt to the last moment another may start. */
   readonly windowMs: number
@@ -40,11 +40,7 @@ export function isWindowOver(
   return firstAttemptAtMs !== null && nowMs > firstAttemptAtMs + windowMs
 }
 
-/**
- * When the schedule has the next round start, whether that is within the window or not.
- *
- * @returns milliseconds since 1970
- */
+/** Returns when the schedule starts the next round, even if that is after the window. */
 export function nextAttemptAtMs(
   policy: RetryPolicy,
   round: FailedRound,

@@ -6,15 +6,15 @@ import type { EndpointHold, LeasedDelivery, Settlement } from './store-port.ts'
 export interface EndpointResult {
   /** The endpoint. */
   readonly url: string
-  /** Whether to ask it again. */
+  /** Whether to ask the endpoint again. */
   readonly verdict: RequestVerdict
   /** Why it did not succeed; null on success. */
   readonly error: string | null
-  /** How long it wants to be left alone, in milliseconds; undefined when it does not say. */
+  /** The pause that the endpoint asked for, in milliseconds; undefined if it asked for none. */
   readonly retryAfterMs: number | undefined
-  /** Whether it asks for fewer requests, rather than fails. */
+  /** Whether the endpoint asked for fewer requests, rather than failed. */
   readonly throttled: boolean
-  /** Whether our own side cut the request off. */
+  /** Whether our side interrupted the request. */
   readonly interrupted: boolean
 }
 
@@ -24,7 +24,7 @@ export interface Round {
   readonly delivery: LeasedDelivery
   /** The destination's endpoints, whether they were asked or not. */
   readonly urls: readonly string[]
-  /** Those that were asked. */
+  /** The results of the endpoints that were asked. */
   readonly results: readonly EndpointResult[]
   /** When it started, in milliseconds since 1970. */
   readonly startedAtMs: number
@@ -41,13 +41,13 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
 /**
  * Decides what a round means for its delivery.
  *
- * The next round is due when the first of the endpoints may be asked: each at its time in the schedule
- * or after its own `Retry-After`, whichever is later. Those whose time comes later are held until then:
- * one that is ready must not wait for one that is not. The delivery expires only when no endpoint's
- * time is in the window.
+ * The next round is due when the first endpoint may be asked. Each endpoint may be asked at its time in the
+ * schedule or after its own `Retry-After`, whichever is later. Endpoints whose time comes later are held until
+ * then, so that no ready endpoint waits for them. The delivery expires only if no endpoint's time is in the
+ * window.
  *
- * A 429 is no step of the schedule. The delivery is due again after its `Retry-After`, or at once: the
- * pace of the endpoint decides when it starts, and before it those that came earlier.
+ * A 429 is no step of the schedule. The delivery is due again after the `Retry-After`, or at once. The pace of
+ * the endpoint decides when it starts, after earlier deliveries.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round
@@ -55,7 +55,7 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   if (results.some(({ verdict }) => verdict === 'success')) {
     return { kind: 'delivered', delivery, attempts }
   }
-  // What our own side cut off is no attempt of the endpoint's: it must not use the window up.
+  // A round that our side interrupted doesn't count: it must not use up the window.
   if (results.some(({ interrupted }) => interrupted)) {
     return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
   }
@@ -87,19 +87,21 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   return { kind: 'retry', delivery, dueAtMs, expiresAtMs, progress, reason }
 }
 
-/** The endpoints that failed permanently, in this round or before. */
+/** Returns the endpoints that failed permanently, in this round or before. */
 function refusedUrls({ delivery, results }: Round): ReadonlySet<string> {
   const before = delivery.holds.filter(({ untilMs }) => untilMs === null)
   const now = results.filter(({ verdict }) => verdict === 'final')
   return new Set([...before, ...now].map(({ url }) => url))
 }
 
-/** Until when an endpoint is held for a delivery, in milliseconds since 1970; 0 where it is not. */
+/** Returns until when an endpoint is held for a delivery, in milliseconds since 1970; 0 if it isn't. */
 function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
   return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }
 
-/** What kept the endpoints from taking it, each cause once: `status_404` or `timeout, status_503`. */
+/**
+ * Lists why the endpoints didn't accept the delivery, each cause once: `status_404` or `timeout, status_503`.
+ */
 function reasonOf(results: readonly EndpointResult[]): string {
   if (results.length === 0) return 'no_endpoint_left'
   return [...new Set(results.map(({ error }) => error))].join(', ')

@@ -16,7 +16,7 @@ import type { BreakerNews, Peers } from './processes-port.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { Shortage } from './shortage.ts'
 
-/** A destination's queue and what sends to it. */
+/** A destination's queue, with its sender. */
 export interface RoundTarget {
   /** The deliveries that are ready to be sent. */
   readonly queue: DestinationQueue
@@ -26,7 +26,7 @@ export interface RoundTarget {
   readonly retryPolicy: RetryPolicy
 }
 
-/** What rounds are made of. */
+/** Options of rounds. */
 export interface RoundsOptions {
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
@@ -38,15 +38,15 @@ export interface RoundsOptions {
   readonly peers?: Peers | undefined
   /** Where settlements and requests go. */
   readonly outbox: Outbox
-  /** Called when a request ended, or a pace lets one start: there may be room for more. */
+  /** Called when more may start, because a request ended or a pace allows it. */
   readonly ended: () => void
-  /** Called when an endpoint still takes nothing, with the reason. */
+  /** Called when an endpoint is still down, with the error. */
   readonly stillDown: (queue: DestinationQueue, error: string) => void
   /** Called with an unexpected error. */
   readonly failed: (error: unknown) => void
 }
 
-/** A start that asks endpoints. */
+/** A start of a round. */
 type RoundStart = Start & { readonly kind: 'round' }
 
 /**
@@ -57,13 +57,13 @@ type RoundStart = Start & { readonly kind: 'round' }
 export class Rounds {
   readonly #options: RoundsOptions
   #targets: ReadonlyMap<string, RoundTarget> = new Map()
-  /** Those that something is ready for, in the order of their turns; perhaps not any more. */
+  /** Targets that may have ready deliveries, in the order of their turns. */
   #ready = new Set<RoundTarget>()
   readonly #running = new Set<Promise<void>>()
   readonly #shortage: Shortage
   #requests = 0
   #pacedTimer: Timer | undefined
-  /** Whether the bound over all was reached: what becomes free goes by turns. */
+  /** Whether the bound over all was reached. Then free slots go to destinations in turn. */
   #isShort = false
   #stopped = false
 
@@ -73,7 +73,7 @@ export class Rounds {
     this.#shortage = new Shortage({ clock: runtime.clock, log: runtime.log, resumed: ended })
   }
 
-  /** Rounds go there from now on; those under way go on as they began. */
+  /** Sets the targets for new rounds. Rounds under way go on as they began. */
   configure(targets: readonly RoundTarget[]): void {
     this.#targets = new Map(targets.map((target) => [target.queue.destination.id, target]))
     this.#ready = new Set(targets.filter(({ queue }) => queue.hasReady))
@@ -94,20 +94,20 @@ export class Rounds {
     return this.#isFull()
   }
 
-  /** The queues that something is ready in; perhaps not any more. */
+  /** The queues that may have ready deliveries. */
   get ready(): readonly DestinationQueue[] {
     return Array.from(this.#ready, ({ queue }) => queue)
   }
 
-  /** Something is ready for a destination: it has a turn from now on, after those that have one. */
+  /** Gives a destination with ready deliveries a turn, after those that already have one. */
   lineUp(destinationId: string): void {
     const target = this.#targets.get(destinationId)
     if (target?.queue.hasReady === true) this.#ready.add(target)
   }
 
   /**
-   * Starts deliveries of one destination, unless others wait as well and it is not its turn. The rest keeps a
-   * turn.
+   * Starts deliveries of one destination, unless the bound was reached and others have their turn first.
+   * Remaining deliveries keep a turn.
    */
   start(destinationId: string): void {
     const target = this.#targets.get(destinationId)
@@ -116,9 +116,9 @@ export class Rounds {
   }
 
   /**
-   * Starts all that may start, and wakes the dispatcher when an endpoint's pace lets more start.
+   * Starts all that may start. Sets an alarm for when an endpoint's pace lets more start.
    *
-   * @param nowMs - read before this call: the alarm is for what becomes free while this starts other things, too
+   * @param nowMs - read before this call, so that the alarm covers slots that become free during it
    */
   startAll(nowMs: number): void {
     this.#startReady()
@@ -135,7 +135,7 @@ export class Rounds {
   #startReady(): void {
     this.#isShort = false
     let idleTurns = 0
-    // Iteration over a set visits a member again that moved to its end.
+    // Iterating over a set visits a member again after it was moved to the end.
     for (const target of this.#ready) {
       if (idleTurns === this.#ready.size || this.#isFull()) return
       this.#ready.delete(target)
@@ -145,7 +145,7 @@ export class Rounds {
     }
   }
 
-  /** Follows what another process found of an endpoint. */
+  /** Applies another process's news about an endpoint. */
   hear(news: BreakerNews): void {
     const queue = this.#targets.get(news.destinationId)?.queue
     const gate = queue?.gateOf(news.endpoint)
@@ -161,7 +161,7 @@ export class Rounds {
     this.#shortage.stop()
   }
 
-  /** Resolves once every request ended. */
+  /** Resolves once every request has ended. */
   async ended(): Promise<void> {
     while (this.#running.size > 0) await this.endedSoFar()
   }
@@ -237,7 +237,7 @@ export class Rounds {
     this.#requests--
     if (gate !== undefined && passage !== undefined) {
       const change = gate.end(passage, outcome, clock.nowMs())
-      // The breaker of an endpoint that was configured anew says nothing about the one of today.
+      // The breaker of a replaced endpoint says nothing about the current one.
       const isOfToday = this.#targets.get(queue.destination.id)?.queue.has(gate) === true
       const { verdict, error } = judge(outcome)
       if (change !== undefined && isOfToday) this.#share(change, { gate, queue, error })
@@ -245,13 +245,15 @@ export class Rounds {
         this.#options.stillDown(queue, error ?? '')
       }
     }
-    // A delivery that waits for this gate needs nothing else to start.
+    // A delivery that waits for this gate may start now.
     this.start(queue.destination.id)
     this.#options.ended()
     return outcome
   }
 
-  /** Tells the other processes, and leaves the next probe to the one whose turn it is. */
+  /**
+   * Shares a breaker's change with the other processes, and leaves the next probe to the one whose turn it is.
+   */
   #share(change: BreakerChange, { gate, queue, error }: Found): void {
     const { peers } = this.#options
     const { id: destinationId } = queue.destination

@@ -5,20 +5,20 @@ import type { RequestOutcome } from '../webhook/index.ts'
 export interface ShortageOptions {
   /** Times the pauses. */
   readonly clock: Clock
-  /** Called when a shortage begins, with what to do about it, and when it ends. */
+  /** Logs the start of a shortage with a remedy, and its end. */
   readonly log: Log
-  /** Is called when paused destinations may continue. */
+  /** Called when paused destinations may continue. */
   readonly resumed: () => void
 }
 
-/** How long a destination pauses that could not connect, and how long one cut of the bound has to work. */
+/** How long a destination that could not connect pauses. The bound is cut at most once in this time. */
 const pauseMs = 1_000
 
 /**
- * Slows the process down while it lacks something itself, such as descriptors for connections.
+ * Slows the process down while it lacks a resource, such as descriptors for connections.
  *
- * The bound on requests in flight is halved, at most once a second, and grows again with each request
- * that ends otherwise. Only destinations that could not connect pause: others have their connections.
+ * A shortage halves the bound on requests in flight, at most once a second. Each request that ends otherwise
+ * raises it again. Only destinations that could not connect pause, because others have their connections.
  */
 export class Shortage {
   readonly #options: ShortageOptions
@@ -42,9 +42,9 @@ export class Shortage {
   }
 
   /**
-   * A request ended.
+   * Notes the outcome of a request.
    *
-   * @param load - requests that were in flight with it, and those that may be when nothing is short
+   * @param load - requests in flight, including this one, and their usual bound
    */
   ended(
     outcome: RequestOutcome,
@@ -79,14 +79,14 @@ export class Shortage {
       const fields = { code, hint: hints.get(code) ?? 'free memory on this machine' }
       log.warn('this process cannot open more connections and slows down', fields)
     }
-    // Those that failed together are one shortage. A clock that was set back is no reason to wait.
+    // Requests that fail together are one shortage. A clock that was set back must not delay the next cut.
     if (Math.abs(nowMs - this.#cutAtMs) < pauseMs) return
     this.#cutAtMs = nowMs
     this.#requestsMax = Math.max(1, Math.floor(Math.min(requests, this.#requestsMax) / 2))
   }
 
   #grow(requestsMax: number): void {
-    // By one for as many requests as may be in flight.
+    // Grow by one for each full set of requests.
     this.#requestsMax += 1 / this.#requestsMax
     if (this.#requestsMax < requestsMax) return
     this.#requestsMax = Infinity

@@ -1,9 +1,10 @@
-/** Fewer deliveries than this are none: shares of a claim leave fractions. */
+/** Lower bound of a source's estimate, below which it counts as zero. Claims leave fractions. */
 const fewest = 0.5
 
 /**
- * Estimates which sources the waiting deliveries of one destination come from. It counts what this process
- * left in the store. A claim takes from every source in proportion, because the store is in order of time.
+ * Estimates how many waiting deliveries of one destination come from each source. the waiting deliveries of one
+ * destination come from. It counts the deliveries that this process left in the store. A claim takes from every
+ * source in proportion, because the store is in order of time.
  */
 export class SourceBacklog {
   readonly #waiting = new Map<string, number>()
@@ -35,7 +36,9 @@ export class SourceBacklog {
     this.#waiting.clear()
   }
 
-  /** Whether a source has less than its part of what waits; never if nothing is known to wait. */
+  /**
+   * Whether a source has less than an equal share of the waiting deliveries. False if none is known to wait.
+   */
   isQuiet(sourceId: string): boolean {
     return (this.#waiting.get(sourceId) ?? 0) * this.#waiting.size < this.#total
   }

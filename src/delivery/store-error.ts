@@ -12,7 +12,7 @@ export class ClocksDisagreeError extends StoreUnusableError {
   }
 }
 
-/** Whether a store said that it cannot be used for now only. */
+/** Whether an error says that the store is unusable only temporarily. */
 export function isTemporary(error: unknown): boolean {
   return error instanceof StoreUnusableError && error.isTemporary
 }

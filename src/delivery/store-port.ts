@@ -14,7 +14,7 @@ export interface NewDelivery {
   /** The exact text to send. */
   readonly body: string
   /**
-   * Fails it at once, as `backlog_full`, where that many deliveries of the destination are pending.
+   * Fails the delivery at once, as `backlog_full`, if this many deliveries of the destination are pending.
    * Undefined for no bound.
    */
   readonly backlogMax?: number | undefined
@@ -28,18 +28,18 @@ export interface NewEvent {
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
-  /** Whom it is about; null where only an anonymousId is known. */
+  /** The id of its user; null if only an anonymousId is known. */
   readonly userId: string | null
-  /** On alias the id that it replaces, which is the same user's; absent on everything else. */
+  /** The id that an alias replaces, which belongs to the same user; absent on all other events. */
   readonly previousId?: string | undefined
   /** One per destination that gets it; none when it is filtered. */
   readonly deliveries: readonly NewDelivery[]
 }
 
-/** What became of an event that was added. */
+/** The outcome of adding an event. */
 export type AddOutcome = 'routed' | 'filtered' | 'duplicate' | 'suppressed'
 
-/** An endpoint that a delivery does not ask. */
+/** An endpoint that is not asked for a delivery. */
 export interface EndpointHold {
   /** The endpoint. */
   readonly url: string
@@ -68,7 +68,7 @@ export interface Lease {
   readonly id: number
   /** The destination. */
   readonly destinationId: string
-  /** Tells this lease of the delivery from every other. Only the engine reads it. */
+  /** Distinguishes this lease from all others of the delivery. Only the engine reads it. */
   readonly lease: number
   /** Why it is due. */
   readonly lane: Lane
@@ -117,18 +117,18 @@ export type LeaseEnd = {
       /** Why the round failed. */
       readonly reason: string
     }
-  /** Given back, its round not made or cut off by our own side: nothing counted, same lane. */
+  /** Returned to its lane, because its round was not made or our side interrupted it. Nothing is counted. */
   | { readonly kind: 'returned'; readonly dueAtMs: number }
 )
 
 /** The end of the lease of a delivery. */
 export type Settlement = LeaseEnd & { readonly delivery: LeasedDelivery }
 
-/** How many deliveries of one destination may be given out. */
+/** How many deliveries of one destination may be leased. */
 export interface Room {
   /** The destination. */
   readonly destinationId: string
-  /** Upper bound of the answer. */
+  /** Maximum number of deliveries. */
   readonly deliveriesMax: number
 }
 
@@ -146,7 +146,7 @@ export interface DueTime {
   readonly destinationId: string
   /** The lane. */
   readonly lane: Lane
-  /** Milliseconds since 1970; in the past when it is due. */
+  /** In milliseconds since 1970; in the past if it is due. */
   readonly dueAtMs: number
 }
 
@@ -158,13 +158,13 @@ export interface AddRequest {
   readonly seenSinceMs: number
   /** The events. */
   readonly events: readonly NewEvent[]
-  /** The deliveries to hand over. A destination is listed once at most. */
+  /** The room for deliveries to hand over. Each destination is listed at most once. */
   readonly handOver: readonly Room[]
 }
 
-/** What became of a batch that was added. */
+/** The outcome of adding a batch. */
 export interface AddResult {
-  /** What became of each event, in order. */
+  /** The outcome of each event, in order. */
   readonly outcomes: readonly AddOutcome[]
   /** The deliveries that were handed over. */
   readonly leased: readonly LeasedDelivery[]
@@ -191,22 +191,22 @@ export interface SettleRequest {
 }
 
 /**
- * Where deliveries wait: the port that the delivery room owns and every engine implements.
+ * Where deliveries wait. The delivery room owns this port, and every engine implements it.
  *
- * A store has no clock: all times come in, in milliseconds since 1970. Every method takes one object,
- * is one round trip over a batch, and rejects with EvrouteError `store_closed` after `close()`.
- * `test/conformance/` has the suite that every engine passes.
+ * A store has no clock: callers pass all times, in milliseconds since 1970. Every method takes one object, is
+ * one round trip for a batch, and rejects with EvrouteError `store_closed` after `close()`. Every engine passes
+ * the suite in `test/conformance/`.
  */
 export interface DeliveryStore extends DeliveryLog {
   /**
    * Stores events and their deliveries, all or nothing, and updates the ledger. Resolves once they are as
    * durable as the engine makes them. A full engine makes the caller wait.
    *
-   * Deliveries with room at the caller are handed over at once, leased, in the order of the events. The rest
-   * waits in the lane `first`.
+   * Up to `handOver`, deliveries are leased and returned at once, in the order of the events. The rest wait in
+   * the lane `first`.
    */
   add(batch: AddRequest): Promise<AddResult>
-  /** Leases deliveries that are due, oldest due first within a lane, then lowest id. */
+  /** Leases due deliveries: within a lane the oldest due first, then the lowest id. */
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
   /**
    * Ends leases and writes requests to the log, together. Settling a lease that was settled changes nothing.
@@ -223,11 +223,14 @@ export interface DeliveryStore extends DeliveryLog {
    * @throws StoreUnusableError
    */
   checkWritable(): Promise<void>
-  /** When the first delivery of each lane of these destinations can be claimed; none for an empty lane. */
+  /**
+   * Returns when the first delivery of each lane of these destinations can be claimed. An empty lane is left
+   * out.
+   */
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]>
   /**
-   * The ledger: every event that was added and every delivery that was made of it; where a destination
-   * is named, its deliveries only.
+   * Reads the ledger: the counts of all added events and their deliveries. With a destination, counts its
+   * deliveries only.
    */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>
 }

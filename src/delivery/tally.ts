@@ -10,8 +10,8 @@ interface Bucket {
 const bucketsPerWindow = 30
 
 /**
- * Counts how requests end. The window moves on by thirtieths of its length, so that it costs the same
- * however many requests there are: one may leave it that much early, never late.
+ * Counts how requests end. The window moves in thirtieths of its length, so that its cost doesn't grow with the
+ * requests. A request may leave it that much early, never late.
  */
 export class Tally {
   readonly #policy: BreakerPolicy
@@ -25,7 +25,7 @@ export class Tally {
     this.#bucketMs = policy.windowMs / bucketsPerWindow
   }
 
-  /** A request ended. */
+  /** Counts a request that ended. */
   count(health: 'success' | 'failure', nowMs: number): void {
     const bucket = this.#bucketAt(nowMs)
     bucket.ended++
@@ -48,9 +48,7 @@ export class Tally {
     this.#failuresInRow = this.#policy.consecutiveFailures - 1
   }
 
-  /**
-   * Whether the counted failures open the breaker. Asked after failures only, because no success opens it.
-   */
+  /** Whether the counted failures open the breaker. Ask after failures only, because a success opens none. */
   isBad(): boolean {
     const { consecutiveFailures, requestsMin, failureRate } = this.#policy
     if (this.#failuresInRow >= consecutiveFailures) return true
@@ -78,7 +76,9 @@ export class Tally {
     return bucket !== undefined && bucket.startMs <= nowMs - this.#policy.windowMs
   }
 
-  /** Follows a clock that was set back: buckets of the future would never leave. */
+  /**
+   * Moves the buckets if the clock was set back, because buckets in the future would never leave the window.
+   */
   #moveBack(durationMs: number): void {
     for (const bucket of this.#buckets) bucket.startMs -= durationMs
   }

@@ -3,33 +3,34 @@ import type { DueTime } from './store-port.ts'
 
 /** Known facts about a lane. */
 interface Knowledge {
-  /** When its first delivery is due, in milliseconds since 1970; Infinity where none is known to wait. */
+  /** When its first delivery is due, in milliseconds since 1970; Infinity if none is known to wait. */
   dueAtMs: number
-  /** Whether `dueAtMs` says all there is; otherwise the store must be asked. */
+  /** Whether `dueAtMs` is complete; if not, the store must be asked. */
   isWhole: boolean
-  /** While the store is asked: the earliest due time that arrived since, Infinity if none did. */
+  /**
+   * The earliest due time that arrived while the store is being asked, or Infinity. Undefined at other times.
+   */
   cameMs: number | undefined
 }
 
 /**
- * The due times that a dispatcher knows of, so that it claims only where deliveries wait. Every answer
- * counts: due times that arrive during a question are merged with its answer.
+ * The due times that a dispatcher knows, so that it claims only where deliveries wait. Due times that arrive
+ * while the store is being asked are merged with its answer.
  *
- * A due time that is too early is safe, because it costs one claim. A missing one is found by the next
- * question.
+ * A due time that is too early costs one useless claim. One that is missing is found by the next question.
  */
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
   /** Destinations that the store must be asked about. */
   readonly #toAsk = new Set<string>()
-  /** Destinations with a lane in which something is known to wait, the one served last at the end. */
+  /** Destinations with a known waiting delivery; the one served last comes last. */
   readonly #waitedFor = new Set<string>()
 
   constructor(destinationIds: readonly string[]) {
     this.watch(destinationIds)
   }
 
-  /** Watches these destinations from now on. Nothing is known of new ones. */
+  /** Sets the watched destinations. Nothing is known about new ones. */
   watch(destinationIds: readonly string[]): void {
     const before = this.#lanes
     this.#lanes = new Map(destinationIds.map((id) => [id, before.get(id) ?? nothingKnown()]))
@@ -46,24 +47,24 @@ export class WaitingTimes {
     return this.#lanes.keys()
   }
 
-  /** The destinations for which something is known to wait; those that were not served for longest first. */
+  /** The destinations with a known waiting delivery; the one served longest ago comes first. */
   get waitedFor(): ReadonlySet<string> {
     return this.#waitedFor
   }
 
-  /** When a lane's first delivery is due; undefined when none is known to wait. */
+  /** When a lane's first delivery is due; undefined if none is known to wait. */
   dueAtMs(destinationId: string, lane: Lane): number | undefined {
     const dueAtMs = this.#lanes.get(destinationId)?.[lane].dueAtMs ?? Infinity
     return dueAtMs === Infinity ? undefined : dueAtMs
   }
 
-  /** Whether it is known that nothing waits in a lane. */
+  /** Whether a lane is known to be empty. */
   isEmpty(destinationId: string, lane: Lane): boolean {
     const known = this.#lanes.get(destinationId)?.[lane]
     return known?.isWhole === true && known.dueAtMs === Infinity
   }
 
-  /** Learns of a delivery that waits: it may be due before all others. */
+  /** Learns of a waiting delivery, which may be due before all others. */
   add(destinationId: string, lane: Lane, dueAtMs: number): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
@@ -72,7 +73,7 @@ export class WaitingTimes {
     this.#sort(destinationId)
   }
 
-  /** Lets other destinations go first: something is being claimed for this one. */
+  /** Moves a destination behind all others, because deliveries are being claimed for it. */
   serve(destinationId: string): void {
     if (this.#waitedFor.delete(destinationId)) this.#waitedFor.add(destinationId)
   }
@@ -88,7 +89,7 @@ export class WaitingTimes {
     this.#answer(destinationId, lane, Infinity)
   }
 
-  /** Learns that the next due time of a lane is not known: the store must be asked. */
+  /** Forgets the next due time of a lane, so that the store is asked. */
   forget(destinationId: string, lane: Lane): void {
     this.#answer(destinationId, lane, Infinity)
     const known = this.#lanes.get(destinationId)?.[lane]
@@ -115,7 +116,7 @@ export class WaitingTimes {
     }
   }
 
-  /** Learns the store's answer: a lane that it does not name is empty. */
+  /** Learns the store's answer. A lane that it doesn't name is empty. */
   learn(destinationIds: readonly string[], dueTimes: readonly DueTime[]): void {
     const answers = new Map(dueTimes.map((due) => [keyOf(due), due.dueAtMs]))
     for (const destinationId of destinationIds) {
