@@ -15,7 +15,7 @@ import { hasUnsafeInteger } from './unsafe-integers.ts'
 
 const shownIdLengthMax = 100
 
-/** What intake is made of. */
+/** Options of an intake. */
 export interface IntakeOptions {
   /** Stores events with their deliveries. Resolves with the outcome of each, in order. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
@@ -32,18 +32,18 @@ export interface IntakeBatch {
   /** The calls, parsed. */
   readonly calls: readonly unknown[]
   /**
-   * The types of calls that `checkCall` found valid, by the index of the call; undefined for all others. They
-   * are trusted, so that no call is checked twice. Absent if no call was checked.
+   * The types of calls that `checkCall` found valid, by index; undefined for all other calls. They are trusted,
+   * so that no call is checked twice. Absent if no call was checked.
    */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
-   * The moment of sending by the sender's clock, ISO 8601; null when the sender does not say it.
-   * Absent where there is no second clock: no timestamp is corrected then.
+   * When the batch was sent, by the sender's clock, ISO 8601; null if the sender doesn't say it. If it is
+   * absent, the sender's clock is this one: no timestamp is corrected.
    */
   readonly sentAt?: string | null
 }
 
-/** An event that the store has answered for, and what routing made of it. */
+/** An event that the store has answered for, with its routing. */
 export interface AcceptedEvent extends EventPlan {
   /** The event. */
   readonly event: AnalyticsEvent
@@ -54,7 +54,7 @@ export interface AcceptedEvent extends EventPlan {
 /** A call that was refused. */
 type RejectedCall = { readonly kind: 'rejected'; readonly index: number } & Rejection
 
-/** What became of one call. */
+/** The result for one call. */
 export type IntakeResult =
   ({ readonly kind: 'accepted'; readonly index: number } & AcceptedEvent) | RejectedCall
 
@@ -62,16 +62,16 @@ export type IntakeResult =
 export type IntakeOutcome =
   { readonly kind: 'accepted'; readonly index: number; readonly outcome: AddOutcome } | RejectedCall
 
-/** A result in the making, before the store has answered: no object is made of another. */
+/** A result before the store has answered. It is completed in place, so that no further object is made. */
 type Draft<Result> = { -readonly [Field in keyof Result]: Result[Field] }
 type PlannedCall = Draft<IntakeResult & { readonly kind: 'accepted' }>
 type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 
-/** Takes calls in: checks, normalises, routes, builds the bodies, and stores all of it at once. */
+/** Accepts calls: checks, normalises and routes them, builds the bodies, and stores all of it at once. */
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
-  /** Those of each source that was seen: a thousand destinations of others cost an event nothing. */
+  /** The destinations of each known source, so that an event costs nothing for unconnected ones. */
   readonly #connected = new Map<string, readonly Destination[]>()
   readonly #runtime: Runtime
   #warnedOfIntegers = false
@@ -93,8 +93,8 @@ export class Intake {
   }
 
   /**
-   * Accepts a batch without keeping its calls and events while the store works. Under load many batches
-   * wait there, and each holds many times its own length.
+   * Accepts a batch without keeping its calls and events while the store works. Under load many batches wait
+   * for the store, and their events take many times the memory of their text.
    */
   async take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = this.#planBatch(batch)
@@ -123,9 +123,9 @@ export class Intake {
   }
 
   /**
-   * Makes a deletion request known to every destination that the source is connected to.
+   * Notifies every destination that the source is connected to of a deletion request.
    *
-   * @returns the one event that it is, once that is stored
+   * @returns the event of the request, once it is stored
    */
   async acceptDeletion(
     request: DeletionRequest,
@@ -182,7 +182,7 @@ export class Intake {
   }
 }
 
-/** Of an id, which a client chooses, as much as a line of the log needs. */
+/** Shortens an id for the log, because clients choose its length. */
 function shownId(messageId: string): string {
   return messageId.slice(0, shownIdLengthMax)
 }

@@ -11,26 +11,26 @@ import {
   type JsonValue,
 } from '../model/index.ts'
 
-/** Facts about a call beside its own fields. */
+/** Facts about a call that its own fields don't contain. */
 export interface Arrival {
   /** The source that sent it. */
   readonly sourceId: string
   /** When it arrived. */
   readonly receivedAtMs: number
-  /** The id it gets when it brings none. */
+  /** Makes the id of a call that has none. */
   readonly newId: () => string
   /**
-   * The time of sending by the sender's clock; null if the batch doesn't tell it. Absent where there is no
-   * second clock: then no timestamp is corrected.
+   * When the call was sent, by the sender's clock; null if the batch doesn't say it. If it is absent, the
+   * sender's clock is this one: no timestamp is corrected.
    */
   readonly sentAtMs?: number | null
 }
 
-/** An event and the guesses made for it. */
+/** An event, and whether its time is a guess. */
 export interface Normalised {
   /** The event. */
   readonly event: AnalyticsEvent
-  /** True when the call had a timestamp that cannot be read; the event has the time of arrival. */
+  /** Whether the call has an unreadable timestamp. If so, the event has the time of arrival. */
   readonly timestampUnreadable: boolean
 }
 
@@ -42,7 +42,7 @@ const textFields = ['event', 'name', 'category'] as const
 const objectFields = ['properties', 'traits'] as const
 
 /**
- * Makes an event of a checked call: ids become strings, absent and null fields go, the timestamp is
+ * Turns a checked call into an event: ids become strings, absent and null fields are dropped, the timestamp is
  * corrected for the sender's clock, `context.integrations` moves up.
  */
 export function normalise(type: CallType, given: JsonObject, arrival: Arrival): Normalised {
@@ -71,7 +71,7 @@ function instantOf(
   const timestampMs = parseTimestamp(call['timestamp'])
   const originalMs = parseTimestamp(call['originalTimestamp'])
   const givenMs = timestampMs ?? originalMs
-  // A call that has both was corrected before, by a service or by its sender.
+  // If a call has both, a service or its sender has corrected it.
   const isCorrected = timestampMs !== undefined && originalMs !== undefined
   const atMs = givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, arrival)
   if (atMs !== undefined && hasFourDigitYear(atMs)) return { atMs, unreadable: false }
@@ -79,7 +79,10 @@ function instantOf(
   return { atMs: arrival.receivedAtMs, unreadable: given !== null }
 }
 
-/** How far the sender's clock is behind ours. A call's own sentAt is closer to it than the batch's. */
+/**
+ * Returns how far the sender's clock is behind this one. A call's own sentAt is closer to its sending than the
+ * batch's.
+ */
 function skewMs(call: JsonObject, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0
   return receivedAtMs - (parseTimestamp(call['sentAt']) ?? sentAtMs ?? receivedAtMs)

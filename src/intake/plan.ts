@@ -24,7 +24,7 @@ export function planEvent(event: AnalyticsEvent, destinations: readonly Destinat
   for (const [index, { id, aliasKeys, backlogMax }] of destinations.entries()) {
     if (decisions[index]?.send !== true) continue
     const body = buildWebhookBody(event, aliasKeys)
-    // A deletion is not lost because much else waits.
+    // A full backlog must not lose a deletion.
     const isBounded = backlogMax !== undefined && event.type !== 'delete'
     deliveries.push(
       isBounded ? { destinationId: id, body, backlogMax } : { destinationId: id, body },
@@ -37,9 +37,9 @@ export function planEvent(event: AnalyticsEvent, destinations: readonly Destinat
 export interface DeletionRequest {
   /** The user to delete. */
   readonly userId: string
-  /** When it was asked for, ISO 8601; the time of arrival when absent or unreadable. */
+  /** When the deletion was requested, ISO 8601; the time of arrival if absent or unreadable. */
   readonly timestamp?: string | undefined
-  /** Identifies the request, so that it is known when it comes again; a new one when absent. */
+  /** Identifies the request, so that a repeated one is a duplicate; a new id if absent. */
   readonly messageId?: string | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * Whether a value holds an integer that a JSON parser in JavaScript cannot read exactly.
+ * Whether a value holds an integer that JavaScript cannot represent exactly.
  *
- * @param value - parsed JSON that passed `checkParsedCall`, so that the call stack reaches
+ * @param value - parsed JSON that passed `checkParsedCall`, so that recursion can't overflow the call stack
  */
 export function hasUnsafeInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)

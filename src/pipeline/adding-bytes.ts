@@ -1,18 +1,18 @@
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 
-/** Approximate bytes of webhooks that may wait for the store. */
+/** The bytes of webhooks that may wait for the store, approximately. */
 const bytesMax = 16 * 1024 * 1024
 
 /** Counts the bytes that wait for the store. */
 export class AddingBytes {
   #bytes = 0
 
-  /** Whether the store is so far behind that nothing more should be taken. */
+  /** Whether the store is so far behind that no more events should be accepted. */
   get isFull(): boolean {
     return this.#bytes >= bytesMax
   }
 
-  /** Counts the bytes of events while they are added, without keeping the events. */
+  /** Adds events, and counts their bytes until the store has answered. Doesn't keep the events alive. */
   async add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,

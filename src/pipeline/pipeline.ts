@@ -28,37 +28,37 @@ export interface PipelineOptions {
   readonly destinations: readonly SendingDestination[]
   /** Clock, randomness, ids, log and observer. */
   readonly runtime: Runtime
-  /** Where deliveries wait. It is closed with the pipeline. */
+  /** Where deliveries wait. The pipeline closes it. */
   readonly store: DeliveryStore
   /**
-   * Whether the store belongs to this pipeline alone and ends with it. The pipeline then gives up
-   * deliveries whose endpoints stay down, so that a run can end. False by default.
+   * Whether the store belongs to this pipeline alone and ends with it. If so, deliveries whose endpoints stay
+   * down expire, so that a run can end. False by default.
    */
   readonly isStoreOwn?: boolean
   /**
-   * The processes that deliver from that store, where there can be others: what endpoints may have in
-   * flight is shared among them. Nothing is sent before the first answer.
+   * The processes that deliver from the store, if there can be others. They share the concurrency of each
+   * endpoint. Nothing is sent before the first answer.
    */
   readonly processes?: DeliveringProcesses | undefined
-  /** Whether deliveries are sent, as by default, or left in the store to other processes. */
+  /** Whether to send deliveries; true by default. If not, they are left to other processes. */
   readonly delivers?: boolean
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number
-  /** Time an endpoint has to answer; 5 s by default, which is also the maximum. */
+  /** Time that an endpoint has to answer; 5 s by default, and at most. */
   readonly deadlineMs?: number
-  /** Which addresses may be connected to; any when there is none. */
+  /** Decides which addresses may be connected to; any without a guard. */
   readonly guard?: AddressGuard
   /** How long the store keeps settled deliveries; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
   /** Whether this pipeline purges the store; true by default. */
   readonly purges?: boolean
-  /** Learns of connections to endpoints. */
+  /** Called when a request opens or reuses a connection. */
   readonly connection?: ConnectionListener
   /** Counts the bytes that are being added. */
   readonly adding?: AddingBytes
-  /** Whether a store that cannot be used for now is waited for; by default that ends the work. */
+  /** Whether to wait while the store is temporarily unusable. By default an outage ends the work. */
   readonly outlastsOutages?: boolean
-  /** Gets the error that made the store unusable; nothing is sent after it. */
+  /** Called with the error that made the store unusable. Nothing is sent after it. */
   readonly failed?: (error: unknown) => void
 }
 
@@ -66,12 +66,12 @@ export interface PipelineOptions {
 const lookEveryMs = 1_000
 
 /**
- * In a store that processes share, a purge locks only the rows that it deletes. Each step looks at every destination:
- * with 1,000 of them, steps of 200 rows take four times as long.
+ * Rows that one step of a purge deletes in a shared store, where it locks only those rows. Each step visits
+ * every destination: with 1,000 of them, steps of 200 rows take four times as long.
  */
 const sharedRowsAtOnce = 2_000
 
-/** From accepted calls to answered webhooks, in this process. */
+/** Takes calls from their acceptance to answered webhooks, in this process. */
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #store: DeliveryStore
@@ -120,8 +120,8 @@ export class Pipeline {
   }
 
   /**
-   * Changes the destinations. Requests under way end as they began. An unchanged endpoint keeps its
-   * connections and its breaker. Deliveries for a removed destination stay in the store.
+   * Replaces the destinations. Requests under way end with the old ones. An unchanged endpoint keeps its
+   * connections and its breaker. Deliveries to a removed destination stay in the store.
    */
   replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
     const { targets, retired } = this.#targets.configure(this.#sending({ destinations, guard }))
@@ -132,7 +132,7 @@ export class Pipeline {
       .then(() => this.#targets.close(retired))
   }
 
-  /** Remembers for another time from now on; for messageIds with the next destinations. */
+  /** Replaces the retention policy. The time for messageIds changes with the next destinations. */
   replaceRetention(policy: RetentionPolicy): void {
     this.#retentionPolicy = policy
     void this.#retention.stop()
@@ -156,37 +156,37 @@ export class Pipeline {
     return this.#dispatcher.requests
   }
 
-  /** Why nothing may be sent for now; undefined while something may. */
+  /** Why the process sends nothing for now; undefined if it may send. */
   get hindrance(): SendingHindrance | undefined {
     return this.#shares?.hindrance
   }
 
-  /** Whether this process is the first of those alive that use the store. */
+  /** Whether this process came first of the live processes that use the store. */
   get isFirst(): boolean {
     return this.#shares?.isFirst ?? true
   }
 
-  /** Looks in the store for work that another process may have left. */
+  /** Wakes the dispatcher for work that another process may have left in the store. */
   wake(dueTimes?: readonly DueTime[]): void {
     this.#dispatcher.wake(dueTimes)
   }
 
   /**
-   * Resolves once every delivery has ended, or the pipeline was stopped. Unless the store is its own, it doesn't
-   * wait for deliveries whose endpoints were down for a whole retry window.
+   * Resolves once every delivery has ended, or the pipeline was stopped. If the store is shared or kept,
+   * doesn't wait for deliveries whose endpoints were down for a whole retry window.
    */
   idle(): Promise<void> {
     return this.#dispatcher.idle()
   }
 
-  /** The ledger so far; with a destination, its deliveries only. */
+  /** Reads the ledger. With a destination, counts its deliveries only. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     return this.#store.ledger(request)
   }
 
   /**
-   * Starts no further request, gives those under way `graceMs` of real time to end, then cuts them off.
-   * Deliveries that were not made stay pending.
+   * Starts no more requests, and cuts those under way off after `graceMs` of real time. Deliveries that were
+   * not sent stay pending.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#dispatcher.stop()
@@ -200,7 +200,7 @@ export class Pipeline {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    // When another process takes over, this one must have no request under way.
+    // Once it leaves, another process takes over, so no request may be under way.
     await this.#shares?.close()
     await this.#targets.close()
     await this.#store.close()
@@ -232,7 +232,7 @@ export class Pipeline {
     })
   }
 
-  /** Sends as much as the shares of today allow; connections and breakers stay. */
+  /** Applies the current shares. Connections and breakers stay. */
   #share(): void {
     const targets = this.#targets.share()
     if (targets === undefined) return

@@ -21,32 +21,32 @@ import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
  */
 export type SendingHindrance = 'joining' | 'store' | 'clocks'
 
-/** The place of a process among those that look after the store. No destination has this id. */
+/** The id under which processes that look after the store are ranked. No destination has it. */
 const storeWide = ''
 
-/** What a process may send to an endpoint, among those that share a store. */
+/** How much a process may send to each endpoint, as one of those that share a store. */
 export type EndpointShare = Required<Pick<DispatchTarget, 'concurrency' | 'rateShare'>>
 
 /** Options of the shares of a process. */
 export interface ProcessSharesOptions {
   /** The processes that deliver from the same store. */
   readonly processes: DeliveringProcesses
-  /** The destinations that this one sends to now; none if it only takes events. */
+  /** The destinations that this process sends to now; none if it only accepts events. */
   readonly destinationIds: () => readonly string[]
-  /** Whether it looks after the store, as a service does and a command does not. */
+  /** Whether this process looks after the store, as a service does and a command doesn't. */
   readonly looksAfterStore: boolean
   /** Clock, ids and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
   /** Called whenever shares may have changed. */
   readonly changed: () => void
-  /** Gets the error that made the store unusable; there are no shares after it. */
+  /** Called with the error that made the store unusable. There are no shares after it. */
   readonly failed: (error: unknown) => void
 }
 
-/** Time until the next heartbeat after one that failed. */
+/** The wait after a failed heartbeat. */
 const againMs = 500
 
-/** The log lines for when sending stops and when it goes on. */
+/** The log lines for when sending stops and when it resumes. */
 const silences = {
   store: {
     begins: 'nothing is sent until the store answers: other processes may take over',
@@ -58,24 +58,23 @@ const silences = {
   },
 } as const
 
-/** The last answer of the store, and the time since the question. */
+/** The last answer of the store, and the time since the heartbeat. */
 interface Answer {
   readonly places: ReadonlyMap<string, ProcessPlace>
   readonly elapsedMs: () => number
 }
 
 /**
- * The part of every endpoint's requests that this process may send, among the processes that share a store.
- * It sends a heartbeat again and again and learns how many others do. After {@link placeHoldsMs} without an
- * answer it sends nothing until the next one, because others may have taken over. It also sends nothing while
- * its clock and the store's disagree.
+ * Determines how much this process may send to each endpoint, as one of the processes that share a store. Its
+ * regular heartbeats show how many others send. It sends nothing after {@link placeHoldsMs} without an answer,
+ * because others may have taken over, and while its clock and the store's disagree.
  */
 export class ProcessShares implements Peers {
   readonly #options: ProcessSharesOptions
   readonly #processId: string
   #answer: Answer | undefined
   #silence: keyof typeof silences | undefined
-  /** Whether the others have made room since it came, or came back. */
+  /** Whether the others have made room for this process since it joined. */
   #hasJoined = false
   #isFirst = false
   #heartbeating: Promise<void> = Promise.resolve()
@@ -93,7 +92,7 @@ export class ProcessShares implements Peers {
     this.#heartbeating = this.#heartbeat()
   }
 
-  /** What this process may send to each endpoint of a destination. */
+  /** Returns how much this process may send to each endpoint of a destination. */
   shareOf({ id, concurrency }: Destination): EndpointShare {
     const place = this.placeOf(id)
     return {
@@ -110,12 +109,12 @@ export class ProcessShares implements Peers {
     this.#options.processes.tell(news)
   }
 
-  /** Whether anything may be sent at this very moment: a process that stood still knows it by this. */
+  /** Whether the process may send right now. Also turns false for a process that was suspended. */
   get maySend(): boolean {
     return this.#answer !== undefined && this.#answer.elapsedMs() < placeHoldsMs
   }
 
-  /** Why nothing may be sent for now; undefined while something may. */
+  /** Why the process sends nothing for now; undefined if it may send. */
   get hindrance(): SendingHindrance | undefined {
     if (this.#answer === undefined) return this.#silence ?? 'joining'
     if (!this.maySend) return 'store'
@@ -123,17 +122,14 @@ export class ProcessShares implements Peers {
   }
 
   /**
-   * Whether this process is the first of those that use the store, so that one of them speaks for it. It
-   * remains so until the store says otherwise.
+   * Whether this process is the first of those that look after the store. One of them reports on it. Keeps its
+   * value until the store says otherwise.
    */
   get isFirst(): boolean {
     return this.#isFirst
   }
 
-  /**
-   * Goes from among the processes, so that others need not wait to take over; to be called once no
-   * request is under way. Idempotent.
-   */
+  /** Leaves, so that others can take over at once. Call it once no request is under way. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -152,7 +148,7 @@ export class ProcessShares implements Peers {
     try {
       await processes.leave({ processId: this.#processId })
     } catch (error) {
-      // It is found gone all the same, a little later.
+      // The others notice a little later that it is gone.
       runtime.log.debug('leaving came to nothing', { error: messageOf(error) })
     }
   }
@@ -181,7 +177,7 @@ export class ProcessShares implements Peers {
     const answered = await processes.heartbeat({ processId: this.#processId, destinationIds })
     const places = new Map(answered.map((place) => [place.destinationId, place]))
     this.#isFirst = places.get(storeWide)?.rank === 0
-    // Destinations that are configured later are no reason to count as a newcomer again.
+    // A destination that is configured later doesn't make this process a newcomer again.
     this.#hasJoined ||= answered.every(hasRoom)
     this.#answer = { places, elapsedMs }
     if (this.#closed !== undefined) return
@@ -196,7 +192,7 @@ export class ProcessShares implements Peers {
 
   #plan(delayMs: number): void {
     if (this.#closed !== undefined) return
-    // Even if the clock was set in between.
+    // The clock may have been set since.
     const waitMs = Math.min(Math.max(delayMs, 0), heartbeatMs)
     this.#next = this.#options.runtime.clock.schedule(waitMs, () => {
       this.#heartbeating = this.#heartbeat()
@@ -207,7 +203,7 @@ export class ProcessShares implements Peers {
     if (this.#closed !== undefined) return
     const { runtime, changed } = this.#options
     this.#end?.cancel()
-    // A process that sends nothing anyway has nothing to tell.
+    // A process that never sends has no change to report.
     if (this.#silence !== why && this.#sends) {
       runtime.log.warn(silences[why].begins, error && { error: error.message })
     }
@@ -218,7 +214,7 @@ export class ProcessShares implements Peers {
   }
 }
 
-/** Whether a process may have its share of a destination: it is alone, or the others know of it. */
+/** Whether a process may use its share of a destination: it is alone there, or all others know it. */
 function hasRoom({ destinationId, processes, memberMs }: ProcessPlace): boolean {
   if (destinationId === storeWide) return true
   return processes === 1 || memberMs >= processGoneMs

@@ -11,45 +11,45 @@ import {
 } from '../webhook/index.ts'
 import type { EndpointShare } from './process-shares.ts'
 
-/** A destination, and what only its sending must know. */
+/** A destination, with settings that only its sender needs. */
 export interface SendingDestination extends Destination {
   /** From a delivery's first attempt to the last moment another may start; the pipeline's by default. */
   readonly retryForMs?: number
-  /** Signs in the way of Standard Webhooks too; not by default. */
+  /** Signs requests by Standard Webhooks, too; not by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
-  /** Makes the requests; by default the text of the delivery with the destination's headers. */
+  /** Composes the requests; by default from the text of the delivery and the destination's headers. */
   readonly compose?: ComposeRequest | undefined
 }
 
-/** Learns whether a request to a destination opened a connection or reused one. */
+/** Called with whether a request opened a connection or reused one. */
 export type ConnectionListener = (use: {
   /** The destination. */
   readonly destinationId: string
-  /** Opened for it, or for one before it. */
+  /** Whether the connection was opened for this request, or for an earlier one. */
   readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
 }) => void
 
-/** Common parts of all targets. */
+/** Options of all targets. */
 export interface TargetsOptions {
-  /** Time and chance, for senders. */
+  /** Clock and randomness, for senders. */
   readonly runtime: Pick<Runtime, 'clock' | 'random'>
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number | undefined
-  /** Time an endpoint has to answer; 5 s by default, which is also the maximum. */
+  /** Time that an endpoint has to answer; 5 s by default, and at most. */
   readonly deadlineMs?: number | undefined
-  /** Learns of connections to endpoints. */
+  /** Called when a request opens or reuses a connection. */
   readonly connection?: ConnectionListener | undefined
-  /** What this process may send to each endpoint; all by default. */
+  /** How much this process may send to each endpoint; everything by default. */
   readonly shareOf?: ((destination: Destination) => EndpointShare) | undefined
 }
 
-/** Where events may go, and which addresses may be connected to: any without a guard. */
+/** Destinations, and the guard of their addresses. Without one, any address may be connected to. */
 export interface Sending {
   readonly destinations: readonly SendingDestination[]
   readonly guard?: AddressGuard | undefined
 }
 
-/** The targets of a dispatcher. */
+/** The targets of a dispatcher, and the senders that none of them uses any more. */
 export interface ConfiguredTargets {
   readonly targets: readonly DispatchTarget[]
   readonly retired: readonly WebhookSender[]
@@ -61,12 +61,12 @@ interface Target extends DispatchTarget {
   readonly guard: AddressGuard | undefined
 }
 
-/** What sends to destinations: connections stay open for as long as nothing changes for their destination. */
+/** Keeps a sender for each destination. Its connections stay open while the destination doesn't change. */
 export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<WebhookSender>()
   #targets: readonly Target[] = []
-  /** What each target may send. */
+  /** The share of each target. */
   #shares: readonly EndpointShare[] = []
 
   constructor(options: TargetsOptions) {
@@ -74,9 +74,9 @@ export class Targets {
   }
 
   /**
-   * Targets for these destinations from now on; a target for which nothing changes stays as it was.
+   * Sets the destinations. A target stays as it was if nothing changes for it.
    *
-   * @returns the targets, and the senders that none of them needs any more, to be {@link close}d
+   * @returns the targets, and the senders to {@link close} because no target uses them any more
    */
   configure({ destinations, guard }: Sending): ConfiguredTargets {
     const before = new Map(this.#targets.map((target) => [target.destination.id, target]))
@@ -106,7 +106,7 @@ export class Targets {
     return this.#targets.map(({ destination }) => destination.id)
   }
 
-  /** Ends the connections of some senders at once, or all. */
+  /** Closes the connections of some senders, or of all, at once. */
   async close(senders: readonly WebhookSender[] = [...this.#senders]): Promise<void> {
     for (const sender of senders) this.#senders.delete(sender)
     await Promise.all(senders.map((sender) => sender.close()))
@@ -139,7 +139,9 @@ export class Targets {
   }
 }
 
-/** Whether the sender of a target can send to a destination as it is configured now. Rates are no matter of a sender. */
+/**
+ * Whether the sender of a target suits a destination as it is configured now. A sender doesn't depend on rates.
+ */
 function isSentAlike(
   target: Target | undefined,
   destination: SendingDestination,

@@ -24,7 +24,7 @@ export interface RoutingDecision {
   readonly send: boolean
   /** The rule that decided. */
   readonly reason: RoutingReason
-  /** A likely mistake in the call, or how it misses the filter; undefined when there is neither. */
+  /** A likely mistake in the call, or why the filter doesn't match; undefined if there is neither. */
   readonly hint: string | undefined
 }
 
@@ -71,9 +71,9 @@ interface IntegrationsChoice {
 }
 
 /**
- * Reads `integrations`: the destination's own key decides, then `All`, then the default, which is to
- * send. Any value but `false` enables, so that an object of options does too. A lower-case `all`,
- * which a widely used client writes, counts only where `All` is absent.
+ * Reads `integrations`: the destination's own key decides, then `All`, then the default, which is to send. Any
+ * value except `false` enables, so that an object of options does too. A lower-case `all`, which a widely used
+ * client writes, counts only if `All` is absent.
  */
 function integrationsChoice(integrations: JsonObject): IntegrationsChoice {
   const hint = misspelling(integrations)
