@@ -7,7 +7,7 @@ import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-add
 import { isLocalName, nameError } from './name-source.ts'
 import { lookupBy, systemNames, type ResolveName } from './names.ts'
 
-/** Options of a guard: allowed addresses, and how to look names up. */
+/** Options of a guard. */
 export interface AddressGuardOptions {
   /**
    * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range allows
@@ -15,7 +15,7 @@ export interface AddressGuardOptions {
    * this name resolves to, but not the names below it.
    */
   readonly allow?: readonly string[]
-  /** {@link systemNames} by default. */
+  /** Looks names up; {@link systemNames} by default. */
   readonly resolveName?: ResolveName
 }
 
@@ -30,7 +30,8 @@ export interface AddressRefusal {
 /**
  * Refuses addresses that are neither public nor in `network.allow`.
  *
- * A name is refused if any of its addresses is: a name that mixes both is a mistake or an attack.
+ * A name is refused if any of its addresses is: a name with public and private addresses is a mistake or an
+ * attack.
  */
 export class AddressGuard {
   readonly #allowedBlocks: readonly AddressBlock[]
@@ -46,8 +47,8 @@ export class AddressGuard {
   }
 
   /**
-   * What speaks against a host without looking it up: that it is an address which is not public, or a
-   * name of this machine.
+   * Returns why a host is refused without a look-up: it is an address that is not public, or a name of this
+   * machine. Undefined for any other host.
    *
    * @param host - the host name of a URL, with or without the brackets of IPv6
    */
@@ -63,10 +64,9 @@ export class AddressGuard {
   /**
    * Looks a host up and checks all of its addresses.
    *
-   * @returns the addresses that were checked: to connect to these, and not to look up again, is what
-   *   keeps a name from changing in between
-   * @throws AddressRefusedError; an error with code `ENOTFOUND` for a name without addresses; or what
-   *   the resolver throws
+   * @returns the checked addresses. Connect to these: after another look-up the name may have others
+   * @throws AddressRefusedError; an error with code `ENOTFOUND` for a name without addresses; or the error of
+   * the resolver
    */
   async resolve(host: string): Promise<readonly LookupAddress[]> {
     const refusal = this.refusalOf(host)
@@ -74,7 +74,7 @@ export class AddressGuard {
     const name = bareHost(host)
     const family = isIP(name)
     if (family !== 0) return [{ address: name, family }]
-    // With its final dot, which keeps the resolver from trying it in the machine's own domains.
+    // Keep the final dot: it keeps the resolver from trying the name in the machine's own domains.
     const addresses = await this.#resolveName(host)
     if (addresses.length === 0) throw nameError(name, 'ENOTFOUND')
     if (this.#allowedNames.has(name)) return addresses
@@ -86,8 +86,8 @@ export class AddressGuard {
   }
 
   /**
-   * {@link resolve} in the form that connections take. Node does not call it for a host that is an
-   * address: ask {@link refusalOf} as well.
+   * {@link resolve} in the form that connections take. Node doesn't call it for a host that is an address, so
+   * call {@link refusalOf} as well.
    */
   readonly lookup: LookupFunction = lookupBy((host) => this.resolve(host))
 
@@ -105,7 +105,9 @@ export class AddressGuard {
     }
   }
 
-  /** Whether some of this machine's own addresses are meant: then the addresses of its names decide. */
+  /**
+   * Whether an address of this machine is allowed. If so, {@link resolve} checks the addresses of its names.
+   */
   #allowsLoopback(): boolean {
     return ['127.0.0.1', '::1'].some((text) => this.#addressRefusal(text, 'it') === undefined)
   }
@@ -115,7 +117,7 @@ function refusalText(host: string, reason: string): string {
   return `Cannot send to ${host}: ${reason}. List it in network.allow if that is meant`
 }
 
-/** Without the brackets of IPv6 and the dots that end a name at the root; in lower case. */
+/** Returns a host in lower case, without the brackets of IPv6 and without final dots. */
 function bareHost(host: string): string {
   return host
     .replace(/^\[(.*)\]$/, '$1')
@@ -137,7 +139,7 @@ function readEntry(text: string, setting: string): AddressBlock | string {
  * Spells a name as URLs do. Undefined for text that is not a name, such as an IPv4 address in a short form.
  */
 function readName(text: string): string | undefined {
-  // Characters that a URL would cut off or drop cannot be part of a name.
+  // A URL would cut off or drop all other characters, so they cannot be part of a name.
   if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined
   const name = bareHost(domainToASCII(text))
   return name === '' || parseAddress(name) !== undefined ? undefined : name

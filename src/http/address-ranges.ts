@@ -7,7 +7,7 @@ import {
   type IpAddress,
 } from './ip-address.ts'
 
-/** The kinds of addresses that are not public, each as a sentence goes on after "it is". */
+/** The kinds of addresses that are not public, in words that follow "it is". */
 const kinds = {
   unspecified: 'an unspecified address',
   loopback: 'a loopback address',
@@ -35,7 +35,7 @@ export interface AddressRange {
   readonly range: string
   /** The purpose of its addresses. */
   readonly kind: AddressKind
-  /** The document that sets it aside. */
+  /** The document that reserves it. */
   readonly reference: string
 }
 
@@ -61,7 +61,7 @@ export const addressRanges: readonly AddressRange[] = [
     ['169.254.42.42/32', 'Scaleway: instance metadata'],
     ['100.100.100.200/32', 'Alibaba: instance metadata'],
     ['192.0.0.192/32', 'Oracle: instance metadata, classic'],
-    // Public by its number, but every virtual machine of Azure reaches its host there.
+    // A public address, but every virtual machine of Azure reaches its host there.
     ['168.63.129.16/32', 'Microsoft: the agent of Azure'],
     ['fd00:ec2::254/128', 'Amazon: instance metadata'],
     ['fd00:ec2::23/128', 'Amazon: credentials of EKS pods'],
@@ -115,17 +115,19 @@ export const addressRanges: readonly AddressRange[] = [
   ...rangesOf('reserved', [
     ['2001::/23', 'RFC 2928'],
     ['5f00::/16', 'RFC 9602: segment identifiers'],
-    // Of all the rest only 2000::/3 is handed out for use on the internet.
+    // Of the remaining addresses, only 2000::/3 is in use on the internet.
     ['::/3', 'RFC 4291'],
     ['4000::/2', 'RFC 4291'],
     ['8000::/1', 'RFC 4291'],
   ]),
 ]
 
-/** The prefix that every NAT64 may use; where IPv4 is reached through it, names resolve to it. */
+/**
+ * The well-known prefix of NAT64. In networks that reach IPv4 through NAT64, names resolve to such addresses.
+ */
 const nat64Prefix = '64:ff9b::/96'
 
-/** The rules with their ranges parsed, and that prefix. */
+/** The rules with their ranges parsed, and the prefix of NAT64. */
 interface ParsedRanges {
   readonly nat64: AddressBlock
   readonly blocks: readonly (Omit<AddressRule, 'text'> & { readonly block: AddressBlock })[]
@@ -133,7 +135,7 @@ interface ParsedRanges {
 
 let parsed: ParsedRanges | undefined
 
-/** Parsed when the first address is looked up: most programs that load this room look up none. */
+/** Parses the ranges at the first look-up, because most programs that load this room look up none. */
 function parsedRanges(): ParsedRanges {
   parsed ??= {
     nat64: blockOf(nat64Prefix),
@@ -143,11 +145,10 @@ function parsedRanges(): ParsedRanges {
 }
 
 /**
- * The rule for an address; undefined if the address is public.
+ * Returns the rule for an address; undefined if the address is public.
  *
- * An IPv6 address that carries an IPv4 address is judged by the IPv4 address: NAT64 (RFC 6052) and, behind
- * any prefix, ISATAP (RFC 5214). A NAT64 prefix of a network's own looks like any other
- * address.
+ * An IPv6 address that carries an IPv4 address is judged by the IPv4 address: NAT64 (RFC 6052) and, behind any
+ * prefix, ISATAP (RFC 5214). A network's own NAT64 prefix cannot be recognised.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
   const { nat64, blocks } = parsedRanges()

@@ -16,14 +16,14 @@ export interface AnswerWaiter {
   readonly failed: (error: Error) => void
 }
 
-/** What undici lets a handler do with its request. */
+/** The control that undici gives a handler over its request. */
 interface RequestController {
   abort(reason: Error): void
 }
 
 /**
- * Collects the answer to one request that undici dispatches, as it arrives, without a stream for its
- * body. An error after the head of an answer cuts its body off, as the end of the connection does.
+ * Collects the answer to a request that undici dispatches, without a stream for its body. If an error follows
+ * the head, the body counts as cut off.
  */
 export class AnswerHandler {
   readonly #limits: AnswerLimits
@@ -39,20 +39,20 @@ export class AnswerHandler {
     this.#waiter = waiter
   }
 
-  /** Gives the request up, whether it has a connection yet or not. */
+  /** Aborts the request, whether it has a connection yet or not. */
   abort(reason: Error): void {
     this.#abortedFor = reason
     if (this.#controller === undefined) this.#waiter.failed(reason)
     else this.#controller.abort(reason)
   }
 
-  /** The request has a connection. */
+  /** Called once the request has a connection. */
   onRequestStart(controller: RequestController): void {
     this.#controller = controller
     if (this.#abortedFor !== undefined) controller.abort(this.#abortedFor)
   }
 
-  /** The head of an answer has come. */
+  /** Called with the head of an answer. */
   onResponseStart(
     _controller: RequestController,
     status: number,
@@ -63,7 +63,7 @@ export class AnswerHandler {
     this.#head = { status, retryAfter: headerValue(headers['retry-after']) }
   }
 
-  /** A part of the body has come. */
+  /** Called with a part of the body. */
   onResponseData(controller: RequestController, chunk: Buffer): void {
     const { keptBytesMax, readBytesMax } = this.#limits
     if (this.#readBytes < keptBytesMax) {
@@ -73,12 +73,12 @@ export class AnswerHandler {
     if (this.#readBytes > readBytesMax) controller.abort(new Error('The answer is too long'))
   }
 
-  /** The body has ended. */
+  /** Called once the body has ended. */
   onResponseEnd(): void {
     this.#end({ isWhole: true, error: undefined })
   }
 
-  /** The request failed, or its answer was cut off. */
+  /** Called when the request failed, or its answer was cut off. */
   onResponseError(_controller: RequestController, error: Error): void {
     this.#end({ isWhole: false, error })
   }
@@ -93,7 +93,7 @@ export class AnswerHandler {
   }
 }
 
-/** Most answers come in one piece, which need not be copied to be read. */
+/** Decodes the chunks. Most answers are a single chunk, which need not be copied. */
 function textOf(chunks: readonly Buffer[]): string {
   const [only = noBytes] = chunks
   return (chunks.length > 1 ? Buffer.concat(chunks) : only).toString('utf8')

@@ -1,8 +1,8 @@
-/** How much of an answer's body is of interest. */
+/** How much of an answer's body to read and to keep. */
 export interface AnswerLimits {
-  /** Bytes that are read before the connection is given up. */
+  /** Bytes to read before giving the connection up. */
   readonly readBytesMax: number
-  /** Bytes that are kept, from the beginning. */
+  /** Bytes to keep, from the beginning. */
   readonly keptBytesMax: number
 }
 
@@ -10,7 +10,7 @@ export interface AnswerLimits {
 export interface AnswerText {
   /** The kept text. */
   readonly text: string
-  /** False if the body did not end: it was cut off, or exceeds the limit. */
+  /** False if the body was cut off or exceeds the limit. */
   readonly isWhole: boolean
 }
 
@@ -42,7 +42,7 @@ export async function readAnswer(
   return { text: Buffer.concat(kept).toString('utf8'), isWhole }
 }
 
-/** The value of a header; the first of one that was sent several times. */
+/** Returns the value of a header; the first one if there are several. */
 export function headerValue(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }

@@ -1,22 +1,22 @@
 import { setImmediate as afterThisTurn } from 'node:timers'
 import { stopwatch } from '../runtime/index.ts'
 
-/** Real time that bodies may take of one turn of the event loop. */
+/** Real time in a turn of the event loop for the handling of bodies. */
 const turnMsDefault = 10
 
-/** A body up to this size is small: it never waits behind large ones. */
+/** Size limit of a small body. Small bodies never wait behind large ones. */
 const smallBytesMax = 16 * 1024
 
 /** How many small bodies are handled beside a large one. */
 const smallAtOnce = 16
 
-/** Turns between two large bodies. Node accepts one connection a turn, and new clients wait for that. */
+/** Turns between two large bodies. Node accepts one connection in each turn, and new clients wait for that. */
 const turnsApart = 4
 
 /**
- * Spreads the handling of bodies over turns of the event loop, so that hundreds that arrive at once
- * don't hold up everybody's answers. When bodies used up a turn, the rest waits. Every fourth turn after
- * it handles one large body and some small ones, oldest first.
+ * Spreads the handling of bodies over turns of the event loop, so that hundreds that arrive at once don't delay
+ * all other answers. Once bodies have used up a turn, the rest wait. Every fourth turn then handles one large
+ * body and some small ones, oldest first.
  */
 export class BodyTurns {
   readonly #turnMs: number
@@ -25,15 +25,15 @@ export class BodyTurns {
   #elapsedMs: (() => number) | undefined
   #turnsLeft = 0
 
-  /** @param turnMs - how long bodies may take of a turn */
+  /** @param turnMs - how long the handling of bodies may take in a turn */
   constructor(turnMs: number = turnMsDefault) {
     this.#turnMs = turnMs
   }
 
   /**
-   * Asks for the turn of a body.
+   * Requests a turn for a body.
    *
-   * @returns what to await before the body is handled; undefined if its turn is now
+   * @returns a promise of the turn; undefined if the body's turn is now
    */
   wait(bytes: number): Promise<void> | undefined {
     if (this.#elapsedMs === undefined) this.#begin()

@@ -2,10 +2,10 @@ import { isIP } from 'node:net'
 import { ipv6Groups } from './ip-address.ts'
 
 /**
- * The unit that limits per client count by: an IPv4 address, or the /64 network of an IPv6 address,
- * since one host can take any address of its network.
+ * Returns the unit for limits per client: an IPv4 address, or the /64 network of an IPv6 address, because one
+ * host can take any address of its network.
  *
- * @param address - as a socket spells it, also IPv4 mapped into IPv6; undefined once the client left
+ * @param address - as a socket writes it, including IPv4 mapped into IPv6; undefined once the client has left
  */
 export function clientNetwork(address = ''): string {
   if (isIP(address) !== 6) return address

@@ -4,12 +4,12 @@ import { systemClock } from '../runtime/index.ts'
 import { clientNetwork } from './client-network.ts'
 import { FairBudget } from './fair-budget.ts'
 
-/** Requests of one connection that may wait for the answer to the one before them. */
+/** Requests of one connection that may wait while an earlier one is answered. */
 const pipelinedMax = 32
 
 /**
- * Shares a server's connections fairly among clients: one that opens all it can leaves half of them
- * to others. A connection over the limit is closed at once.
+ * Shares a server's connections fairly among clients: a client that opens all it can leaves half of them to
+ * others. Closes connections over the limit at once.
  */
 export function limitConnections(server: Server, connectionsMax: number): void {
   const budget = new FairBudget(connectionsMax)
@@ -21,8 +21,8 @@ export function limitConnections(server: Server, connectionsMax: number): void {
 }
 
 /**
- * Handles the requests of a connection one after the other, as they are answered, so that pipelining
- * multiplies nothing. A connection on which too many wait is closed.
+ * Handles the requests of a connection one after the other, so that pipelining gives no client more than its
+ * share. Closes a connection on which too many requests wait.
  */
 export function inTurn(handler: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, (() => void)[]>()
@@ -49,11 +49,11 @@ export function inTurn(handler: RequestListener): RequestListener {
   }
 }
 
-/** Closes connections whose client does not read its answer: the answer would stay in memory. */
+/** Closes connections whose clients don't read their answers, which would stay in memory. */
 export function boundUnreadAnswers(server: Server, timeoutMs: number): void {
   server.prependListener('request', ({ socket }, response) => {
     response.prependOnceListener('prefinish', () => {
-      // Nearly every answer is with the system by now, and needs no timer.
+      // The system has taken nearly every answer by now; these need no timer.
       if (socket.writableLength === 0) return
       const timer = systemClock.schedule(timeoutMs, () => socket.destroy())
       response.once('close', () => timer.cancel())

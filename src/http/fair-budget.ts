@@ -1,6 +1,6 @@
 /**
- * An amount that clients share, such as bytes of bodies or connections. A client may hold no more than
- * stays free: one alone gets half, nine get a tenth each. So clients that take all they can never lock
+ * An amount that clients share, such as bytes of bodies or connections. A client may hold no more than stays
+ * free: a single client gets half, nine clients a tenth each. So clients that take all they can never lock
  * another one out.
  */
 export class FairBudget {
@@ -17,7 +17,7 @@ export class FairBudget {
     return this.#held
   }
 
-  /** Begins a share of a client, for example for one body. */
+  /** Opens a share for a client, for example for one body. */
   share(client: string): FairShare {
     let shared = 0
     const change = (amount: number): void => {

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { systemCode } from '../model/index.ts'
 
-/** A small file of the system, parsed again whenever it changes. A missing file counts as empty. */
+/** A small system file that is parsed again whenever it changes. A missing file counts as empty. */
 export class FollowedFile<Content> {
   readonly #path: string
   readonly #parse: (text: string) => Content
@@ -12,7 +12,7 @@ export class FollowedFile<Content> {
     this.#parse = parse
   }
 
-  /** @throws what keeps the file from being read */
+  /** @throws the error of reading the file */
   get content(): Content {
     const stamp = this.#stamp()
     if (this.#parsed?.stamp !== stamp) {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { parseUrl } from '../model/index.ts'
 
-/** What shows that a web page may have made a request: its Host or its Origin. */
+/** The header that shows that a web page may have made a request. */
 export type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 /** A name or an address, with a port or without. */
@@ -13,11 +13,11 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 /**
- * Tells requests that a web page may have made: those by a name which is not loopback, because a
- * foreign name can be made to lead here (DNS rebinding), and those with an Origin that is not the
- * server's own.
+ * Recognises requests that a web page may have made: those with a Host that is not loopback, because a foreign
+ * name can be made to resolve to this machine (DNS rebinding), and those with an Origin other than the
+ * server's.
  *
- * @returns undefined when it is no such request
+ * @returns undefined for any other request
  */
 export function foreignSign({
   host,
@@ -27,7 +27,7 @@ export function foreignSign({
   return isForeignOrigin({ host, origin }) ? 'foreign_origin' : undefined
 }
 
-/** Whether a web page of another origin made a request, by whatever name it came. */
+/** Whether a web page of another origin made a request, regardless of the request's Host. */
 export function isForeignOrigin({
   host = '',
   origin,
@@ -35,7 +35,7 @@ export function isForeignOrigin({
   return origin !== undefined && !isOwnOrigin(origin, host)
 }
 
-/** Whether a name or an address, as one listens on it, is reached from this machine only. */
+/** Whether a listening address, or a name of one, can be reached from this machine only. */
 export function isLoopbackAddress(host: string): boolean {
   return isLoopbackHost(isIP(host) === 6 ? `[${host}]` : host)
 }
@@ -45,7 +45,9 @@ function isLoopbackHost(host: string | undefined): boolean {
   return name !== undefined && isLoopback(name)
 }
 
-/** The name or address of a Host header, as URLs write it: in lower case, an address in its short form. */
+/**
+ * Returns the name or address of a Host header as URLs write it: in lower case, an address in its short form.
+ */
 function nameOf(host: string): string | undefined {
   if (!hostShape.test(host) || parseUrl(`http://${host}`) === undefined) return undefined
   return new URL(`http://${host}`).hostname
@@ -58,7 +60,7 @@ function isLoopback(name: string): boolean {
   return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** A proxy may speak https in front, so the scheme is not compared. */
+/** Compares the host of an origin. Ignores the scheme, because a proxy in front may speak https. */
 function isOwnOrigin(origin: string, host: string): boolean {
   if (!/^https?:\/\//i.test(origin) || parseUrl(origin) === undefined) return false
   const { protocol, host: originHost } = new URL(origin)

@@ -2,17 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 import { lingerOver } from './linger.ts'
 
-/** What a request is answered. */
+/** The answer to a request. */
 export interface HttpAnswer {
   /** The HTTP status. */
   readonly status: number
-  /** Headers, its content type among them. */
+  /** Headers, including the content type. */
   readonly headers: Readonly<Record<string, string>>
   /** The body. */
   readonly body: string | Buffer
 }
 
-/** Answers with a JSON document. */
+/** Makes an answer with a JSON document. */
 export function jsonAnswer(
   status: number,
   document: object,
@@ -22,7 +22,7 @@ export function jsonAnswer(
   return { status, headers: Object.assign(type, headers), body: JSON.stringify(document) }
 }
 
-/** Says in JSON what is wrong: a stable code for programs, and a sentence for people. */
+/** Makes an answer with an error in JSON: a stable code for programs, and a sentence for people. */
 export function errorAnswer(status: number, code: string, message: string): HttpAnswer {
   return jsonAnswer(status, { error: { code, message } })
 }
@@ -36,13 +36,13 @@ export function withHeaders<Answer extends HttpAnswer>(
   return Object.assign({}, answer, { headers: Object.assign({}, headers, answer.headers) })
 }
 
-/** Sends an answer. Does nothing if the client has left or was answered before. */
+/** Sends an answer. Does nothing if the client has left or already has an answer. */
 export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
   if (writeHead(response, answer)) response.end(answer.body)
 }
 
 /**
- * Sends an answer while the client still writes. The connection ends when the client has written the rest, or
+ * Sends an answer while the client still writes. Ends the connection once the client has written the rest, or
  * too much, or for too long. Closing it at once would reset it, and the reset may overtake the answer; nginx
  * calls this `lingering_close`. Never rejects.
  */
@@ -57,14 +57,14 @@ export async function sendLingering(
   response.end()
 }
 
-/** Aborts once a response was sent or its client has left. */
+/** Returns a signal that aborts once a response was sent or its client has left. */
 export function closeOf(response: ServerResponse): AbortSignal {
   const closed = new AbortController()
   response.once('close', () => closed.abort())
   return closed.signal
 }
 
-/** Writes all headers at once, which takes less time than setting each. */
+/** Writes all headers at once, which is faster than setting each. False if it is too late for an answer. */
 function writeHead(response: ServerResponse, { status, headers, body }: HttpAnswer): boolean {
   if (response.destroyed || response.headersSent) return false
   const isBodiless = status === 204 || status === 304

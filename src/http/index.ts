@@ -1,4 +1,4 @@
-/** Plumbing that the rooms which speak HTTP share. */
+/** HTTP helpers for all rooms that speak HTTP. */
 export * from './address-guard.ts'
 export * from './address-ranges.ts'
 export * from './answer.ts'

@@ -16,15 +16,15 @@ export interface AddressBlock extends IpAddress {
 
 const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 128 }
 
-/** Where IPv6 keeps the whole of IPv4: `::ffff:0:0/96`. A system that connects there speaks IPv4. */
+/** IPv4 mapped into IPv6: `::ffff:0:0/96`. A system that connects to such an address speaks IPv4. */
 const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
 
 /**
- * Reads an IP address. IPv4 mapped into IPv6 is IPv4: one address must not have two answers. The zone
- * of an IPv6 address is left out: it picks an interface, not an address.
+ * Reads an IP address. IPv4 mapped into IPv6 becomes IPv4, so that rules see one address in one form. Drops the
+ * zone of an IPv6 address, which selects an interface.
  *
- * @returns undefined for every other text, also for the short, octal and hexadecimal forms of IPv4,
- *   which a URL never has: it spells them with four decimal numbers
+ * @returns undefined for all other text, including the short, octal and hexadecimal forms of IPv4: URLs spell
+ * those as four decimal numbers
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const address = parseAsSpelled(text)
@@ -34,7 +34,7 @@ export function parseAddress(text: string): IpAddress | undefined {
 /**
  * Reads a block such as `10.0.0.0/8`. An address is a block of one.
  *
- * @returns undefined for all other text, also if bits after the prefix are set, because it could mean the
+ * @returns undefined for all other text, and for a block with bits after its prefix, which could mean the
  * address or its network
  */
 export function parseBlock(text: string): AddressBlock | undefined {
@@ -44,24 +44,24 @@ export function parseBlock(text: string): AddressBlock | undefined {
   const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
   const freeBits = widthsBits[address.family] - prefixBits
   if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
-  // A shorter prefix has no address in there: bits after it would be set.
+  // Mapped blocks have a prefix of at least 96 bits: with fewer, bits after it would be set.
   return isInBlock(address, mapped)
     ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
     : { ...address, prefixBits }
 }
 
-/** Whether a block has the address. */
+/** Whether a block contains the address. */
 export function isInBlock({ family, value }: IpAddress, block: AddressBlock): boolean {
   const freeBits = BigInt(widthsBits[family] - block.prefixBits)
   return family === block.family && value >> freeBits === block.value >> freeBits
 }
 
-/** The IPv4 address in the last 32 bits of an IPv6 address. */
+/** Returns the IPv4 address in the last 32 bits of an IPv6 address. */
 export function lastIpv4({ value }: IpAddress): IpAddress {
   return { family: 4, value: BigInt.asUintN(32, value) }
 }
 
-/** An IPv4 address with four decimal numbers. */
+/** Writes an IPv4 address as four decimal numbers. */
 export function ipv4Text({ value }: IpAddress): string {
   return [24n, 16n, 8n, 0n].map((shift) => BigInt.asUintN(8, value >> shift)).join('.')
 }
@@ -83,10 +83,10 @@ function parseAsSpelled(text: string): IpAddress | undefined {
   }
 }
 
-/** The eight groups of an IPv6 address, in hexadecimal digits without leading zeros. */
+/** Returns the eight groups of an IPv6 address, in hexadecimal digits without leading zeros. */
 export function ipv6Groups(text: string): readonly string[] {
   const [address = ''] = text.split('%')
-  // A URL writes every form with hexadecimal groups, an IPv4 tail too.
+  // A URL writes all groups in hexadecimal, including those of an IPv4 tail.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const [before, after] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))
   const [known, last] = [before ?? [], after ?? []]

@@ -8,11 +8,7 @@ export const lingerMs = 10_000
 /** Upper bound of the bytes read while lingering. */
 export const lingerBytesMax: number = 8 * 1024 * 1024
 
-/**
- * Reads and discards the rest that a client writes. Never rejects.
- *
- * @returns `stopped` if it was too much or took too long
- */
+/** Reads and discards what a client still writes. Never rejects. */
 export function lingerOver(
   request: IncomingMessage,
   clock: Clock,

@@ -22,23 +22,23 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** What clients of a server may take. */
+/** Limits on the connections of a server. */
 export interface ConnectionLimits {
-  /** How long a client may take over a request's line and headers. */
+  /** Time for a request's line and headers to arrive. */
   readonly headersTimeoutMs: number
-  /** The time limit of a whole request, for requests whose body has no deadline of its own. */
+  /** Time for a whole request to arrive, unless its body has a deadline of its own. */
   readonly requestTimeoutMs: number
   /** How long a connection is kept for another request. */
   readonly keepAliveTimeoutMs: number
-  /** Bytes that a request's line and headers may have. */
+  /** Maximum bytes of a request's line and headers. */
   readonly headersBytesMax: number
-  /** Connections at once; one client gets at most as many as are still free. */
+  /** Concurrent connections. A single client gets at most as many as stay free. */
   readonly connectionsMax: number
-  /** How long a client may take to read an answer that the system's buffers cannot hold. */
+  /** Time for a client to read an answer that exceeds the system's buffers. */
   readonly answerReadTimeoutMs: number
 }
 
-/** The limits of every port that has no others. */
+/** The default limits of every port. */
 export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   headersTimeoutMs: 10_000,
   // Longer than the deadline of a body and the lingering after it.
@@ -46,17 +46,17 @@ export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   // Load balancers keep connections for 60 s (nginx, AWS). A server that closes them earlier sometimes does
   // so while the balancer sends a request, and the client gets a reset or a 502.
   keepAliveTimeoutMs: 75_000,
-  // Twice Node's limit: browsers send all cookies of a site in the head, and pixels their call.
+  // Twice Node's limit: browsers send all cookies of a site in the head, and pixels their whole call.
   headersBytesMax: 32 * 1024,
   connectionsMax: 10_000,
   answerReadTimeoutMs: 10_000,
 })
 
-/** How a server deals with its connections. */
+/** Options of a server. */
 export interface ListenOptions extends Partial<ConnectionLimits> {
   /** Speaks https with this certificate; http without it. */
   readonly tls?: TlsFiles | undefined
-  /** Answers requests that have a fault; without it node does, with a status and nothing else. */
+  /** Answers faulty requests. Without it Node answers with a bare status. */
   readonly answerFault?: AnswerFault
 }
 
@@ -64,15 +64,15 @@ export interface ListenOptions extends Partial<ConnectionLimits> {
 export interface Listening {
   /** The server. */
   readonly server: Server
-  /** The port that is bound, also when a free one was asked for. */
+  /** The bound port, also if a free one was requested. */
   readonly port: number
   /** The server's address as a URL without a path or final slash. */
   readonly url: string
-  /** Stops accepting, lets requests end for `graceMs` of real time, then closes their connections. */
+  /** Stops accepting connections, gives requests `graceMs` of real time to end, then closes all connections. */
   close(graceMs?: number): Promise<void>
 }
 
-/** Time that requests under way are given when a server closes. */
+/** The default time for requests to end when a server closes. */
 const closeGraceMs = 500
 
 /**
@@ -120,7 +120,7 @@ async function serverOf(
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.headersBytesMax,
-    // Node would look every 30 s only, so that a timeout could last that much longer.
+    // Node checks only every 30 s, so a timeout could last that much longer.
     connectionsCheckingInterval: Math.ceil(limits.headersTimeoutMs / 4),
     requireHostHeader: answerFault === undefined,
   }
@@ -134,8 +134,8 @@ async function serverOf(
 }
 
 /**
- * The answers that a server has not sent yet. Once the server closes, each says `connection: close`, so that no
- * client sends another request on it. Listens before the handler, which may answer at once.
+ * Tracks the answers that a server has not sent. Once the server closes, they say `connection: close`, so that
+ * no client reuses the connection. Listens before the handler, which may answer at once.
  */
 function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()
@@ -145,7 +145,7 @@ function answersOf(server: Server): ReadonlySet<ServerResponse> {
     response.prependOnceListener('finish', () => void boundRest(request))
     response.once('close', () => {
       unanswered.delete(response)
-      // A connection that is kept alive would hold up a server that closes.
+      // An idle connection would delay the closing of the server.
       if (!server.listening) server.closeIdleConnections()
     })
   })
@@ -156,10 +156,10 @@ function tellOfClosing(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close')
 }
 
-/** Of a body that is still arriving when its request was answered, node would read any length. */
+/** Bounds the rest of a body whose request is answered. Node would read any length. */
 async function boundRest(request: IncomingMessage): Promise<void> {
   if (request.complete) return
-  // Node does it only without a listener.
+  // Node discards the rest only if nothing else listens.
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 

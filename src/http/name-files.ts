@@ -1,13 +1,13 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 
-/** The addresses of a hosts file by name, in lower case and in the order of the file. */
+/** Reads the addresses of a hosts file by name, in lower case and in the order of the file. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>()
   for (const line of text.split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
     const family = isIP(address)
-    // An address with a zone is link-local: a URL cannot name its interface.
+    // An address with a zone is link-local, and a URL cannot name its interface.
     if (family === 0 || address.includes('%')) continue
     for (const name of names.map((each) => each.toLowerCase())) {
       const known = hosts.get(name)
@@ -18,11 +18,11 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAdd
   return hosts
 }
 
-/** How the machine completes names. */
+/** How the machine completes short names. */
 export interface SearchList {
-  /** The domains that are tried behind a name. */
+  /** The domains to append to a name. */
   readonly domains: readonly string[]
-  /** A name with fewer dots is tried in the domains first. */
+  /** A name with fewer dots is tried with the domains first. */
   readonly dotsMin: number
 }
 
@@ -45,7 +45,7 @@ export function parseSearchList(text: string): SearchList {
   return { domains, dotsMin }
 }
 
-/** The full names that a name can stand for, the likeliest first. A final dot makes a name full. */
+/** Returns the full names that a name can stand for, the likeliest first. A name with a final dot is full. */
 export function fullNames(name: string, { domains, dotsMin }: SearchList): readonly string[] {
   if (name.endsWith('.')) return [name]
   const completed = domains.map((domain) => `${name}.${domain}`)
@@ -53,5 +53,5 @@ export function fullNames(name: string, { domains, dotsMin }: SearchList): reado
   return dots < dotsMin ? [...completed, name] : [name, ...completed]
 }
 
-/** As in glibc. */
+/** The same limit as in glibc. */
 const dotsMinMax = 15

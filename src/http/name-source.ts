@@ -10,23 +10,23 @@ import { Turns } from './turns.ts'
 
 const hostsFile =
   process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
-/** Half of Node's threads: the rest is for files. */
+/** Half of Node's threads, so that the others remain free for files. */
 const systemLookupsMax = 2
-/** A lost packet is sent again after about this long, then after twice as long each. */
+/** The wait before a lost packet is sent again, roughly. It doubles each time. */
 const firstTimeoutMs = 1_000
 const tries = 4
-/** A family whose server does not answer may not delay the other one longer than this. */
+/** How much longer to wait for the second address family once the first one has answered. */
 const secondFamilyMs = 1_000
 
 /** The addresses of a name, at least one. */
 export interface NameAnswer {
   /** Its addresses, IPv4 first. */
   readonly addresses: readonly LookupAddress[]
-  /** How long they hold. */
+  /** How long they are valid. */
   readonly ttlMs: number
 }
 
-/** Where to look names up, if not as the system says. */
+/** Where to look names up; by default where the system does. */
 export interface NameSourceOptions {
   /** DNS servers such as `127.0.0.1:5353`; the system's by default. */
   readonly servers?: readonly string[]
@@ -41,11 +41,11 @@ export interface NameSourceOptions {
 }
 
 /**
- * Finds the addresses of names: in the hosts file, in DNS, and last with the system's resolver.
+ * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver.
  *
- * Node's own `dns.lookup` blocks one of four threads for as long as a name's DNS servers don't answer. Four
- * bad names would block all others, and files, too. DNS needs no thread here. The system's resolver gets only
- * names that DNS lacks, such as mDNS names, at most two at a time.
+ * Node's own `dns.lookup` blocks one of four threads while the DNS servers of a name don't answer. Four bad
+ * names would block all other names, and files. DNS needs no thread here. The system's resolver gets only names
+ * that DNS lacks, such as mDNS names, at most two at a time.
  */
 export class NameSource {
   readonly #options: NameSourceOptions
@@ -77,7 +77,8 @@ export class NameSource {
     try {
       return await this.#find(name, signal)
     } catch (error) {
-      // Without a free descriptor every resolver says that the name does not exist.
+      // Without a free descriptor, every resolver says that the name doesn't exist. Opening a file then throws
+      // the real error.
       closeSync(openSync(devNull, 'r'))
       throw error
     }
@@ -96,14 +97,14 @@ export class NameSource {
     return { addresses: await this.#askSystem(name, signal), ttlMs: 0 }
   }
 
-  /** Undefined for a name that has no address there. */
+  /** Asks DNS. Undefined if the name has no address there. */
   async #askServers(
     name: string,
     families: readonly number[],
     signal: AbortSignal,
   ): Promise<NameAnswer | undefined> {
     signal.throwIfAborted()
-    // A new one for each name: it reads the servers of this moment, and it can be cancelled alone.
+    // Use a new resolver for each name: it reads the current servers, and it can be cancelled alone.
     const resolver = new Resolver({ timeout: firstTimeoutMs, tries })
     if (this.#options.servers !== undefined) resolver.setServers(this.#options.servers)
     const cancel = (): void => resolver.cancel()
@@ -138,7 +139,7 @@ export class NameSource {
         await this.#systemTurns.take(controller)
         return await systemLookup(name)
       } finally {
-        // Only now: a thread that is blocked stays so, whether or not its answer is awaited.
+        // Keep the turn until here: the blocked thread stays blocked, even if its answer is no longer awaited.
         this.#systemTurns.end(controller)
       }
     }
@@ -146,13 +147,13 @@ export class NameSource {
   }
 }
 
-/** An error as the system's resolver throws it. */
+/** Makes an error like those of the system's resolver. */
 export function nameError(name: string, code: 'ENOTFOUND' | 'EAI_AGAIN'): Error {
   const reason = code === 'ENOTFOUND' ? 'it has no address' : 'no DNS server answered in time'
   return Object.assign(new Error(`Cannot resolve ${name}: ${reason}`), { code, hostname: name })
 }
 
-/** Names that never leave the machine (RFC 6761, section 6.3), regardless of the resolver. */
+/** Whether a name never leaves the machine (RFC 6761, section 6.3), regardless of the resolver. */
 export function isLocalName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
@@ -171,14 +172,14 @@ function answerOf(
   const codes = results.map((result) =>
     result.status === 'rejected' ? systemCode(result.reason) : undefined,
   )
-  // Any other answer says that these servers do not know the name.
+  // All other codes mean that these servers don't know the name.
   if (codes.some((code) => code === 'ETIMEOUT' || code === 'ECANCELLED')) {
     throw nameError(name, 'EAI_AGAIN')
   }
   return undefined
 }
 
-/** The families that the machine has addresses of beside its loopback, as `getaddrinfo` decides it. */
+/** Returns the address families that the machine uses outside its loopback, as `getaddrinfo` decides it. */
 function ownFamilies(): readonly number[] {
   const outer = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

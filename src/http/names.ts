@@ -5,31 +5,34 @@ import { systemClock, type Clock } from '../runtime/index.ts'
 import { NameSource, nameError, type NameAnswer } from './name-source.ts'
 import { Turns } from './turns.ts'
 
-/** Shorter than the deadline of a request, so that its error names DNS. */
+/**
+ * Shorter than the 5 s that a request has by default, so that a slow look-up fails with a DNS error and not a
+ * timeout.
+ */
 const deadlineMs = 4_000
-/** What DNS says of an answer's age counts within these. */
+/** Bounds of how long an answer of DNS is used. */
 const ttlMsMin = 1_000
 const ttlMsMax = 30_000
 const notFoundMs = 5_000
 const noAnswerMs = 1_000
-/** Addresses of before: how long they serve at most, how long until a server is asked again, how long it has. */
+/** Stale addresses: how long they may be used, when a server is asked again, and how long it has to answer. */
 const staleMsMax = 60 * 60 * 1_000
 const staleAgainMs = 5_000
 const staleWaitMs = 1_000
-/** Each takes one descriptor or two. */
+/** Maximum number of concurrent look-ups. Each takes one or two descriptors. */
 const lookUpsMax = 200
 const lookUpSafeMs = 500
-/** Names that are remembered; 5,000 destinations have fewer. */
+/** Maximum number of cached names; 5,000 destinations have fewer. */
 const namesMax = 10_000
 
-/** Asks for all addresses of a name; rejects when it has none. */
+/** Looks all addresses of a name up; rejects if there is none. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
-/** What names are looked up with. */
+/** Options of names. */
 export interface NamesOptions {
-  /** The source of addresses; the system's knowledge by default. */
+  /** The source of addresses; hosts file, DNS and system resolver by default. */
   readonly source?: Pick<NameSource, 'find'>
-  /** Tells how old an answer is; the system's by default. */
+  /** Measures the age of answers; the system's clock by default. */
   readonly clock?: Clock
 }
 
@@ -38,24 +41,23 @@ type Known = { readonly untilMs: number } & (
   | {
       readonly kind: 'found'
       readonly addresses: readonly LookupAddress[]
-      /** When a server said so last. */
+      /** When a server last gave this answer. */
       readonly saidAtMs: number
     }
   | { readonly kind: 'failed'; readonly error: Error }
 )
 
 /**
- * Looks names up, each once at a time, and remembers answers and failures for a while.
+ * Looks names up, each once at a time, and caches answers and failures.
  *
- * A name that gets no answer fails after 4 s, or gives way when others wait. While no
- * server answers, the addresses of before are used for up to an hour; a server that says that the name
- * does not exist ends that.
+ * A name without an answer fails after 4 s, or sooner if others wait. While no server answers, the last known
+ * addresses are used for up to an hour, or until a server says that the name doesn't exist.
  */
 export class Names {
   readonly #source: Pick<NameSource, 'find'>
   readonly #clock: Clock
   readonly #turns: Turns
-  /** The one that was learned last is at the end. */
+  /** The most recent answer comes last. */
   readonly #known = new Map<string, Known>()
   readonly #asking = new Map<string, Promise<Known>>()
 
@@ -80,7 +82,7 @@ export class Names {
     return known.addresses
   }
 
-  /** Whether it still holds; a clock that was set back does not make it hold longer. */
+  /** Whether an answer is still valid. A clock that was set back doesn't make it valid for longer. */
   #holds(known: Known | undefined): known is Known {
     if (known === undefined) return false
     const leftMs = known.untilMs - this.#clock.nowMs()
@@ -129,7 +131,10 @@ export class Names {
     return this.#stale(remembered) ?? failed
   }
 
-  /** The addresses of before, to be used while no server answers. */
+  /**
+   * Returns the last known addresses, to be used while no server answers; undefined if there are none or they
+   * are too old.
+   */
   #stale(remembered: Known | undefined): Known | undefined {
     const nowMs = this.#clock.nowMs()
     if (remembered?.kind !== 'found' || nowMs - remembered.saidAtMs > staleMsMax) return undefined
@@ -155,13 +160,13 @@ export class Names {
   }
 }
 
-/** The names of this process: what one destination learns serves all others. */
+/** The names of this process: all destinations share what is learned. */
 export const systemNames: Names = new Names()
 
-/** Makes the function that Node's connections look names up with. */
+/** Makes the look-up function for Node's connections. */
 export function lookupBy(resolve: ResolveName): LookupFunction {
   return (host, { all }, callback) => {
-    // An error thrown by the callback belongs to the connection. Here it would be lost.
+    // In a promise, an error that the callback throws would be lost. Outside, it reaches the connection.
     resolve(host).then(
       (addresses) =>
         queueMicrotask(() => {

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname } from 'node:path'
 
-/** Where the build puts the page. The same from `src`, from `dist` and from the bundle of the command. */
+/** Where the build puts the page. The same path from `src`, from `dist` and from the bundle of the command. */
 const folder = new URL('../../dist/page/', import.meta.url)
 
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The page runs its own files only, and no other page frames it. */
+/** The page may run only its own files, and no other page may frame it. */
 const headers: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -29,12 +29,12 @@ interface PageFile {
   readonly mediaType: string
 }
 
-/** The files of the pages, read once. */
+/** Serves the files of the pages, which are read once. */
 export class PageFiles {
   readonly #start: string
   #files: Promise<ReadonlyMap<string, PageFile>> | undefined
 
-  /** @param start - the file of the page itself */
+  /** @param start - the HTML file of the page */
   constructor(start: 'index.html' | 'service.html') {
     this.#start = start
   }
@@ -42,8 +42,8 @@ export class PageFiles {
   /**
    * Sends a file.
    *
-   * @param name - below the page's path; empty for the page itself
-   * @returns false where there is none of that name, or the page is not installed
+   * @param name - its path below the page; empty for the page itself
+   * @returns false if there is no such file, or the page is not installed
    */
   async send(response: ServerResponse, name: string): Promise<boolean> {
     this.#files ??= readFiles()
@@ -55,7 +55,7 @@ export class PageFiles {
   }
 }
 
-/** Names are looked up, so none leads out of the folder. */
+/** Reads all files, by name. A name is only looked up, so that no request can leave the folder. */
 async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
   // A program that bundles the receiver has no such folder.
   const names = await readdir(folder, { recursive: true }).catch(() => [])

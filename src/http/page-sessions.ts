@@ -4,26 +4,26 @@ import type { Clock } from '../runtime/index.ts'
 
 /** How long a session lasts. */
 const sessionMs = 12 * 60 * 60 * 1_000
-/** How long a link that was not used can be used. */
+/** How long an unused link is valid. */
 const linkMs = 60 * 60 * 1_000
-/** Sessions and links that are remembered, of each; the oldest go first. */
+/** Maximum number of sessions, and of links. The oldest are dropped first. */
 const rememberedMax = 100
 
 /** The settings of sessions. */
 export interface PageSessionsOptions {
   readonly clock: Clock
-  /** Whether a link works again and again, as long as the process runs. By default it works once, within an hour. */
+  /** Whether a link works repeatedly, as long as the process runs. By default it works once, within an hour. */
   readonly isReusable?: boolean
 }
 
 /**
  * The browsers that may use a page: each opened a link with a token and got a cookie. Keeps only digests, in
- * memory, so that comparing them reveals no secret.
+ * memory, so that comparisons reveal no secret.
  */
 export class PageSessions {
   readonly #clock: Clock
   readonly #isReusable: boolean
-  /** When each ends, by the digest of its token. */
+  /** When each link ends, by the digest of its token. */
   readonly #links = new Map<string, number>()
   readonly #sessions = new Map<string, number>()
 
@@ -60,7 +60,7 @@ export class PageSessions {
     return this.#has(this.#sessions, tokenOf(headers, port))
   }
 
-  /** Ends the session of a request. Returns the header that takes its cookie away. */
+  /** Ends the session of a request. Returns the header that removes its cookie. */
   end(headers: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
     this.#sessions.delete(digest(tokenOf(headers, port)))
     return `${cookieName(port)}=; ${attributes}; Max-Age=0`
@@ -85,14 +85,14 @@ export class PageSessions {
   }
 }
 
-/** No script reads it, no other site's page sends it, and requests to other paths don't carry it. */
+/** Scripts can't read the cookie, pages of other sites can't send it, and other paths don't get it. */
 const attributes = 'Path=/_evroute/; HttpOnly; SameSite=Strict'
 
 function cookieName(port: number): string {
   return `evroute-${port}`
 }
 
-/** The token in the cookie of a request; empty where there is none. */
+/** Returns the token in the cookie of a request; empty if there is none. */
 function tokenOf({ cookie = '' }: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
   const prefix = `${cookieName(port)}=`
   const found = cookie.split(';').find((part) => part.trim().startsWith(prefix))

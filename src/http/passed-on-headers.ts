@@ -1,7 +1,7 @@
 /** A header: its name as it is spelled, and its value. */
 export type Header = readonly [name: string, value: string]
 
-/** Headers of one connection or one request. */
+/** Headers that belong to one connection or one request. */
 const connectionHeaders = new Set([
   'host',
   'content-length',
@@ -18,8 +18,8 @@ const connectionHeaders = new Set([
 ])
 
 /**
- * The end-to-end headers of a request: all but `Host`, `Content-Length`, `Connection`, the headers that it names,
- * and the other hop-by-hop headers.
+ * Returns the end-to-end headers of a request: all except `Host`, `Content-Length`, `Connection`, the headers
+ * that it names, and the other hop-by-hop headers.
  */
 export function passedOnHeaders(headers: readonly Header[]): readonly Header[] {
   const named = headers

@@ -2,51 +2,51 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock, Timer } from '../runtime/index.ts'
 import { FairBudget, type FairShare } from './fair-budget.ts'
 
-/** How much of a request's body is kept, and the clock of its deadline. */
+/** How much of a request's body to keep, and how fast it must arrive. */
 export interface BodyLimits {
-  /** Bytes that the body may have. */
+  /** Maximum bytes of the body. */
   readonly bytesMax: number
   /** Measures the deadline; held while the body is read. */
   readonly clock: Clock
-  /** A body that comes more slowly is given up before its deadline; any pace will do by default. */
+  /** The minimum pace; a slower body is given up before its deadline. None by default. */
   readonly pace?: Consumption['pace']
 }
 
-/** The same of a body that is read beside others. */
+/** Limits of a body that shares a budget with others. */
 export interface SharedBodyLimits extends BodyLimits {
-  /** Its share of the budget. The caller releases it once the bytes are no longer used. */
+  /** The body's share of the budget. The caller releases it once the bytes are no longer used. */
   readonly share: FairShare
 }
 
 /**
- * How reading a request's body ended. `bytes` are those that arrived within the limit, as they came
- * over the wire, never inflated.
+ * How reading a request's body ended. `bytes` are those that arrived within the limit, as they were sent, never
+ * inflated.
  */
 export type BodyReading =
-  /** All of it is there. */
+  /** The whole body has arrived. */
   | { readonly kind: 'complete'; readonly bytes: Buffer }
-  /** It passed the limit, however it ended; `isRead`: the rest came too, and was thrown away. */
+  /** The body exceeds the limit. `isRead`: the rest was read and discarded. */
   | { readonly kind: 'too_large'; readonly bytes: Buffer; readonly isRead: boolean }
-  /** It took longer than the deadline, or came more slowly than {@link bodyPace}. */
+  /** The body took longer than the deadline, or was slower than {@link bodyPace}. */
   | { readonly kind: 'too_slow'; readonly bytes: Buffer }
   /** The connection ended or broke before the body did. */
   | { readonly kind: 'cut_off'; readonly bytes: Buffer }
 
-/** The same of a body beside others: there may be no room for it, and then nothing is kept. */
+/** The result for a body that shares a budget: if there was no room for it, nothing is kept. */
 export type SharedBodyReading = BodyReading | { readonly kind: 'no_room'; readonly isRead: boolean }
 
-/** How long a client may take over its body. */
+/** Time for a body to arrive. */
 export const bodyDeadlineMs = 30_000
 
-/** A body that brings fewer bytes in this time is given up if it holds memory beside others. */
+/** The minimum pace of bodies that share a budget: slower ones are given up, because they hold memory. */
 export const bodyPace: Consumption['pace'] & object = Object.freeze({
   everyMs: 5_000,
   bytesMin: 5 * 1_024,
 })
 
 /**
- * How many bytes of a body are read for each byte that may be kept. The excess is discarded: most clients
- * read their answer after they wrote everything, and can then reuse the connection.
+ * Bytes that are read for each byte that may be kept. The excess is discarded: most clients read their answer
+ * after they have written everything, and can then reuse the connection.
  */
 const readFactor = 16
 
@@ -55,7 +55,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<
   return readInto(new KeptBytes(limits.bytesMax), request, limits)
 }
 
-/** The same for one of many bodies, which share a budget and have to keep {@link bodyPace}. Never rejects. */
+/** Reads a body that shares a budget with others and must keep up {@link bodyPace}. Never rejects. */
 export async function readSharedBody(
   request: IncomingMessage,
   limits: SharedBodyLimits,
@@ -103,7 +103,9 @@ async function readInto(
 
 const noBytes = Buffer.alloc(0)
 
-/** The first bytes of a body in one piece: many small ones would take more memory than they have bytes. */
+/**
+ * The first bytes of a body in one buffer, because many small chunks would take more memory than their bytes.
+ */
 class KeptBytes {
   readonly #bytesMax: number
   readonly #share: FairShare | undefined
@@ -116,7 +118,7 @@ class KeptBytes {
     this.#share = share
   }
 
-  /** False once the share had no room: nothing is kept any more. */
+  /** False if the share had no room: nothing is kept. */
   get hasRoom(): boolean {
     return this.#hasRoom
   }
@@ -128,7 +130,7 @@ class KeptBytes {
     this.#length += part.length
   }
 
-  /** As long as it has bytes, or a copy that is: some are kept for long. */
+  /** Returns the bytes without spare room, because some are kept for long. */
   bytes(): Buffer {
     if (this.#length === this.#bytes.length) return this.#bytes
     return Buffer.from(this.#bytes.subarray(0, this.#length))
@@ -152,20 +154,20 @@ class KeptBytes {
 }
 
 /**
- * Whether more of a body may come. It would look like the next request, so the connection must end with the
+ * Whether more of a body may arrive. It would look like the next request, so the connection must end with the
  * answer.
  */
 export function isArriving(body: SharedBodyReading): boolean {
   return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
 }
 
-/** How a request's bytes are read, and for how long. */
+/** How to read a request's bytes, and for how long. */
 export interface Consumption {
-  /** Is given every chunk; false ends the reading. */
+  /** Called with every chunk; false ends the reading. */
   readonly take: (chunk: Buffer) => boolean
-  /** After it the reading ends too, in milliseconds. */
+  /** Time after which the reading ends, in milliseconds. */
   readonly timeoutMs: number
-  /** Fewer bytes in this time end the reading as well; no minimum by default. */
+  /** The minimum pace: with fewer bytes in this time the reading ends. None by default. */
   readonly pace?: { readonly everyMs: number; readonly bytesMin: number } | undefined
   /** Measures the time; held while reading. */
   readonly clock: Clock
@@ -180,11 +182,11 @@ export function consume(
   request: IncomingMessage,
   { take, timeoutMs, clock, pace = { everyMs: timeoutMs, bytesMin: 0 } }: Consumption,
 ): Promise<'ended' | 'stopped' | 'cut_off'> {
-  // An end that was emitted before does not come again.
+  // An `end` event that was emitted before doesn't come again.
   if (request.readableEnded) return Promise.resolve('ended')
   if (request.closed) return Promise.resolve('cut_off')
-  // Own listeners: `finished` with a signal is a large part of the work for a small request. No listener for
-  // errors: a request emits them only to listeners, and is closed after each.
+  // Use own listeners: `finished` with a signal is a large part of the work for a small request. Errors need
+  // none: a request emits them only to listeners, and closes after each.
   return new Promise((resolve) => {
     let bytesOfPace = 0
     let timer: Timer | undefined
@@ -195,7 +197,7 @@ export function consume(
       resolve(end)
     }
     const stop = (): void => {
-      // Without a listener it would go on and throw everything away.
+      // Without a listener the request would go on and discard everything.
       request.pause()
       settle('stopped')
     }
@@ -216,7 +218,7 @@ export function consume(
     const release = clock.hold()
     keepPace(timeoutMs)
     request.on('data', onData).on('end', onEnd).on('close', onClose)
-    // It was paused if it was read before.
+    // The request is paused if it was read before.
     request.resume()
   })
 }

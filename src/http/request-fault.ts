@@ -12,29 +12,28 @@ import { sendAnswer, type HttpAnswer } from './http-answer.ts'
 import { lingerBytesMax, lingerMs } from './linger.ts'
 
 /**
- * Why a request cannot be handled: `malformed`, it is not HTTP or not a whole request;
- * `head_too_large`, its request line and headers have too many bytes; `too_slow`, it took longer than
- * its deadlines.
+ * Why a request cannot be handled: `malformed` is not HTTP or incomplete, `head_too_large` has too many bytes
+ * in its request line and headers, `too_slow` exceeded a deadline.
  */
 export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
 
-/** Decides the answer to a request with a fault, in the form that the clients of a port know. */
+/** Makes the answer to a faulty request, in the form that the clients of a port know. */
 export type AnswerFault = (fault: RequestFault) => HttpAnswer
 
-/** Has a server answer requests with a fault, where node would send a status without a body. */
+/** Makes a server answer faulty requests. Node would send a status without a body. */
 export function answerFaults(server: Server, answerFault: AnswerFault): void {
   const pipelines = new WeakMap<Socket, Pipeline>()
-  /** The bytes that had been read of a connection when it was given up. */
+  /** The bytes read from a connection when its request was found faulty. */
   const bytesReadAtFault = new WeakMap<Socket, number>()
   server.on('request', ({ socket }, latest) => {
     pipelines.set(socket, { latest, before: pipelines.get(socket)?.latest })
   })
   server.on('clientError', (error, socket) => {
-    // It always is one; only the types do not say so.
+    // It always is a `Socket`, but the types don't say so.
     if (!(socket instanceof Socket)) return
     const bytesRead = bytesReadAtFault.get(socket)
     if (bytesRead !== undefined) {
-      // All later bytes end here, too, and are discarded.
+      // Later bytes also cause this event, and are discarded.
       if (socket.bytesRead - bytesRead > lingerBytesMax) socket.destroy()
       return
     }
@@ -50,15 +49,15 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
   })
 }
 
-/** The last responses of a connection; clients may ask again before they are answered. */
+/** The last two responses of a connection. A client may send a request before the previous one is answered. */
 interface Pipeline {
-  /** The answer of the last request with a good head. */
+  /** The response to the last request with a valid head. */
   readonly latest: ServerResponse
-  /** The one before it; it is sent first. */
+  /** The response before that one, which is sent first. */
   readonly before: ServerResponse | undefined
 }
 
-/** The same for a request of HTTP/1.1 without a Host, which node would answer on its own. */
+/** Answers HTTP/1.1 requests without a Host, which node would answer on its own. */
 export function requireHost(handler: RequestListener, answerFault: AnswerFault): RequestListener {
   return (request, response) => {
     if (request.headers.host !== undefined || !speaksHttp11(request)) {
@@ -80,23 +79,23 @@ function faultOf(error: Error): RequestFault {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'too_slow' : 'malformed'
 }
 
-/** When to send an answer so that the client matches it with the faulty request. */
+/** Decides when to send an answer so that the client matches it with the faulty request. */
 function turnOf(
   socket: Socket,
   pipeline: Pipeline | undefined,
 ): 'now' | { readonly after: ServerResponse } | 'never' {
-  // A client that only connected, as browsers do ahead of time, did not ask anything.
+  // A client that only connected, as browsers do ahead of time, has asked nothing.
   if (!socket.writable || socket.bytesRead === 0) return 'never'
   if (pipeline === undefined) return 'now'
   const { latest, before } = pipeline
-  // The fault is in the body of the last request, or else behind it.
+  // The fault is in the body of the last request, or after that request.
   const isInLatest = !latest.req.complete
   if (isInLatest && latest.headersSent) return 'never'
   const preceding = isInLatest ? before : latest
   return preceding === undefined || preceding.writableFinished ? 'now' : { after: preceding }
 }
 
-/** Reading goes on for a while: a reset could overtake the answer. */
+/** Sends an answer and ends the connection. Reads on for a while, because a reset could overtake the answer. */
 function closeWith(socket: Socket, { status, headers, body }: HttpAnswer): void {
   if (!socket.writable) return
   const fields = {

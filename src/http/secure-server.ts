@@ -8,17 +8,17 @@ import type { TlsFiles } from './tls-files.ts'
 const speaksHttps = 'This port speaks https\n'
 const answerToHttp = `HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: ${speaksHttps.length}\r\nconnection: close\r\n\r\n${speaksHttps}`
 
-/** A server of https, and the connections under its TLS. */
+/** An https server, with the connections under its TLS. */
 export interface SecureServer {
   /** The server. */
   readonly server: Server
-  /** Closes all connections, also those that have no TLS yet. */
+  /** Closes all connections, including those without a finished handshake. */
   readonly closeConnections: () => void
 }
 
 /**
- * Creates a server of https. New connections get the files as they are then. A client that speaks http is
- * told so. The handshake counts as part of a request's head.
+ * Creates an https server. New connections use the current files. A client that speaks http gets an answer that
+ * says so. The handshake counts as part of a request's head.
  */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
@@ -37,7 +37,7 @@ export function secureServer(
     sockets.set(name, socket)
     socket.once('close', () => sockets.delete(name))
   })
-  // Node's own listener would have the answer to a fault encrypted, which takes a handshake.
+  // Node's own listener would encrypt the answer to a fault, which needs a handshake.
   server.removeAllListeners('tlsClientError')
   server.on('tlsClientError', (error: Error, secured: TLSSocket) => {
     const socket = sockets.get(nameOf(secured))

@@ -5,25 +5,28 @@ import { FollowedFile } from './followed-file.ts'
 
 /** Paths of PEM files: a certificate with its key, authorities to trust, or both. */
 export interface TlsPaths {
-  /** A certificate, followed by those between it and its authority. */
+  /** A certificate, followed by its intermediate certificates. */
   readonly cert?: string | undefined
   /** The private key of the certificate. */
   readonly key?: string | undefined
-  /** Authorities that are trusted in place of the usual ones. */
+  /** Authorities to trust instead of the usual ones. */
   readonly ca?: string | undefined
 }
 
 /** The contents of the files. */
 export type TlsTexts = { readonly [Name in keyof TlsPaths]?: string }
 
-/** Certificates and keys in files, which are read again when they change. Files that cannot be used change nothing. */
+/**
+ * Certificates and keys in files, which are read again when they change. If a changed file cannot be used, the
+ * last good contents stay.
+ */
 export class TlsFiles {
   readonly #paths: TlsPaths
   readonly #log: Pick<Log, 'warn'>
   readonly #check: (texts: TlsTexts) => unknown
   readonly #files: readonly (readonly [name: keyof TlsPaths, file: FollowedFile<string>])[]
   #current: TlsTexts
-  /** The last contents that were looked at, or why they could not be read. */
+  /** The contents that were last checked, or why they could not be read. */
   #seen: string
 
   private constructor(
@@ -46,15 +49,15 @@ export class TlsFiles {
   /**
    * Reads the files.
    *
-   * @throws EvrouteError `cannot_read_file` where one of them cannot be used
+   * @throws EvrouteError `cannot_read_file` if one of them cannot be used
    */
   static async open(paths: TlsPaths, log: Pick<Log, 'warn'>): Promise<TlsFiles> {
-    // Loaded by those alone who have such files.
+    // Load it only for those who have such files.
     const { createSecureContext } = await import('node:tls')
     return new TlsFiles(paths, log, createSecureContext)
   }
 
-  /** The latest contents that can be used, the same object while nothing changes. Never throws. */
+  /** The latest usable contents; the same object while nothing changes. Never throws. */
   get current(): TlsTexts {
     let seen: string | undefined
     try {

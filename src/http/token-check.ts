@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /**
- * Makes the check of the Authorization header; it takes as long whatever the header holds.
+ * Makes a check of the Authorization header, in constant time.
  *
- * @returns whether the header carries the token
+ * @returns a function that says whether the header carries the token
  */
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(Buffer.from(token))

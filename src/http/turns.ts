@@ -1,16 +1,16 @@
 import type { Clock } from '../runtime/index.ts'
 
-/** How many may have a turn at once. */
+/** Options of turns. */
 export interface TurnsOptions {
-  /** Turns at once. */
+  /** Concurrent turns. */
   readonly turnsMax: number
-  /** Age at which the oldest turn is aborted if another caller waits; never by default. */
+  /** Age at which the oldest turn is aborted if another caller waits; unlimited by default. */
   readonly safeMs?: number
-  /** Tells how old a turn is. */
+  /** Measures the age of turns. */
   readonly clock: Clock
 }
 
-/** Bounds how much is under way. Slow work cannot hold up the rest: the oldest turn gives way. */
+/** Bounds how many tasks run at once. A slow task can't delay the rest, because the oldest one is aborted. */
 export class Turns {
   readonly #options: TurnsOptions
   /** When each turn began, the oldest first. */
@@ -23,10 +23,10 @@ export class Turns {
   }
 
   /**
-   * Resolves once it is this caller's turn, which lasts until {@link end}.
+   * Resolves once it is the caller's turn, which lasts until {@link end}.
    *
-   * @param controller - is aborted when the turn has to give way
-   * @throws the reason of the abort when the controller is aborted before its turn
+   * @param controller - identifies the turn, and aborts it if it has to give way
+   * @throws the abort reason, if the controller is aborted before its turn
    */
   async take(controller: AbortController): Promise<void> {
     const { signal } = controller
@@ -38,7 +38,7 @@ export class Turns {
     signal.throwIfAborted()
   }
 
-  /** The turn is over, or not wanted any more. */
+  /** Ends a turn, or a wait for one. */
   end(controller: AbortController): void {
     this.#waiting.delete(controller)
     this.#taken.delete(controller)
