@@ -31,7 +31,7 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
       continue
     }
     const { message: reason, readBytes } = part
-    // A last line that cannot be read is part of the damage.
+    // An unreadable last line is part of the damage.
     const pieces = lines.end().map((piece) => (piece.kind === 'event' ? piece : other(piece.bytes)))
     yield { kind: 'pieces', pieces }
     yield { kind: 'damaged', reason, readBytes }

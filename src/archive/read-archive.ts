@@ -31,8 +31,9 @@ export interface ArchivePart {
 }
 
 /**
- * Reads the events of a source, day by day. An unreadable part does not stop the reading, and is reported
- * whatever the conditions. Parts may have no events, so that the caller can end a long reading.
+ * Reads the events of a source, day by day. An unreadable part does not stop the reading. Unreadable rows of
+ * a day that is read are always reported. Parts may have no events, so that the caller can end a long
+ * reading.
  */
 export async function* readArchive(
   directory: string,

@@ -3,7 +3,7 @@ import type { Audience, Member, MemberIdentity, MembershipChange, NewAudience } 
 
 /** A request to begin a sync. */
 export interface BeginSyncRequest {
-  /** The audience. An existing one with its key keeps its computationId and gets this name. */
+  /** The audience. An existing audience with the same key keeps its computationId and gets this name. */
   readonly audience: NewAudience
   /** The moment it begins, in milliseconds since 1970. */
   readonly nowMs: number
@@ -76,7 +76,7 @@ export type ReleaseResult =
       readonly kind: 'released'
       /** Identifiers that left, except those of users who are still members by another identifier. */
       readonly left: readonly MemberIdentity[]
-      /** The start of the next release; null at the end: the sync is complete. */
+      /** The `after` of the next release; null once the sync is complete. */
       readonly next: MemberIdentity | null
     }
   | { readonly kind: 'superseded' }
