@@ -5,8 +5,8 @@ import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
 export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
 
 /**
- * The reason of a delivery that an erasure failed. It also replaces the reason of a delivery that had
- * failed before.
+ * The reason of a delivery that an erasure failed. It also replaces the reason of a delivery that failed
+ * earlier.
  */
 export const erasedReason = 'erased'
 

@@ -58,7 +58,7 @@ function copy(database: Database, target: string): BackUp {
   if (statSync(target, { throwIfNoEntry: false }) !== undefined) throw existing(target)
   const part = `${target}.part`
   try {
-    // SQLite fills an empty file, which keeps its mode.
+    // Make the file first: SQLite fills an empty file and keeps its mode.
     closeSync(openSync(part, 'wx', 0o600))
   } catch (error) {
     throw systemCode(error) === 'EEXIST' ? existing(part) : unwritable(target, error)

@@ -18,11 +18,10 @@ export interface MigrationRequest
   extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'rowsAtOnce'> {}
 
 /**
- * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run begins
- * anew.
+ * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run begins again.
  *
- * @throws SettingError for URLs of other engines; EvrouteError `store_in_use`, or `store_unusable` if
- * one of the two is missing or cannot be used, or if the database has other contents
+ * @throws SettingError for URLs of other engines; EvrouteError `store_in_use`, or `store_unusable` if one of
+ * the two is missing or cannot be used, or if the database has other contents
  */
 export async function migrateStore({
   from,

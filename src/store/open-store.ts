@@ -18,11 +18,11 @@ export interface OpenStoreOptions {
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
   /**
-   * Whether the engine of a file runs in a thread of its own, for programs that deliver a lot: it
-   * takes longer to start, and does not block the main thread. False by default.
+   * Whether the engine of a file runs in a thread of its own; false by default. The thread takes longer to
+   * start, but does not block the main thread, so it suits programs that deliver a lot.
    */
   readonly ownThread?: boolean | undefined
-  /** Gets the progress when a file of an earlier version is upgraded. */
+  /** Logs the progress when a file of an earlier version is upgraded. */
   readonly log?: Log | undefined
   /** The bounds of a store in memory; each has a default. */
   readonly bounds?: MemoryBoundsOptions | undefined
@@ -54,7 +54,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     const { openThreadedStore } = await import('./threaded/threaded-store.ts')
     return openThreadedStore(fileOf(url), undefined, onProgress)
   }
-  // Loaded only if it is used, because it loads a binary.
+  // Load the engine only if it is used, because it loads a binary.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
   return SqliteStore.open(fileOf(url), undefined, { onProgress })
 }

@@ -31,7 +31,7 @@ export interface TableRows {
   readonly deadRows: number
 }
 
-/** A store that is read while a process delivers from it. Closing it closes all of it. */
+/** A store that is read while a process delivers from it. Closing it closes all its parts. */
 export interface StoreLog extends DeliveryLog {
   /** Audiences and computed traits. */
   readonly audiences: AudienceReader

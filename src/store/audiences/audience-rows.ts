@@ -30,7 +30,7 @@ export interface MemberRow extends IdentityColumns {
   readonly value: string
 }
 
-/** The columns of an audience, by name, because another version may have added some. */
+/** The columns of an audience, listed because another version may have added some. */
 export const audienceColumns =
   'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync'
 

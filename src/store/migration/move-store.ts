@@ -59,7 +59,7 @@ type Compared = readonly ComparedFigure[]
 
 /**
  * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at any
- * moment; the next run begins anew.
+ * moment; the next run begins again.
  *
  * It marks the file as moved right before the transaction commits, so that no process can ever deliver from
  * both.
@@ -126,7 +126,7 @@ async function move(
     source.noteTarget(place)
     return { kind: 'already', place, figures: compareFigures(ofSource, await target.figures()) }
   }
-  // Before the transaction, because the server ends a transaction that is idle for long.
+  // Sum up before the transaction, because the server ends a transaction that is idle for long.
   const sums = source.sums()
   const { idsGiven } = source
   let outcome: MoveOutcome = { kind: 'interrupted', place }

@@ -67,8 +67,7 @@ export class PostgresImport {
   }
 
   /**
-   * Begins the move of a store. From now on no other process can write. An interrupted move begins
-   * anew.
+   * Begins the move of a store. From now on no other process can write. An interrupted move begins again.
    *
    * @param requestDays - the days of its requests, in milliseconds since 1970
    * @throws EvrouteError `store_unusable` if the database holds another store, or the store has moved
@@ -112,7 +111,7 @@ export class PostgresImport {
     await this.#long(async (session) => {
       await this.#hold(session)
       await run(session, passGuard)
-      // The move of an earlier version left its rows behind.
+      // An interrupted move by an earlier version may have left rows.
       if ((await firstFound(session)) !== undefined) await run(session, truncate)
       if (!(await work(new MoveTarget(session)))) throw new NotCompleted()
       await setSequences(session, idsGiven)
@@ -280,10 +279,7 @@ async function run(session: Session, sql: string): Promise<void> {
 
 const guard = 'evroute_refuse_writers'
 
-/**
- * Lets the transaction write in spite of {@link guardStatements}. It is the first statement of each
- * transaction of a move.
- */
+/** Lets the transaction write despite {@link guardStatements}. Each transaction of a move runs it first. */
 export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
 
 /**

@@ -36,7 +36,7 @@ export interface DatabaseOptions {
   readonly answerTimeoutMs?: number
 }
 
-/** The limit for connecting, or for waiting until a connection is free. */
+/** The limit for connecting, or for waiting for a free connection. */
 const connectTimeoutMs = 10_000
 /** The server ends a statement after this time. */
 const statementTimeoutMs = 30_000
@@ -64,8 +64,8 @@ const numberTypes = {
 } as PoolConfig['types']
 
 /**
- * Runs statements on a few connections, each in a transaction of its own. A connection that fails is
- * replaced at the next statement.
+ * Runs statements on a few connections, each statement in a transaction of its own. The next statement
+ * replaces a failed connection.
  */
 export class Database implements Session, SqlDatabase {
   readonly name: string
@@ -84,7 +84,7 @@ export class Database implements Session, SqlDatabase {
   }
 
   /**
-   * Runs a statement. A conflict with another transaction is retried.
+   * Runs a statement, and retries it after a conflict with another transaction.
    *
    * @throws EvrouteError `store_closed`; `store_unusable` for every other failure
    */
@@ -106,7 +106,7 @@ export class Database implements Session, SqlDatabase {
   }
 
   /**
-   * Runs work in one transaction. A conflict with another transaction is retried.
+   * Runs work in one transaction, and retries it after a conflict with another transaction.
    *
    * @param options - `isLong` for work that may take minutes, which is not retried
    */

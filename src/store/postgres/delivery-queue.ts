@@ -144,10 +144,7 @@ export class DeliveryQueue {
     return dueTimes
   }
 
-  /**
-   * Ends leases that were not settled yet, and writes requests. Returns the settlements that took
-   * effect.
-   */
+  /** Settles leases that have not ended, and writes requests. Returns the settlements that took effect. */
   async settle({ nowMs, settlements, requests }: SettleRequest): Promise<readonly Settlement[]> {
     this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts

@@ -42,7 +42,7 @@ const countFailedSql = countRows(
   dialect.given('$1', { destination_id: 'text' }),
 )
 
-/** Counts the deliveries of notifications. Only they have ids in these ranges. */
+/** Counts the deliveries of notifications. No other deliveries have ids in these ranges. */
 const countedSql = `
   SELECT given.number, given.destination_id, delivery.source_id, delivery.state, count(*)
   FROM ${dialect.given('$1', { number: 'bigint', destination_id: 'text', after_id: 'bigint', last_id: 'bigint' })}

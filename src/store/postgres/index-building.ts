@@ -88,7 +88,7 @@ async function build(client: ClosingClient): Promise<void> {
   const { rows } = await client.query(`SELECT FROM evroute_steps WHERE ${isUnfinished}`)
   if (rows.length === 0) return
   for (const { name, on } of addedIndexes) {
-    // An index whose building was interrupted exists but cannot be used.
+    // An interrupted build leaves an index that exists but cannot be used.
     const broken = await client.query(
       `SELECT FROM pg_index WHERE indexrelid = to_regclass('${name}') AND NOT indisvalid`,
     )

@@ -12,7 +12,7 @@ import type { Database } from './database.ts'
 import type { Notifications } from './notifications.ts'
 import type { ServerClock } from './server-clock.ts'
 
-/** When a process joined a destination, and when it last named it; null if it still does. */
+/** When a process joined a destination, and when it last named the destination; null if it still names it. */
 type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
 /** A live process with its destinations, as the last heartbeat found them. */

@@ -22,7 +22,7 @@ export const auditSql: string = `
       count(*) FILTER (WHERE message.id IS NULL) AS without_body
     FROM evroute_deliveries LEFT JOIN evroute_messages message ON message.id = body_id) in_store`
 
-/** Counts the rows of tables. The partitions of a table count as that table. */
+/** Counts the rows of tables. A table's rows include those of its partitions. */
 export const tableRowsSql: string = `
   SELECT coalesce(parent.relname, own.relname) AS "table",
     sum(stats.n_live_tup)::bigint AS "liveRows", sum(stats.n_dead_tup)::bigint AS "deadRows"
@@ -50,7 +50,7 @@ const retriedCounts = countRows(
   'picked',
 )
 
-/** The deliveries that can be discarded: those that are pending and not being sent. */
+/** The deliveries that can be discarded: pending and not leased. */
 const discardedRange = `state = 'pending' AND accepted_at <= $1
   AND (leased_until IS NULL OR leased_until <= $1)`
 

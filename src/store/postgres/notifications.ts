@@ -159,7 +159,7 @@ export class Notifications {
   }
 }
 
-/** Divides entries among payloads; undefined if an entry is too long for one. */
+/** Divides entries among payloads; returns undefined if an entry is too long for a payload. */
 function payloadsOf(
   holder: number,
   kind: 'due' | 'news',

@@ -12,7 +12,7 @@ const knownForMs = 10_000
 interface Reading {
   readonly serverMs: number
   readonly roundTripMs: number
-  /** The time since the question, independent of any clock that is set. */
+  /** Returns the time since the question, by a monotonic clock. */
   readonly sinceAskedMs: () => number
 }
 

@@ -130,8 +130,7 @@ const requestColumns =
   'destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error, excerpt'
 
 /**
- * Requests of purged deliveries are not kept. Requests of erased deliveries are kept without their
- * answer.
+ * Writes requests to the log: none of purged deliveries, and those of erased deliveries without the answer.
  */
 const logged = `
   INSERT INTO evroute_requests (written_at, ${requestColumns})

@@ -91,7 +91,7 @@ const said: readonly (readonly [message: RegExp, hint: string])[] = [
   ],
 ]
 
-/** Messages of `pg` without a code: the connection is lost, or could not be made. */
+/** Messages of `pg` without a code, for a connection that was lost or could not be made. */
 const connectionGone = /connection (?:terminated|error|ended)|query read timeout|timeout expired/i
 
 /**

@@ -303,7 +303,7 @@ export const addedIndexes: readonly { readonly name: string; readonly on: string
   },
 ]
 
-/** Deletes the requests that the first version left behind, a day at a time. */
+/** Deletes requests whose delivery the first version deleted, a day at a time. */
 export const deleteLeftRequests = `
   DO $$ DECLARE day regclass; BEGIN
     FOR day IN SELECT inhrelid::regclass FROM pg_inherits

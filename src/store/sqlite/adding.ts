@@ -15,7 +15,7 @@ import type { Leases } from './leases.ts'
 import { RowsStatement } from './rows-statement.ts'
 import { SeenMessages } from './seen-messages.ts'
 
-/** The result of an add. The caller has the texts of the deliveries that were leased. */
+/** The result of an add, without the texts of leased deliveries, which the caller has. */
 export interface Addition extends Pick<AddResult, 'outcomes' | 'refused'> {
   /** The deliveries that were leased. */
   readonly leased: readonly HandedOver[]
@@ -184,7 +184,7 @@ function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly
   })
 }
 
-/** Tells which events are dropped because their user is suppressed. */
+/** Finds the events that are dropped because their user is suppressed. */
 export class Suppressions {
   readonly #any
   readonly #ofUser

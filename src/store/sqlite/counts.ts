@@ -27,7 +27,7 @@ interface CountRow {
 type CountsByName = Partial<Record<StoreCount | DeliveryCount, number>>
 
 /**
- * The figures in the file. Changes are collected in memory and written once per transaction, as
+ * The figures in the file. Changes are collected in memory, and written once per transaction. They are
  * differences, because another process may change the same figures.
  */
 export class Counts implements Companion {

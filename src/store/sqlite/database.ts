@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { unusable } from '../store-errors.ts'
 
-/** How long a connection waits for another one that writes, in milliseconds. */
+/** How long a connection waits for another connection that writes, in milliseconds. */
 export const busyTimeoutMs = 5_000
 
 /** A value that SQLite stores. */

@@ -4,8 +4,8 @@ import { openDatabase, type Database } from './database.ts'
 import { isBusy } from './store-error.ts'
 
 /**
- * Keeps other processes from delivering from the same store. The lock is a transaction on a file
- * beside the store. The system ends it when the process dies, however it dies.
+ * Keeps other processes from delivering from the same store. The lock is a transaction on a file beside the
+ * store. The operating system ends it when the process dies, however it dies.
  */
 export class DeliveryLock {
   /** The locked file. If another file takes its place, another process can lock that one. */

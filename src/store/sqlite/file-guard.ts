@@ -9,7 +9,7 @@ interface KnownFile {
   readonly stats: BigIntStats
 }
 
-/** The meaning of a missing file, and what to do about it. */
+/** The effect of a missing file, and the hint about it. */
 interface Loss {
   readonly effect: string
   readonly hint: string

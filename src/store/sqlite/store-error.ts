@@ -5,7 +5,7 @@ import { DamagedRowError } from '../store-errors.ts'
 interface Kind {
   /** The lower eight bits of its code. */
   readonly code: number
-  /** Its message, because one binding leaves the code out when it reads all rows. */
+  /** Its message, because one binding omits the code when it reads all rows. */
   readonly message: string
   readonly hint: string
   /**

@@ -24,13 +24,13 @@ export function realPathOf(path: string): string {
   const missing = join(folder, basename(path))
   const target = linkTarget(missing)
   if (target === undefined) return missing
-  // Not `join`, which removes the folder before a `..` even if the folder is a link.
+  // Don't use `join`, which removes the folder before a `..` even if the folder is a link.
   return realPathOf(isAbsolute(target) ? target : `${folder}${sep}${target}`)
 }
 
 function realPathIfThere(path: string): string | undefined {
   try {
-    // `native`, because the other function removes a `..` by its text.
+    // Use `native`, because plain `realpathSync` resolves a `..` as text.
     return realpathSync.native(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined

@@ -4,7 +4,7 @@ import { rollBack, type Database } from './database.ts'
 interface Job {
   /** Runs the work in the transaction, and keeps its result. */
   readonly work: () => void
-  /** Undoes changes of the work outside the database. */
+  /** Undoes changes that the work made outside the database. */
   readonly undo: () => void
   readonly resolve: () => void
   readonly reject: (error: unknown) => void

@@ -28,7 +28,7 @@ type EventsOf = SyncRequest['eventsOf']
 export async function answerCalls(port: MessagePort, settings: ThreadSettings): Promise<void> {
   const answers = new Gathering<ThreadAnswer>({
     send: (some) => port.postMessage(some),
-    // After all promises that a commit settles, and before the next commit.
+    // This runs after all promises that a commit settles, and before the next commit.
     later: (send) => process.nextTick(send),
   })
   const answer = async (call: number, result: () => Promise<unknown>): Promise<void> => {
@@ -89,7 +89,7 @@ async function open(
       },
     },
     store,
-    // The call adds the functions that make the events of a sync.
+    // Calls add `eventsOf`, which makes the events of a sync.
     audiences,
     regulations,
   }

@@ -129,7 +129,7 @@ export class StoreCalls {
   }
 
   async #end(): Promise<void> {
-    // All callers are answered, so the thread would no longer keep the process alive.
+    // Keep the process alive until the thread ends, because no caller waits any more.
     this.#thread.ref()
     await this.#ended
   }

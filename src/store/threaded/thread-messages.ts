@@ -28,7 +28,7 @@ export interface ThreadSettings {
   readonly access: 'deliver' | 'read'
   /** The port of the events that the thread waits for. */
   readonly events: MessagePort
-  /** One number, which is no longer zero once the events are there. */
+  /** One number: zero until the events are there. */
   readonly areThere: Int32Array
 }
 
@@ -67,8 +67,7 @@ export interface ThreadAudiences extends Omit<AudienceStore, 'take' | 'release'>
 export type Questions = Pick<DeliveryLog, 'list' | 'story' | 'audit'>
 
 /**
- * The methods of a thread, by part. A thread that reads has only `questions`, the other one all the
- * rest.
+ * The methods of a thread, by part. A reading thread has only `questions`; a delivering one has the others.
  */
 export interface ThreadParts {
   readonly queue: ThreadQueue
@@ -105,5 +104,5 @@ export type MadeEvents =
   | { readonly kind: 'made'; readonly events: readonly NewEvent[] }
   | { readonly kind: 'failed'; readonly error: ThrownError }
 
-/** The call that opens the file. It is made by starting the thread. */
+/** The call that opens the file. Starting the thread makes this call. */
 export const openingCall = 0
