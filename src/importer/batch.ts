@@ -13,7 +13,7 @@ import { badRow, parseJson, type BadRow, type Row } from './row.ts'
 /** The members of a batch document that apply to each of its calls. */
 const sharedMembers: readonly (keyof BatchDefaults)[] = ['context', 'integrations']
 
-/** Merges the context and integrations of a batch document under each of its calls. */
+/** Merges the context and integrations of a batch document into each of its calls, as defaults. */
 export class Batch {
   #shared: BatchDefaults = {}
   #merge = batchMerger({})
@@ -23,8 +23,8 @@ export class Batch {
   /**
    * Reads members of the document outside of its calls, separated by commas.
    *
-   * @param line - the line on which they begin
-   * @returns the errors in them
+   * @param line - the line on which the members begin
+   * @returns a bad row for each error
    */
   addMembers(text: Buffer, line: number): readonly BadRow[] {
     const parsed = parseJson(Buffer.concat([Buffer.of(openBrace), text, Buffer.of(closeBrace)]))
@@ -41,7 +41,7 @@ export class Batch {
       .filter((row) => row !== undefined)
   }
 
-  /** A row of the batch, with the context and integrations under it. */
+  /** Returns a row of the batch with the context and integrations merged into it. */
   merged(row: Row): Row {
     this.#hasCalls = true
     if (row.kind === 'bad') return row

@@ -1,9 +1,9 @@
 import { EvrouteError, shortText } from '../model/index.ts'
 
-/** The separators of cells, the most likely first. */
+/** The possible separators of cells, the most likely first. */
 export const csvDelimiters: readonly string[] = [',', ';', '\t']
 
-/** The most frequent separator in the header outside of quotes; by default the first. */
+/** Returns the most frequent separator in the header, ignoring quoted text; by default the first. */
 export function detectDelimiter(header: string): string {
   const unquoted = header.replace(/"(?:[^"]|"")*"/g, '')
   const counts = csvDelimiters.map((delimiter) => unquoted.split(delimiter).length)
@@ -11,7 +11,7 @@ export function detectDelimiter(header: string): string {
 }
 
 /**
- * The names of the columns, trimmed; empty for a column without a name.
+ * Returns the trimmed names of the columns; empty for a column without a name.
  *
  * @throws EvrouteError `cannot_read_file` for a repeated name
  */
@@ -26,9 +26,9 @@ export function columnNames(cells: readonly string[]): readonly string[] {
 }
 
 /**
- * Reports an empty list. Most likely, the program that should have written it failed.
+ * Makes the error for an empty list. Most likely, the program that should have written the list failed.
  *
- * @param hint - what to pass for a list without users
+ * @param hint - what to do about it
  */
 export function emptyList(hint: string): EvrouteError {
   return new EvrouteError({
@@ -38,7 +38,7 @@ export function emptyList(hint: string): EvrouteError {
   })
 }
 
-/** Reports a list that is only a header without a line break: rows or line breaks may be lost. */
+/** Makes the error for a list that is only a header without a line break: rows or line breaks may be lost. */
 export function cutOffHeader(): EvrouteError {
   return unreadableTable(
     'it ends within its header',
@@ -46,7 +46,7 @@ export function cutOffHeader(): EvrouteError {
   )
 }
 
-/** Reports a table that cannot be read, or not to its end. */
+/** Makes the error for a table that cannot be read, or not to its end. */
 export function unreadableTable(why: string, hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',

@@ -11,7 +11,7 @@ interface ScannedRecord extends RecordRange {
   readonly line: number
 }
 
-/** Facts from the header about the records after it. */
+/** The delimiter and the column names, from the header. */
 interface Layout {
   readonly delimiter: string
   readonly names: readonly string[]
@@ -21,9 +21,9 @@ interface Layout {
  * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, which decides about the
  * delimiter. Records with empty cells only are blank lines, unless they have more cells than the header.
  *
- * A broken record, one with another number of cells than the header, or one above the size limit of a call is
- * a bad row and does not affect others. Memory holds one record. csv-parse alone does neither: with
- * `skip_records_with_error` a broken record takes the sound ones after it along.
+ * A record is a bad row if it is broken, has another number of cells than the header, or exceeds the size limit of a
+ * call. A bad row does not affect others, and memory holds one record. csv-parse alone guarantees neither: with
+ * `skip_records_with_error` a broken record also drops the valid ones after it.
  */
 export class CsvReader {
   readonly #scanner: RecordScanner
@@ -47,9 +47,9 @@ export class CsvReader {
   }
 
   /**
-   * Adds the rows that the chunk completes, the header among them.
+   * Adds the rows that the chunk completes, including the header.
    *
-   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   * @throws EvrouteError `cannot_read_file` if the header cannot be used
    */
   push(chunk: Buffer, rows: TableRow[]): void {
     let records: ScannedRecord[] = []
@@ -77,7 +77,7 @@ export class CsvReader {
   /**
    * Adds the last row if no line feed ended it. A record with an open quote is a bad row.
    *
-   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   * @throws EvrouteError `cannot_read_file` if the header cannot be used
    */
   end(rows: TableRow[]): void {
     const text = this.#held.complete(Buffer.alloc(0))
@@ -120,7 +120,7 @@ export class CsvReader {
   }
 
   #readHeader(bytes: Buffer, rows: TableRow[]): void {
-    // Text in UTF-16 is full of these characters, and no column has such a name.
+    // UTF-16 text is full of NUL bytes, and no column name has one.
     if (bytes.includes(0)) throw unusableHeader('it is not text in UTF-8')
     const delimiter = detectDelimiter(bytes.toString('utf8'))
     const record = parseRecord(bytes, delimiter)
@@ -163,7 +163,7 @@ function rowValue(names: readonly string[], cells: readonly string[]): JsonObjec
   for (const [index, name] of names.entries()) {
     if (name !== '') fields.push([name, cells[index] ?? ''])
   }
-  // Unlike an assignment this takes every name, `__proto__` too, as plain data.
+  // Unlike an assignment, this sets every name as plain data, including `__proto__`.
   return Object.fromEntries(fields)
 }
 

@@ -6,8 +6,8 @@ import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 
 /**
- * The position in the document: at its `start`; in an `object` that is a call or a batch document; among the
- * `calls` of a list; among the `members` after the calls of a batch document; or after its end.
+ * The position in the document: at its `start`; in an `object`, which is a call or a batch document; among the
+ * `calls` of a list; among the `members` after the calls of a batch document; or after its end (`closed`).
  */
 type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
@@ -45,10 +45,9 @@ export class DocumentReader {
   }
 
   /**
-   * Adds the rows that the chunk completes. The first chunk begins with the document's bracket or
-   * brace.
+   * Adds the rows that the chunk completes. The first chunk begins with the document's bracket or brace.
    *
-   * @returns the bytes that were read: all unless the document ends before
+   * @returns the number of bytes read: all, unless the document ends earlier
    */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
@@ -137,7 +136,7 @@ export class DocumentReader {
       return
     }
     this.#state = 'object'
-    // The brace is part of the row, should the object be a call.
+    // The brace is part of the row if the object is a call.
     this.#held.append(Buffer.of(openBrace))
   }
 
@@ -193,7 +192,7 @@ export class DocumentReader {
   #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {
     const line = this.#partLine + leadingLines(text.bytes)
     const member = trimBlank(text.bytes)
-    // The first part lies between the calls and the comma after them.
+    // The first part is between the calls and the comma after them.
     const isFirst = this.#partsRead === 0
     if (text.isCut) return [badRow(line, 'event_too_large', 'This member of the batch is too long')]
     if (isFirst && member.length === 0) return []

@@ -11,11 +11,11 @@ const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string]
   [Buffer.of(0xfe, 0xff), 'text in UTF-16', 'Convert it first: iconv -f UTF-16 -t UTF-8 <file>'],
 ]
 
-/** Bytes that are looked at. */
+/** Bytes that are searched for a NUL. */
 const headBytes = 4_096
 
 /**
- * Refuses an input that is not text in UTF-8 by its first bytes.
+ * Refuses an input whose first bytes show that it is not text in UTF-8.
  *
  * @throws EvrouteError `cannot_read_file`
  */
@@ -23,7 +23,7 @@ export function refuseForeign(text: Buffer): void {
   const known = signatures.find(([bytes]) => text.subarray(0, bytes.length).equals(bytes))
   if (known !== undefined) throw unreadable(known[1], known[2])
   if (text[0] !== 0 && text[1] === 0) throw unreadable('text in UTF-16', signatures[4]?.[2] ?? '')
-  // In JSON, a NUL makes one row invalid.
+  // In JSON, a NUL only makes its row invalid.
   const first = text[skipBlank(text)]
   const isJson = first === openBrace || first === openBracket
   if (!isJson && text.subarray(0, headBytes).includes(0)) throw unreadable('binary', binaryHint)
@@ -33,7 +33,7 @@ const csvCell = String.raw`\s*(?:"[^"]*"|[\p{L}_$][\p{L}\p{N}_$ .:-]*)\s*`
 const csvHeader = new RegExp(`^${csvCell}(?:[,;\t]${csvCell})+$`, 'u')
 
 /**
- * Refuses CSV where calls are read, by its first line.
+ * Refuses a first line that looks like a CSV header, because calls cannot be read from CSV.
  *
  * @throws EvrouteError `cannot_read_file`
  */

@@ -9,16 +9,16 @@ import {
 import { Nesting, StructureScanner } from './structure.ts'
 
 /**
- * How to continue: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or
- * one object over several lines; `line` is a line that starts like neither. After a document or such a line,
- * the format is detected again.
+ * How to read on: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or one object
+ * over several lines; `line` is one line that begins like neither. After a `document` or a `line`, the reader detects
+ * the format again.
  */
 export type Format = 'lines' | 'document' | 'line'
 
 /**
  * Detects the format from the first line.
  *
- * @param text - the text so far, from its first byte that is not blank
+ * @param text - the text so far, from its first non-blank byte
  * @param isWhole - whether the text ends there
  * @returns undefined if more text is needed
  */
@@ -46,7 +46,7 @@ function objectFormat(text: Buffer, isWhole: boolean): Format | undefined {
   }
 }
 
-/** In NDJSON, nothing follows an object on its line. */
+/** Detects the format after an object. In NDJSON, nothing follows an object on its line. */
 function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
   const next = firstByte(rest, isLineKnown)
   if (next === undefined) return undefined
@@ -54,8 +54,8 @@ function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
 }
 
 /**
- * After a line that leaves an object open, either the object continues or the row was broken. Unless the line
- * opened a list, an object cannot continue with a brace.
+ * Detects the format after a line that leaves an object open: the object continues, or the row is broken. Unless the
+ * line opened a list, an object cannot continue with a brace.
  */
 function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
   if (trimBlank(line).at(-1) === openBracket) return 'document'
@@ -64,14 +64,14 @@ function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | u
   return next === openBrace || next === 'none' ? 'lines' : 'document'
 }
 
-/** The first byte that is not blank; undefined if more text is needed. */
+/** Returns the first non-blank byte; undefined if more text is needed. */
 function firstByte(text: Buffer, isWhole: boolean): number | 'none' | undefined {
   const rest = text.subarray(skipBlank(text))
   if (!isWhole && mayBecomeMark(rest)) return undefined
   return rest[0] ?? 'none'
 }
 
-/** Whether the text ends with the name of a batch document's list of calls, and its colon. */
+/** Whether the text ends with the key `"batch"` and its colon. */
 export function endsWithBatchKey(text: Buffer): boolean {
   return /(?<!\\)"batch"\s*:\s*$/.test(text.toString('latin1', Math.max(0, text.length - 64)))
 }

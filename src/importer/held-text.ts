@@ -1,14 +1,14 @@
 /**
- * Maximum text of one row in memory, with the blanks around it, unless the caller allows larger rows. The
- * rest of a longer row is skipped.
+ * Maximum bytes of one row in memory, including the blanks around it, unless the caller allows larger rows. The rest
+ * of a longer row is skipped.
  */
 export const heldTextBytesMax: number = 1024 * 1024
 
 /** A text, or its beginning if it was too long. */
 export interface WholeText {
-  /** Valid until the next text is begun. */
+  /** The bytes. They are valid until the next text begins. */
   readonly bytes: Buffer
-  /** Whether the text exceeded the bound. */
+  /** Whether the text exceeded the maximum. */
   readonly isCut: boolean
 }
 
@@ -19,12 +19,12 @@ export class HeldText {
   #kept = 0
   #length = 0
 
-  /** @param bytesMax - upper bound of the kept text */
+  /** @param bytesMax - maximum bytes to keep */
   constructor(bytesMax: number = heldTextBytesMax) {
     this.#bytesMax = bytesMax
   }
 
-  /** The length so far, including bytes that were not kept. */
+  /** The length so far, including bytes above the maximum. */
   get length(): number {
     return this.#length
   }
@@ -42,12 +42,12 @@ export class HeldText {
     this.#kept += kept.length
   }
 
-  /** The text so far, valid until the next `append`. */
+  /** Returns the text so far, which is valid until the next `append`. */
   view(): WholeText {
     return { bytes: this.#bytes.subarray(0, this.#kept), isCut: this.#length > this.#kept }
   }
 
-  /** Ends the text with its last bytes. A text within one chunk is not copied. */
+  /** Adds the last bytes, and returns the text. Does not copy a text within one chunk. */
   complete(rest: Buffer): WholeText {
     if (this.#length === 0 && rest.length <= this.#bytesMax) return { bytes: rest, isCut: false }
     this.append(rest)

@@ -1,4 +1,4 @@
-/** Reads files and standard input as rows, in any format and size. */
+/** Reads files and standard input as rows, in several formats and any size. */
 export { inflate } from './inflate.ts'
 export { openInput } from './open-input.ts'
 export { readRows } from './read-rows.ts'

@@ -2,23 +2,23 @@ import type { Gunzip } from 'node:zlib'
 import { systemCode } from '../model/index.ts'
 import { refuseForeign } from './foreign-format.ts'
 
-/** A piece of a text, or the reason why the text ends before its time. */
+/** A piece of a text, or the reason why the text ends early. */
 export type TextPart =
   | { readonly kind: 'text'; readonly bytes: Buffer }
   | {
       readonly kind: 'damaged'
       readonly message: string
-      /** Bytes of input whose text was passed on. The bytes after them could not be inflated. */
+      /** Bytes of input that were inflated before the damage. */
       readonly readBytes: number
     }
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
-/** Enough to tell what a file is. */
+/** Bytes that suffice to recognise a file format. */
 const headBytes = 8
 
 /**
- * Passes a text on as it is, and inflates one that begins like gzip, of one member or several. Of
- * damaged gzip it gives what can be inflated, then says that it is damaged.
+ * Inflates input that begins like gzip, with one member or several, and passes other input on. For damaged gzip,
+ * yields the text before the damage, then a `damaged` part.
  *
  * @throws EvrouteError `cannot_read_file` if the input is not text in UTF-8
  */
@@ -39,7 +39,7 @@ export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator
   }
 }
 
-/** The same bytes; the first chunk has `headBytes` of them, unless there are fewer. */
+/** Yields the same bytes, with at least `headBytes` in the first chunk unless the input is shorter. */
 async function* withWholeHead(
   input: AsyncIterable<Uint8Array>,
   headBytes: number,
@@ -59,12 +59,12 @@ async function* withWholeHead(
   if (head !== undefined && head.length > 0) yield head
 }
 
-/** Inflated bytes that zlib hands over at once. */
+/** Maximum inflated bytes that zlib returns at once. */
 const inflatedChunkBytes = 64 * 1024
 
 /**
- * zlib drops the output of the call that finds damage, so calls are small. It also bounds what one call can
- * inflate to, about a thousand times as much.
+ * Bytes of input for one call of zlib. zlib drops the output of a call that finds damage, so calls are small. A small
+ * input also bounds the output, which can be a thousand times as large.
  */
 const pieceBytes = 1024
 
@@ -73,7 +73,7 @@ class Inflater {
   #inflated: Buffer[] = []
   #bytesRead = 0
   #failure: Error | undefined
-  /** Whether no more text will come. */
+  /** Whether the stream has ended or failed. */
   #isOver = false
   #settle: () => void = () => undefined
 
@@ -85,7 +85,7 @@ class Inflater {
       this.#failure = error
       this.#settle()
     })
-    // Zero bytes after the last member are padding; zlib ends the stream there by itself.
+    // Zero bytes after the last member are padding. zlib ends the stream before them.
     this.#stream.on('end', () => {
       this.#isOver = true
       this.#settle()
@@ -93,7 +93,7 @@ class Inflater {
   }
 
   static async open(): Promise<Inflater> {
-    // Loaded only now: most files are not compressed.
+    // Load zlib only here, because most files are not compressed.
     const { createGunzip } = await import('node:zlib')
     return new Inflater(createGunzip({ chunkSize: inflatedChunkBytes }))
   }

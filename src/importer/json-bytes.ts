@@ -1,4 +1,4 @@
-// The bytes that give JSON its structure. In UTF-8 none of them is part of another character.
+// The structural bytes of JSON. In UTF-8, none of them is part of another character.
 
 /** Ends a line. */
 export const lineFeed = 0x0a
@@ -21,12 +21,12 @@ export const closeBrace = 0x7d
 
 const tab = 0x09
 const space = 0x20
-/** Starts many files. */
+/** Begins many files. */
 export const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * The index of the first byte that is not blank; the length if all are. Blank is JSON's white space, and a
- * byte order mark.
+ * Returns the index of the first non-blank byte; the length if all are blank. Blanks are JSON's white space and byte
+ * order marks.
  */
 export function skipBlank(bytes: Buffer, from = 0): number {
   let at = from
@@ -37,12 +37,12 @@ export function skipBlank(bytes: Buffer, from = 0): number {
   }
 }
 
-/** Whether the bytes, which may be none, may turn out to be a byte order mark. */
+/** Whether the bytes may be the beginning of a byte order mark. True for no bytes. */
 export function mayBecomeMark(bytes: Buffer): boolean {
   return bytes.length < byteOrderMark.length && byteOrderMark.indexOf(bytes) === 0
 }
 
-/** The text without blanks at both ends. */
+/** Returns the text without blanks at both ends. */
 export function trimBlank(bytes: Buffer): Buffer {
   const start = skipBlank(bytes)
   let end = bytes.length
@@ -50,7 +50,7 @@ export function trimBlank(bytes: Buffer): Buffer {
   return bytes.subarray(start, end)
 }
 
-/** The number of line feeds. */
+/** Counts line feeds. */
 export function countLines(bytes: Buffer): number {
   let lines = 0
   for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) lines++
@@ -61,7 +61,7 @@ function isWhiteSpace(byte: number | undefined): boolean {
   return byte === space || byte === lineFeed || byte === carriageReturn || byte === tab
 }
 
-/** Whether a byte order mark begins there. */
+/** Whether a byte order mark begins at an index. */
 export function startsWithMark(bytes: Buffer, at = 0): boolean {
   const [first, second, third] = byteOrderMark
   return bytes[at] === first && bytes[at + 1] === second && bytes[at + 2] === third

@@ -4,22 +4,22 @@ import { badRow, parseRow, type Row } from './row.ts'
 
 const nothing = Buffer.alloc(0)
 
-/** How lines are read. */
+/** Options of a {@link LineReader}. */
 export interface LineReaderOptions {
-  /** Whether to read one line only, else all to the end of the text. */
+  /** Whether to read one line only, instead of all to the end of the text. */
   readonly isSingle: boolean
-  /** A longer row is a bad row; by default the limit of a call. */
+  /** Maximum bytes of a row; by default the limit of a call. A longer row is a bad row. */
   readonly rowBytesMax: number | undefined
 }
 
-/** Reads NDJSON: each line that is not blank is a row. */
+/** Reads NDJSON. Each line that is not blank is a row. */
 export class LineReader {
   readonly #held: HeldText
   readonly #options: LineReaderOptions
   #line: number
   #isClosed = false
 
-  /** @param line - the number of the line that comes first */
+  /** @param line - the number of the first line */
   constructor(line: number, options: LineReaderOptions) {
     this.#line = line
     this.#options = options
@@ -42,7 +42,7 @@ export class LineReader {
   /**
    * Adds the rows that the chunk completes.
    *
-   * @returns the bytes that were read: all unless the reader closes before
+   * @returns the number of bytes read: all, unless the reader closes earlier
    */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
@@ -61,7 +61,7 @@ export class LineReader {
   /**
    * Adds the last row if no line feed ended it.
    *
-   * @param damage - why the text ends early; then an invalid last row is dropped
+   * @param damage - why the text ends early. If given, an invalid last row is dropped.
    */
   end(rows: Row[], damage?: string): void {
     const row = this.#rowOf(nothing)

@@ -5,14 +5,14 @@ import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 /** The path that stands for standard input. */
 const stdinPath = '-'
 
-/** Bytes that are read from a file at once. */
+/** Size of one read from a file. */
 const readBytes = 256 * 1024
 
 /**
- * Returns the bytes of a file, or of stdin for `-`. The iteration opens the file and closes it at its end.
+ * Returns the bytes of a file, or of stdin for `-`. The iteration opens and closes the file.
  *
  * @throws EvrouteError `cannot_read_file` for a missing or unreadable file, or a folder; the iteration throws
- * it if reading fails
+ * the same if reading fails
  */
 export async function openInput(
   path: string,

@@ -3,19 +3,19 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { messageOf } from '../model/index.ts'
 import { carriageReturn } from './json-bytes.ts'
 
-/** The cells of a record, or its problem. */
+/** The cells of a record, or the reason why it is invalid. */
 export type ParsedRecord =
   | { readonly kind: 'cells'; readonly cells: readonly string[] }
   | { readonly kind: 'invalid'; readonly problem: string }
 
-/** The range of a record in a text, without the line feed. */
+/** The range of a record in a text, without its line feed. */
 export interface RecordRange {
   readonly start: number
   readonly end: number
 }
 
 /**
- * Parses adjacent records: all at once if they are sound, else one by one, so that a broken one does not
+ * Parses adjacent records: all at once if they are valid, else one by one, so that an invalid record does not
  * affect others.
  */
 export function parseRecords(
@@ -60,7 +60,7 @@ function cellsOf(text: Buffer, delimiter: string): string[][] {
   })
 }
 
-/** The line feed that followed is no part of the text, and the carriage return would be of a cell. */
+/** Drops a final carriage return. Without the line feed after it, it would belong to a cell. */
 function withoutReturn(text: Buffer): Buffer {
   return text.at(-1) === carriageReturn ? text.subarray(0, -1) : text
 }

@@ -4,11 +4,11 @@ import type { Row } from './row.ts'
 
 /**
  * Reads the rows of a stream: NDJSON, a JSON array, a batch document (`{"batch":[...]}`), or objects over
- * several lines; each also gzipped. The content decides about the format.
+ * several lines. All may be gzipped. The content decides about the format.
  *
  * An invalid row is a bad row and does not affect others. Memory holds at most 1 MiB of one row, or
- * `rowBytesMax`. The `context` and `integrations` of a batch are merged under each of its calls. They are bad
- * rows if they follow the calls.
+ * `rowBytesMax` if that is more. The `context` and `integrations` of a batch are defaults for each of its calls. They
+ * are bad rows if they follow the calls.
  *
  * @param rowBytesMax - maximum bytes of a line; by default the limit of a call
  * @returns the rows in order, in groups

@@ -2,21 +2,21 @@ import { inflate } from './inflate.ts'
 import type { TableRow } from './table-row.ts'
 
 /**
- * Reads the rows of a list: CSV with a header, or JSON as `readRows` reads it; each also gzipped.
+ * Reads the rows of a list: CSV with a header, or JSON as in `readRows`. Both may be gzipped.
  *
  * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells stay text. An invalid row
  * is a bad row and does not affect others. Memory holds at most one row of CSV.
  *
  * @param emptyHint - what to do about an empty list, as a sentence
- * @returns the rows in order, in groups; of CSV the header first
- * @throws EvrouteError `cannot_read_file` for an empty list or an unusable or cut-off header; for damaged gzip
- * data after the rows before the damage
+ * @returns the rows in order, in groups; for CSV, the header first
+ * @throws EvrouteError `cannot_read_file` for an empty list or an unusable or cut-off header. For damaged gzip it
+ * throws after the rows before the damage.
  */
 export async function* readTable(
   input: AsyncIterable<Uint8Array>,
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
-  // Loaded late, with the CSV parser, because readers of calls don't need it.
+  // Load the CSV parser only here, because programs that read calls don't need it.
   const [{ TableReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
     import('./table-reader.ts'),
     import('./csv-header.ts'),

@@ -1,14 +1,14 @@
 import { lineFeed, quote } from './json-bytes.ts'
 
 /**
- * Finds the ends of CSV records: line feeds outside of quotes. A quote opens a cell only at its beginning;
- * elsewhere it is a mistake of that record.
+ * Finds the ends of CSV records: line feeds outside of quotes. Only a quote at the beginning of a cell opens it; a
+ * quote elsewhere is a mistake of that record.
  */
 export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)
   #line: number
   #isQuoted = false
-  /** Whether a quote would open a cell; or, after one that closed it, would be an escaped quote. */
+  /** Whether a quote here opens a cell or, right after a closing quote, escapes a quote. */
   #mayOpen = true
 
   /** @param line - the number of the line on which the text begins */
@@ -20,7 +20,7 @@ export class RecordScanner {
     return this.#line
   }
 
-  /** Whether the bytes that were read end within quotes. */
+  /** Whether the scanner is within quotes. */
   get isQuoted(): boolean {
     return this.#isQuoted
   }
@@ -32,9 +32,9 @@ export class RecordScanner {
   }
 
   /**
-   * Reads on to the end of the record. Every byte of the text is passed once, in order.
+   * Reads to the end of the record. Scan every byte of the text once, in order.
    *
-   * @returns the index of its line feed in the chunk, or the chunk's length when it goes on
+   * @returns the index of the record's line feed in the chunk; the chunk's length if the record continues
    */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {

@@ -9,9 +9,9 @@ import { badRow, type Row } from './row.ts'
 type Reader = LineReader | DocumentReader
 
 /**
- * Reads rows from a text that arrives in chunks: NDJSON, or JSON documents one after the other.
+ * Reads rows from a text that arrives in chunks: NDJSON, or successive JSON documents.
  *
- * However long the text is, it keeps at most `heldTextBytesMax` of it, or `rowBytesMax` if that is more.
+ * It keeps at most `heldTextBytesMax` of the text, or `rowBytesMax` if that is more.
  */
 export class RowReader {
   #reader: Reader | undefined
@@ -34,7 +34,7 @@ export class RowReader {
   }
 
   /**
-   * The rows that the chunk completes.
+   * Returns the rows that the chunk completes.
    *
    * @throws EvrouteError `cannot_read_file` if the text is CSV
    */
@@ -45,7 +45,7 @@ export class RowReader {
   }
 
   /**
-   * The remaining rows at the end of the text.
+   * Returns the remaining rows at the end of the text.
    *
    * @param damage - why the text ends early, if it does
    */
@@ -111,9 +111,9 @@ export class RowReader {
 }
 
 /**
- * Refuses CSV by the first line of a text.
+ * Refuses a text whose first line looks like a CSV header.
  *
- * @returns false if more text is needed
+ * @returns true once the first line is known; false if more text is needed
  */
 function isNoCsv(text: Buffer, isEnough: boolean): boolean {
   const [line = '', ...others] = text.toString('utf8').split('\n', 2)

@@ -13,11 +13,11 @@ import { countLines, skipBlank, trimBlank } from './json-bytes.ts'
 /** A row with a JSON object, which may not be a valid call. */
 export interface GoodRow {
   readonly kind: 'row'
-  /** The line on which the row begins, from 1; of the inflated text. */
+  /** The line of the inflated text on which the row begins, from 1. */
   readonly line: number
   /** The value of the row, with the context and integrations of its batch merged into it. */
   readonly value: JsonObject
-  /** Bytes of the row, without the blanks around it. */
+  /** The number of bytes of the row, without the blanks around it. */
   readonly bytes: number
 }
 
@@ -27,11 +27,11 @@ export interface GoodRow {
  */
 export interface BadRow extends Rejection {
   readonly kind: 'bad'
-  /** The line on which the row begins, from 1; of the inflated text. */
+  /** The line of the inflated text on which the row begins, from 1. */
   readonly line: number
 }
 
-/** A call, or a fault of the file. */
+/** A row of a file, valid or not. */
 export type Row = GoodRow | BadRow
 
 /** Makes a bad row. */
@@ -69,7 +69,7 @@ export function parseRow(
   return badRow(rowLine, 'not_an_object', message)
 }
 
-/** The number of lines before the first that is not blank. */
+/** Counts the blank lines at the beginning. */
 export function leadingLines(text: Buffer): number {
   const start = skipBlank(text)
   return start === 0 ? 0 : countLines(text.subarray(0, start))
@@ -85,14 +85,14 @@ const replacementCharacter = '\ufffd'
 /** Parses JSON in UTF-8. */
 export function parseJson(text: Buffer): ParsedJson {
   const json = text.toString('utf8')
-  // Decoding puts this character in place of bytes that are not UTF-8; it may also really be there.
+  // Decoding replaces invalid bytes with this character. The text may also contain it.
   if (json.includes(replacementCharacter) && !isUtf8(text)) {
     return { kind: 'invalid', problem: 'UTF-8' }
   }
   try {
     return { kind: 'valid', value: JSON.parse(json) }
   } catch (error) {
-    // Newer engines add a line and column within the row, which would pass for those of the file.
+    // Newer engines add the line and column within the row. Readers would take them for those of the file.
     const problem = messageOf(error).replace(/ \(line \d+ column \d+\)$/, '')
     return { kind: 'invalid', problem: `JSON: ${problem}` }
   }

@@ -13,7 +13,7 @@ const isStructural = Uint8Array.from({ length: 256 }, (_, byte) =>
   [comma, openBracket, closeBracket, openBrace, closeBrace].includes(byte) ? 1 : 0,
 )
 
-/** Finds the brackets, braces and commas of a JSON text that stand outside of strings. */
+/** Finds the brackets, braces and commas of a JSON text outside of strings. */
 export class StructureScanner {
   #line: number
   #inString = false
@@ -28,15 +28,15 @@ export class StructureScanner {
     return this.#line
   }
 
-  /** Whether the bytes that were read end within a string. */
+  /** Whether the scanner is within a string. */
   get inString(): boolean {
     return this.#inString
   }
 
   /**
-   * Reads on to the next structural byte. Every byte of the text is passed once, in order.
+   * Reads to the next structural byte. Scan every byte of the text once, in order.
    *
-   * @returns its index in the chunk, or the chunk's length when there is none
+   * @returns the index of the byte in the chunk; the chunk's length if there is none
    */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {
@@ -49,7 +49,7 @@ export class StructureScanner {
     return chunk.length
   }
 
-  /** JSON's strings end on their line: one that does not is broken, what follows need not be. */
+  /** Ends an open string. JSON strings end on their line, so the string is broken; later lines may be valid. */
   #endLine(): void {
     this.#line++
     this.#inString = false
@@ -64,34 +64,33 @@ export class StructureScanner {
 }
 
 /**
- * What a structural byte is to the array or object around it: `separator` stands between its parts,
- * `closer` ends it, and `inner` belongs to a part.
+ * The role of a structural byte in the array or object around it: a `separator` is between parts, a `closer` ends
+ * the array or object, and an `inner` byte belongs to a part.
  */
 export type StructuralRole = 'separator' | 'closer' | 'inner'
 
 /**
- * Tells the parts of one array or object apart, or documents that follow each other.
+ * Finds the parts of one array or object, or successive documents.
  *
- * A part that begins with a brace ends with its matching brace, whatever brackets stand between, and
- * the other way round. In sound JSON that is the same as matching both; in broken JSON it keeps the
- * damage within the part.
+ * A part that begins with a brace ends with the matching brace, whatever brackets are in between, and vice versa. In
+ * valid JSON that equals matching both kinds. In broken JSON it confines the damage to the part.
  */
 export class Nesting {
   readonly #closer: number | undefined
   #opener = 0
   #depth = 0
 
-  /** @param closer - the byte that ends the array or object; none around documents */
+  /** @param closer - the byte that ends the array or object; undefined for successive documents */
   constructor(closer?: number) {
     this.#closer = closer
   }
 
-  /** How many arrays or objects of the part's own kind are open in it; 0 outside of them. */
+  /** The number of open arrays, or of open objects, whichever kind the part is; 0 outside of them. */
   get depth(): number {
     return this.#depth
   }
 
-  /** Reads the next structural byte. */
+  /** Reads the next structural byte, and returns its role. */
   read(byte: number): StructuralRole {
     if (this.#depth > 0) {
       if (byte === this.#opener) this.#depth++

@@ -12,12 +12,12 @@ import {
 import { RowReader } from './row-reader.ts'
 import type { TableRow } from './table-row.ts'
 
-/** Blanks before the first line with anything in it that are looked at to decide about the format. */
+/** Maximum blanks before the first non-blank byte that are kept until the format is known. */
 const blankBytesMax = 64 * 1024
 
 const nothing = Buffer.alloc(0)
 
-/** Reads a table from a text that arrives in chunks: JSON where it begins like that, CSV else. */
+/** Reads a table from a text that arrives in chunks. A text that begins like JSON is JSON; any other is CSV. */
 export class TableReader {
   #reader: RowReader | CsvReader | undefined
   #undecided: Buffer = Buffer.alloc(0)
@@ -27,7 +27,7 @@ export class TableReader {
     return this.#undecided.length + (this.#reader?.bufferedBytes ?? 0)
   }
 
-  /** Whether nothing came so far that is a list: neither a header nor JSON. */
+  /** Whether the text so far has neither a header nor JSON. */
   get isEmpty(): boolean {
     return (
       this.#reader === undefined || (this.#reader instanceof CsvReader && !this.#reader.hasHeader)
@@ -35,9 +35,9 @@ export class TableReader {
   }
 
   /**
-   * The rows that the chunk completes.
+   * Returns the rows that the chunk completes.
    *
-   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   * @throws EvrouteError `cannot_read_file` if the header cannot be used
    */
   push(chunk: Buffer): readonly TableRow[] {
     const rows: TableRow[] = []
@@ -46,9 +46,9 @@ export class TableReader {
   }
 
   /**
-   * The rows that are left when the text ends.
+   * Returns the remaining rows at the end of the text.
    *
-   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   * @throws EvrouteError `cannot_read_file` if the header cannot be used
    */
   end(): readonly TableRow[] {
     const rows: TableRow[] = []
@@ -72,7 +72,7 @@ export class TableReader {
     else rows.push(...(this.#reader?.push(text) ?? []))
   }
 
-  /** Of the line that is reached the blanks stay: before the names of a header they are columns. */
+  /** Skips blank lines, but no blanks of the next line. In a header, tabs before the names are columns. */
   #skipBlankLines(text: Buffer): Buffer {
     const blank = text.subarray(0, skipBlank(text))
     this.#line += countLines(blank)
