@@ -10,13 +10,13 @@ export interface DifferenceRow {
   readonly field: string
   /** The wanted value, such as `>10`, `track or page`, `not valid`, `absent`. */
   readonly expected: string
-  /** The request's value, as the language writes it; `absent` if it has none. */
+  /** The request's value, written in the language; `absent` if there is none. */
   readonly received: string
   /** Whether the term holds. */
   readonly holds: boolean
 }
 
-/** The longest text in a row: a body can have a megabyte. */
+/** Maximum length of a text in a row, because a body can have a megabyte. */
 const charactersMax = 200
 
 /** Compares a match with a request, term by term. */
@@ -38,12 +38,12 @@ function expectedText({ isNegated, tests }: Term): string {
 function receivedText({ field }: Term, subject: Subject): string {
   const values = valuesOf(field, subject)
   if (values.length === 0) return 'absent'
-  // Of the two forms of a path the longer one is the one that was sent.
+  // A path has two values. Show the last, which is the path as it was sent.
   const shown = field.kind === 'word' ? values : values.slice(-1)
   return shown.map(valueText).join(', ')
 }
 
-/** A value as a match would ask for it, so that both columns look the same where they are. */
+/** Writes a value in the language, so that equal values look equal in both columns. */
 function valueText(value: JsonValue): string {
   return typeof value === 'string'
     ? globText([value.slice(0, 2 * charactersMax)])
@@ -58,8 +58,8 @@ const headings: DifferenceRow = {
 }
 
 /**
- * Writes rows side by side for a person, in lines of at most `width` columns of a terminal, which is 40
- * at least; `!` marks what differs. Without a final line break.
+ * Formats rows as a table for a person, without a final line break. Lines have at most `width` columns of a terminal,
+ * but at least 40. `!` marks terms that don't hold.
  */
 export function differenceText(rows: readonly DifferenceRow[], width = 80): string {
   const lines = [headings, ...rows]
@@ -67,7 +67,7 @@ export function differenceText(rows: readonly DifferenceRow[], width = 80): stri
   const fieldWidth = Math.min(widest(lines, 'field'), Math.floor(room / 3))
   const expectedWidth = Math.min(
     widest(lines, 'expected'),
-    // Use the room that the received column leaves.
+    // Use the width that the received column leaves.
     Math.max(room - fieldWidth - widest(lines, 'received'), Math.floor((room - fieldWidth) / 2)),
   )
   const receivedWidth = room - fieldWidth - expectedWidth

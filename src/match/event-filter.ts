@@ -6,10 +6,10 @@ import { readMatch } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
 import type { Subject } from './subject.ts'
 
-/** Fields of a request. An event has none of them. */
+/** Fields that only a request has, not an event. */
 const requestFields: ReadonlySet<FieldName> = new Set(['sig', 'status', 'path', 'bytes'])
 
-/** The keys of an event, as its call and its webhook spell them. */
+/** The keys of an event, spelled as in calls and webhooks. */
 const eventKeys: readonly string[] = [
   'type',
   'messageId',
@@ -30,15 +30,15 @@ const eventKeys: readonly string[] = [
 const advice = `An event has type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has and words.`
 const bodyAdvice = `Write body.<key> with one of ${eventKeys.join(', ')}.`
 
-/** Takes the events or calls that fit a match. Equal texts make equal filters. */
+/** A filter for events or calls by a match. Equal texts make equal filters. */
 export class EventFilter {
   /** The match in the language. */
   readonly text: string
   readonly #match: Match
 
   /**
-   * @param text - as `parseMatch` reads it, without fields of a request such as `status`
-   * @throws MatchError saying which characters are wrong and what is accepted there
+   * @param text - a match as in `parseMatch`, without fields of a request such as `status`
+   * @throws MatchError with the wrong characters and the accepted ones
    */
   constructor(text: string) {
     this.#match = readMatch(text, checkTerm)
@@ -61,7 +61,7 @@ export class EventFilter {
   }
 }
 
-/** The fields of a request are never read. */
+/** Makes the subject of an event. Filters never read the fields of a request. */
 function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
   const body = event as JsonObject
   return { body, signature: 'unchecked', status: null, path: '', bytes: 0, atMs: 0 }
@@ -74,7 +74,7 @@ function checkTerm({ field }: Term, offset: number, scanner: Scanner): void {
   scanner.fail(place, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
 }
 
-/** The name of a field that no event has; undefined for all others. */
+/** Returns the name of a field that no event has; undefined for other fields. */
 function fieldBesideEvents(field: Field): string | undefined {
   switch (field.kind) {
     case 'word':

@@ -3,46 +3,46 @@ import { difference, differenceText, type DifferenceRow } from './difference.ts'
 import type { ExpectationTracker } from './expectation-tracker.ts'
 import type { Subject } from './subject.ts'
 
-/** A request that has a number. */
+/** A request with a number. */
 export interface NumberedSubject extends Subject {
-  /** Its number, from 1, in the order of arrival. */
+  /** The number of the request, from 1. */
   readonly seq: number
 }
 
-/** What became of an expectation. */
+/** The result of an expectation. */
 export interface ExpectationResult<Candidate extends NumberedSubject = NumberedSubject> {
   /** The expectation in the language. */
   readonly text: string
-  /** Whether it was met. */
+  /** Whether the expectation was met. */
   readonly state: 'met' | 'unmet'
-  /** How many requests matched in time. */
+  /** The number of requests that matched in time. */
   readonly matched: number
   /** The expected and the actual count: `expected exactly 3, got 2, and 1 too late`. */
   readonly account: string
-  /** Why it was not met, with the request that shows it best; undefined where it was met. */
+  /** Why the expectation was not met, with the request that shows it best; undefined if it was met. */
   readonly shortfall: Shortfall<Candidate> | undefined
 }
 
 /** Why an expectation was not met. */
 export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
   | {
-      /** More came than may come. */
+      /** More requests matched than the maximum. */
       readonly reason: 'too_many'
-      /** The first that was one too many. */
+      /** The first matching request above the maximum. */
       readonly surplus: Candidate
     }
   | {
-      /** Fewer came in time than have to. */
+      /** Fewer requests matched in time than the minimum. */
       readonly reason: 'too_few'
-      /** The one that came nearest without counting; undefined where none is near. */
+      /** The uncounted request that is nearest to a match; undefined if none is near. */
       readonly nearest: Candidate | undefined
-      /** The terms of the match beside the nearest request; empty if there is none. */
+      /** The match compared with the nearest request, term by term; empty if there is none. */
       readonly difference: readonly DifferenceRow[]
-      /** How long after its time the nearest came, in milliseconds; 0 where it is not only late. */
+      /** How late the nearest request was, in milliseconds; 0 if it does not match. */
       readonly lateMs: number
     }
 
-/** Sums up the counts of a tracker at the end of the wait. */
+/** Returns the result of a tracker at the end of the wait. */
 export function expectationResult<Candidate extends NumberedSubject>(
   tracker: ExpectationTracker<Candidate>,
 ): ExpectationResult<Candidate> {
@@ -65,8 +65,8 @@ function shortfallOf<Candidate extends NumberedSubject>(
 }
 
 /**
- * Shows the request that tells why an expectation was not met, for a person: in lines of at most
- * `width` columns, without a final line break.
+ * Explains to a person why an expectation was not met, by the request that shows it best. Lines have at most `width`
+ * columns. There is no final line break.
  */
 export function shortfallText(shortfall: Shortfall, width?: number): string {
   if (shortfall.reason === 'too_many') {

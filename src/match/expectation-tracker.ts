@@ -2,18 +2,18 @@ import { countText, type Expectation } from './expectation.ts'
 import { nearness } from './nearness.ts'
 import type { Subject } from './subject.ts'
 
-/** How an expectation stands. Only `open` can still change. */
+/** The state of an expectation. Only `open` can still change. */
 export type ExpectationState =
   | {
       readonly kind: 'open'
-      /** Whether it would be met if the wait ended now. */
+      /** Whether the expectation would be met if the wait ended now. */
       readonly isSatisfied: boolean
     }
   | { readonly kind: 'met' }
   | { readonly kind: 'violated'; readonly reason: 'too_few' | 'too_many' }
 
 /**
- * Counts what arrives for one expectation. Keeps at most two requests, however many it counts.
+ * Counts requests for one expectation. Keeps at most two of them.
  *
  * ```ts
  * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)
@@ -39,32 +39,32 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     this.deadlineMs = startedAtMs + (expectation.withinMs ?? Infinity)
   }
 
-  /** How many requests matched in time. */
+  /** The number of requests that matched in time. */
   get matched(): number {
     return this.#matched
   }
 
-  /** How many requests matched and arrived after `deadlineMs`. */
+  /** The number of requests that matched and arrived after `deadlineMs`. */
   get late(): number {
     return this.#late
   }
 
-  /** How many requests did not match. */
+  /** The number of requests that did not match. */
   get other(): number {
     return this.#other
   }
 
-  /** The first request that was one too many. */
+  /** The first matching request above the maximum count. */
   get surplus(): Candidate | undefined {
     return this.#surplus
   }
 
-  /** The request that came nearest without counting: the first that was only late, else the most alike. */
+  /** The uncounted request that is nearest to a match: the first that was only late, else the most similar. */
   get nearest(): Candidate | undefined {
     return this.#nearest
   }
 
-  /** Counts a request. Its `atMs` decides whether it is in time, however late it is counted. */
+  /** Counts a request. Its `atMs` decides whether it is in time, even if it is counted later. */
   observe(subject: Candidate): void {
     const { match, count } = this.expectation
     const isMatch = match.test(subject)
@@ -81,7 +81,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     this.#nearness = near
   }
 
-  /** How it stands at a moment, when all that arrived before was observed. */
+  /** Returns the state at a moment. Observe all requests that arrived before it first. */
   stateAt(nowMs: number): ExpectationState {
     const { atLeast, atMost } = this.expectation.count
     if (this.#matched > atMost) return { kind: 'violated', reason: 'too_many' }
@@ -91,7 +91,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return isSatisfied ? { kind: 'met' } : { kind: 'violated', reason: 'too_few' }
   }
 
-  /** The state at the end of the wait; never `open`. */
+  /** Returns the state at the end of the wait. It is never `open`. */
   finalState(): Exclude<ExpectationState, { readonly kind: 'open' }> {
     const state = this.stateAt(this.deadlineMs)
     if (state.kind !== 'open') return state

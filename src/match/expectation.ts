@@ -1,23 +1,20 @@
 import type { Match } from './match.ts'
 
-/** How many requests have to match. */
+/** The number of requests that have to match. */
 export interface CountRange {
-  /** The fewest; 0 where none is needed. */
+  /** The minimum; 0 if none is needed. */
   readonly atLeast: number
-  /** The most; Infinity where there is no limit. */
+  /** The maximum; Infinity if there is none. */
   readonly atMost: number
 }
 
-/** A number of requests that should arrive. */
+/** An expected number of matching requests. */
 export interface Expectation {
   /** The match of each request. */
   readonly match: Match
-  /** How many of them have to come. */
+  /** The expected number of matching requests. */
   readonly count: CountRange
-  /**
-   * How long after the beginning of the wait they may arrive, in milliseconds; undefined for as long as
-   * somebody waits.
-   */
+  /** Requests count in this time from the beginning of the wait, in milliseconds; undefined for the whole wait. */
   readonly withinMs: number | undefined
   /** The expectation in the language. */
   readonly text: string
@@ -37,7 +34,7 @@ export function expectationOf(
   return { match, count, withinMs, text }
 }
 
-/** A count for a person: `exactly 3`, `at least 1`, `1 to 5`, `none`. */
+/** Formats a count for a person: `exactly 3`, `at least 1`, `1 to 5`, `none`. */
 export function countText({ atLeast, atMost }: CountRange): string {
   if (atMost === 0) return 'none'
   if (atLeast === atMost) return `exactly ${atLeast}`

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/index.ts'
 import type { Subject } from './subject.ts'
 
-/** The fields that have a name of their own. */
+/** The names of the named fields. */
 export type FieldName =
   | 'type'
   | 'event'
@@ -17,17 +17,17 @@ export type FieldName =
   | 'path'
   | 'bytes'
 
-/** The field of a term: a named field, a place in the body, or the names that words are searched in. */
+/** The field of a term: a named field, a member of the body, or the names in which words are searched. */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
   | { readonly kind: 'body'; readonly keys: readonly string[] }
   | { readonly kind: 'word' }
 
-/** The values that each named field reads. One of them has to fit. */
+/** The reader of each named field. One of its values has to fit. */
 const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonValue[]>> = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),
-  // Under either key, which an alias may have.
+  // An alias may have either key.
   user: ({ body }) => textsIn(body, ['userId', 'User ID']).slice(0, 1),
   anonymous: ({ body }) => textsIn(body, ['anonymousId']),
   previous: ({ body }) => textsIn(body, ['Previous ID', 'previousId']).slice(0, 1),
@@ -46,12 +46,12 @@ export const fieldNames: readonly FieldName[] = Object.freeze(
   Object.keys(readers) as readonly FieldName[],
 )
 
-/** Tells the name of a field from any other text. */
+/** Whether a text is the name of a field. */
 export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }
 
-/** The values of a field, one of which has to fit; none if the field is absent. */
+/** Reads the values of a field. One of them has to fit. There are none if the field is absent. */
 export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   switch (field.kind) {
     case 'named':
@@ -65,7 +65,7 @@ export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   }
 }
 
-/** The members that are texts, or numbers, which ids may be. */
+/** Returns the members that are texts, or numbers, because an id may be a number. */
 function textsIn(body: JsonObject | null, keys: readonly string[]): readonly string[] {
   return keys
     .map((key) => valueAt(body ?? undefined, [key]))
@@ -79,7 +79,7 @@ function valueAt(start: JsonValue | undefined, keys: readonly string[]): JsonVal
   return value
 }
 
-/** A member that a body brought itself: what every object and array inherits is no data. */
+/** Returns a member that the body itself has. Inherited properties are not data. */
 function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefined {
   if (isJsonObject(value)) return Object.hasOwn(value, key) ? value[key] : undefined
   return Array.isArray(value) && /^(?:0|[1-9]\d*)$/.test(key)
@@ -87,10 +87,10 @@ function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefi
     : undefined
 }
 
-/** The parts of a body that need no `body.` before them. */
+/** The members of a body that need no `body.` before them. */
 export const bodyRoots: readonly string[] = Object.freeze(['properties', 'traits', 'context'])
 
-/** Writes a field so that reading it gives the same one; what words are looked for in has no text. */
+/** Writes a field in the language, so that parsing it gives the same field; empty for the field of words. */
 export function fieldText(field: Field): string {
   switch (field.kind) {
     case 'named':
@@ -104,7 +104,7 @@ export function fieldText(field: Field): string {
   }
 }
 
-/** The name of a field for people. */
+/** Returns the name of a field for people. */
 export function fieldLabel(field: Field): string {
   switch (field.kind) {
     case 'named':

@@ -1,4 +1,4 @@
-/** The match language: which requests, how many, how soon; and how a request differs. Pure. */
+/** The match language: which requests are expected, how many and how soon, and how a request differs. Pure. */
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
 export { EventFilter } from './event-filter.ts'
 export {

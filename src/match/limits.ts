@@ -1,11 +1,11 @@
-/** Limits of a match: far above practical use, and small enough to test a match at once. */
+/** Limits of a match: far above practical use, and low enough that a test of a match is fast. */
 export const matchLimits: {
-  /** UTF-16 units of the text of a match or an expectation. */
+  /** Maximum UTF-16 units of the text of a match or an expectation. */
   readonly textMax: number
-  /** Terms of a text. */
+  /** Maximum terms of a text. */
   readonly termsMax: number
-  /** Keys of a field of a text, and levels of an object. */
+  /** Maximum keys of a field in a text, and maximum levels of an object. */
   readonly keysMax: number
-  /** The highest count that can be expected. */
+  /** Maximum count of an expectation. */
   readonly countMax: number
 } = Object.freeze({ textMax: 2_000, termsMax: 50, keysMax: 32, countMax: 1_000_000_000 })

@@ -1,8 +1,8 @@
 import { caretExcerpt, SettingError, type Stretch } from '../model/index.ts'
 
-/** Details of an unreadable match text. */
+/** Details of an invalid match text. */
 export interface MatchProblem extends Stretch {
-  /** The whole text that was read. */
+  /** The whole text. */
   readonly text: string
   /** The mistake, without its final period. */
   readonly problem: string
@@ -11,17 +11,16 @@ export interface MatchProblem extends Stretch {
 }
 
 /**
- * Thrown where the text of a match or of an expectation cannot be understood: `code` is
- * `invalid_setting`, `setting` is `match`. The message names the bad place, the hint says what is
- * accepted there and ends in the excerpt.
+ * Thrown for an invalid text of a match or an expectation: `code` is `invalid_setting`, `setting` is `match`. The
+ * message names the wrong character. The hint says what is accepted there, and ends with the excerpt.
  */
 export class MatchError extends SettingError {
   override readonly name: string = 'MatchError'
-  /** Where the bad place begins in the text, in UTF-16 units from 0. */
+  /** Where the wrong stretch begins in the text, in UTF-16 units from 0. */
   readonly offset: number
-  /** How many UTF-16 units are bad; 0 when something is missing there. */
+  /** The length of the wrong stretch in UTF-16 units; 0 if something is missing there. */
   readonly length: number
-  /** Two lines: the text around the bad place, and carets under it. */
+  /** Two lines: the text around the wrong stretch, and carets under the stretch. */
   readonly excerpt: string
 
   constructor(problem: MatchProblem) {

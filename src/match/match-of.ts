@@ -7,22 +7,22 @@ import { Match, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
 /**
- * Decides about a value of a body. A truthy result means yes; an error means no. A predicate may declare the
- * type of its value.
+ * Accepts or refuses a value of a body. A truthy result accepts; an error refuses. A predicate may declare the type of
+ * its value.
  */
 export type ValuePredicate = {
-  /** Whether a value will do. */
-  // A method's parameter may be narrower than the value, a function's not.
+  /** Whether a value is accepted. */
+  // TypeScript allows a narrower parameter for a method, but not for a function.
   accepts(value: JsonValue): unknown
 }['accepts']
 
-/** What vitest's and jest's `expect.any(Number)` and the like are. */
+/** A matcher of vitest or jest, such as `expect.any(Number)`. */
 export interface AsymmetricMatcher {
   /** Whether a value fits the matcher. */
   asymmetricMatch(value: unknown): boolean
 }
 
-/** An expected value of a body; undefined means that the member is absent. */
+/** An expected value of a body; undefined means that the member must be absent. */
 export type ExpectedValue =
   | string
   | number
@@ -41,17 +41,17 @@ export interface ExpectedBody {
 }
 
 /**
- * Makes a match of what a body is expected to be.
+ * Makes a match of an expected body.
  *
- * Objects may have more members than expected, arrays have exactly as many items. Values are equal with
- * their type: 10 is not `"10"`. A regular expression looks into strings, a predicate decides itself,
- * vitest's and jest's matchers work as they do there, undefined means that the member is not there.
+ * Objects may have more members than expected; arrays must have as many items. Values are compared with their type:
+ * 10 is not `"10"`. Regular expressions test strings, and predicates test any value. Matchers of vitest and jest work
+ * as usual. Undefined means that the member must be absent.
  *
  * ```ts
  * matchOf({ type: 'track', properties: { revenue: (revenue: number) => revenue > 10 } })
  * ```
  *
- * @throws SettingError `invalid_setting` naming the value that no body can have
+ * @throws SettingError `invalid_setting` with the value that no body can have
  */
 export function matchOf(expected: ExpectedBody): Match {
   if (!isPlainObject(expected)) throw unusable([], 'it is no plain object')
@@ -59,10 +59,10 @@ export function matchOf(expected: ExpectedBody): Match {
   return new Match(terms, terms.map(textOf).join(' '))
 }
 
-/** Longer texts are only asked to be there. */
+/** Maximum length of texts that {@link conditionText} compares. Longer ones only have to be present. */
 const textCharactersMax = 200
 
-/** Writes the condition that a value at a place of a body meets; of objects and long texts, that they are there. */
+/** Writes the condition that a member of a body has this value; for objects and long texts, that it is present. */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax
@@ -71,7 +71,7 @@ export function conditionText(keys: readonly string[], value: JsonValue | undefi
   return isScalar ? `${label}:${JSON.stringify(value)}` : `has:${label}`
 }
 
-/** Longer predicates end in an ellipsis. */
+/** Maximum length of a predicate's text. Longer ones end in an ellipsis. */
 const predicateCharactersMax = 80
 
 function textOf({ field, isNegated, tests }: Term): string {
@@ -81,7 +81,7 @@ function textOf({ field, isNegated, tests }: Term): string {
   return isPresence ? `${isNegated ? '-' : ''}has:${label}` : `${label}:${test.text}`
 }
 
-/** One term for everything that is expected, so that a difference names the place. */
+/** Makes one term per expected value, so that a difference names the member. */
 function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term[] {
   const entries = Object.entries(expected)
   if (entries.length === 0) return [{ field: field(keys), isNegated: false, tests: [anyObject] }]
@@ -95,7 +95,7 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
   })
 }
 
-/** Tests a value with a term of its own, whose text is in the match language. */
+/** Makes the test of a term. The text of a string is in the match language. */
 function placeTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
   const test = testOf(value, keys)
   return typeof value === 'string' ? { ...test, text: globText([value]) } : test
@@ -108,7 +108,7 @@ function field(keys: readonly string[]): Field {
   return { kind: 'body', keys }
 }
 
-/** The test of one value; it keeps nothing that its maker can change. */
+/** Makes the test of one value. The test does not change if the caller changes the value later. */
 function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   checkDepth(keys)
   switch (typeof value) {
@@ -129,7 +129,7 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   }
 }
 
-/** The name of a predicate; its source on one line where it has only the name of its key. */
+/** Returns the name of a predicate; its source on one line if it has no name, or only that of its key. */
 function predicateText(predicate: ValuePredicate, keys: readonly string[]): string {
   if (predicate.name !== '' && predicate.name !== keys.at(-1)) return predicate.name
   const source = Function.prototype.toString.call(predicate)
@@ -159,13 +159,13 @@ function objectTest(
 }
 
 function patternTest(pattern: RegExp): ValueTest {
-  // The flags g and y would make it remember where it stopped.
+  // With the flags g and y, each test would begin where the last one stopped.
   const regExp = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
   const accepts = (value: JsonValue): boolean => typeof value === 'string' && regExp.test(value)
   return { kind: 'accepted', accepts, text: String(pattern) }
 }
 
-/** A predicate that reads a missing member throws. Then the value doesn't fit. */
+/** Wraps a predicate. If it throws, such as on a missing member, the value doesn't fit. */
 function safely(predicate: ValuePredicate): (value: JsonValue) => boolean {
   return (value) => {
     try {
@@ -185,7 +185,7 @@ function isMatcher(value: object): value is AsymmetricMatcher {
 }
 
 function matcherText(matcher: AsymmetricMatcher): string {
-  // vitest and jest describe their matchers as `Any<Number>`. Other objects have no better name.
+  // vitest and jest describe their matchers, such as `Any<Number>`. Other objects have no description.
   const { toAsymmetricMatcher } = matcher as { toAsymmetricMatcher?: unknown }
   const text: unknown =
     typeof toAsymmetricMatcher === 'function' ? toAsymmetricMatcher.call(matcher) : undefined
@@ -199,7 +199,7 @@ function isPlainObject(value: unknown): value is ExpectedBody {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Also ends an object that contains itself. */
+/** Refuses deep nesting, and so also objects that contain themselves. */
 function checkDepth(keys: readonly string[]): void {
   const { keysMax } = matchLimits
   if (keys.length > keysMax) throw unusable(keys, `it is more than ${keysMax} levels deep`)

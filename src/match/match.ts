@@ -2,24 +2,24 @@ import { fieldText, valuesOf, type Field } from './field.ts'
 import type { Subject } from './subject.ts'
 import { valueHolds, type ValueTest } from './value-test.ts'
 
-/** One condition: a value of the field passes one of the tests; negated, none does. */
+/** One condition: a value of the field passes one of the tests; if negated, none does. */
 export interface Term {
   /** The field that it reads. */
   readonly field: Field
-  /** Whether it is turned around; then a field that is not there fits. */
+  /** Whether the condition is negated. A negated term holds for an absent field. */
   readonly isNegated: boolean
-  /** Accepted values; one has to fit. */
+  /** The tests of the value; one has to pass. */
   readonly tests: readonly ValueTest[]
 }
 
 /**
- * A condition on requests: one or more terms that all have to hold. Made by `parseMatch` from a text or by
- * `matchOf` from an object.
+ * A condition on requests: one or more terms that all have to hold. `parseMatch` makes it from a text, `matchOf` from
+ * an object.
  */
 export class Match {
   /** The terms; at least one. */
   readonly terms: readonly Term[]
-  /** The match in the language; one that was made from an object may have parts that are only words. */
+  /** The match in the language. If it was made from an object, it may have parts that cannot be parsed. */
   readonly text: string
 
   constructor(terms: readonly Term[], text?: string) {
@@ -41,7 +41,7 @@ export function termHolds({ field, isNegated, tests }: Term, subject: Subject): 
   return isFound !== isNegated
 }
 
-/** Whether a term says what type a request has. */
+/** Whether a term selects requests by their type. */
 export function isTypeTerm({ field, isNegated }: Term): boolean {
   if (isNegated) return false
   return field.kind === 'named'
@@ -49,7 +49,7 @@ export function isTypeTerm({ field, isNegated }: Term): boolean {
     : field.kind === 'body' && field.keys.length === 1 && field.keys[0] === 'type'
 }
 
-/** Writes a term so that reading it gives the same one. */
+/** Writes a term in the language, so that parsing it gives the same term. */
 export function termText({ field, isNegated, tests }: Term): string {
   const sign = isNegated ? '-' : ''
   if (tests.some(({ kind }) => kind === 'present')) return `${sign}has:${fieldText(field)}`

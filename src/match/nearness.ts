@@ -4,12 +4,12 @@ import { isTypeTerm, termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 import type { ValueTest } from './value-test.ts'
 
-/** Characters at each end of two texts that are compared. */
+/** Characters at each end of two texts to compare. */
 const comparedMax = 200
 
 /**
- * How near a request comes to a match, to compare requests; 0 if nothing fits. The right type outweighs
- * everything else. Then the number of fitting terms counts, then the similarity of the texts that don't fit.
+ * Measures how near a request is to a match, to compare requests; 0 if nothing fits. The right type outweighs
+ * everything else. Next comes the number of fitting terms, then the similarity of the texts that don't fit.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = 0
@@ -20,7 +20,7 @@ export function nearness(match: Match, subject: Subject): number {
   return sum
 }
 
-/** The nearest of the requests that do not match, the first of equals; undefined when none is near. */
+/** Returns the non-matching request that is nearest to a match, the first of equals; undefined if none is near. */
 export function nearest<Candidate extends Subject>(
   match: Match,
   subjects: Iterable<Candidate>,
@@ -43,11 +43,11 @@ function termNearness(term: Term, subject: Subject): number {
   if (term.isNegated) return 0
   const values = valuesOf(term.field, subject)
   const likenesses = values.flatMap((value) => term.tests.map((test) => likeness(test, value)))
-  // A value that is there is nearer than none, and never as near as one that fits.
+  // A wrong value is nearer than an absent one, and never as near as a fitting one.
   return values.length === 0 ? 0 : 0.2 + 0.7 * Math.max(...likenesses)
 }
 
-/** How much of two texts is the same, from 0 to 1; 0 where they are no texts. */
+/** Measures how similar two texts are, from 0 to 1; 0 if one is not a text. */
 function likeness(test: ValueTest, value: JsonValue): number {
   const expected = expectedTextOf(test)
   if (expected === undefined || typeof value !== 'string') return 0

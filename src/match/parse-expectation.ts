@@ -6,20 +6,18 @@ import { addTerm, isSuffix, matchOfTerms, scan } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
 
 /**
- * Reads an expectation: a match as `parseMatch` reads it, and behind it, each at most once, how many
- * and how soon.
+ * Reads an expectation: a match as in `parseMatch`, then optionally a count and a time, in any order.
  *
- * - nothing: at least once
- * - `x3`: exactly three times. Delivery is at least once, so a fourth is the mistake that a test is
- *   there to find; to accept more, write `x3..`
+ * - no count: at least once
+ * - `x3`: exactly three times. A fourth request is a mistake that tests look for; to accept more, write `x3..`
  * - `x3..`: at least three times; `x1..5`: once to five times, ends included
  * - `never`: not once; `x0` is the same
- * - `within 2s`: counting only what arrives in the first two seconds of the wait
+ * - `within 2s`: only requests in the first two seconds of the wait count
  *
- * An expectation that has a most, `never` included, is met only when the wait or its `within` is over:
- * until then one more can come. With too many it fails at once.
+ * An expectation with a maximum count, including `never`, is met only at the end of the wait or of its `within`,
+ * because another request can arrive until then. If too many requests arrive, it fails at once.
  *
- * @throws MatchError saying which characters are wrong and what is accepted there
+ * @throws MatchError with the wrong characters and the accepted ones
  */
 export function parseExpectation(text: string): Expectation {
   const scanner = scan(text)

@@ -8,7 +8,7 @@ import { readLargerThan, readValues } from './read-values.ts'
 import { Scanner, type Written } from './scanner.ts'
 import type { ValueTest } from './value-test.ts'
 
-/** Words of other languages, and their equivalents here. */
+/** Operators of other query languages, and their equivalents here. */
 const foreignWords: ReadonlyMap<string, string> = new Map([
   ['AND', 'Leave it out: all terms have to hold'],
   ['OR', 'Write several values with commas, as in type:track,page'],
@@ -16,33 +16,31 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Reads a match: what `--filter`, expectations and waits ask of a request.
+ * Reads a match: the condition on requests of `--filter`, expectations and waits.
  *
- * Terms with white space between them all have to hold; a `-` turns a term around. Values with commas
- * between them are alternatives. `*` stands for any characters. Single or double quotes hold white
- * space together; a backslash makes the sign behind it plain. Capital letters make a difference but in
- * words.
+ * White space separates terms, which all have to hold. A `-` negates a term. Commas separate alternative values. `*`
+ * stands for any characters. Text with white space needs single or double quotes. A backslash makes the next character
+ * plain text. Case matters except in words.
  *
  * - `type:track,page`: one of the seven types
- * - `event:"Order*"`, `name:`, `category:`: of a track; of a page or screen
- * - `user:u_1`, `anonymous:`, `group:`, `previous:`, `id:`: ids; `user` and `previous` also under the
- *   keys that an alias has, `id` is the messageId
+ * - `event:"Order*"`: the event of a track; `name:`, `category:`: of a page or screen
+ * - `user:u_1`, `anonymous:`, `group:`, `previous:`, `id:`: ids. `user` and `previous` also read the keys of an
+ *   alias; `id` is the messageId
  * - `sig:valid,unchecked`: the verdict on the signature
- * - `status:503`, `status:5xx`, `status:>=500`: what it was answered
- * - `path:/hook*`: with or without the query
- * - `bytes:1kb..2kb`, `larger:2kb`: the size of its body
- * - `properties.revenue:>10`, `traits.plan:pro`, `context.page.path:`, `body.version:1`: a place in the
- *   body, by keys and by indexes of arrays, with quotes where a key has other signs than letters,
- *   digits, `_`, `$` and `-`: `traits."Company Size"`. A key of the body itself can stand in quotes:
- *   `"Previous ID":anon_9`
- * - `has:context.ip`: it is there, whatever its value, null too
- * - `order`: a word that type, event or name contains, in capital letters or not; `*` alone is any webhook
+ * - `status:503`, `status:5xx`, `status:>=500`: the status of the answer
+ * - `path:/hook*`: the path, with or without the query
+ * - `bytes:1kb..2kb`, `larger:2kb`: the size of the body
+ * - `properties.revenue:>10`, `traits.plan:pro`, `context.page.path:`, `body.version:1`: a member of the body, by
+ *   keys and array indexes. A key needs quotes if it has characters other than letters, digits, `_`, `$` and `-`:
+ *   `traits."Company Size"`. A quoted first key is a key of the body itself: `"Previous ID":anon_9`
+ * - `has:context.ip`: the member is present, even with the value null
+ * - `order`: type, event or name contains the word, ignoring case; `*` alone matches any webhook
  *
- * A value of the body is a number, also where the body has it as a string (`10`, `>10`, `>=`, `<`, `<=`,
- * `10..20`, `10..`, `..20`, ends included), `true`, `false` or `null`; anything else, and anything in
- * quotes, is a string. With an asterisk it is compared with the text of strings, numbers and booleans.
+ * A value of the body can be a number or a range (`10`, `>10`, `>=`, `<`, `<=`, `10..20`, `10..`, `..20`, ends
+ * included), which also fits a number in a string. It can be `true`, `false` or `null`. Anything else, and anything in
+ * quotes, is a string. With an asterisk, the text of strings, numbers and booleans is compared.
  *
- * @throws MatchError saying which characters are wrong and what is accepted there
+ * @throws MatchError with the wrong characters and the accepted ones
  */
 export function parseMatch(text: string): Match {
   return readMatch(text, () => undefined)
@@ -51,7 +49,7 @@ export function parseMatch(text: string): Match {
 /**
  * Reads a match as {@link parseMatch} does.
  *
- * @param check - is called with each term and its offset, and may refuse it
+ * @param check - called with each term and its offset; throws to refuse the term
  */
 export function readMatch(
   text: string,
@@ -73,7 +71,7 @@ export function readMatch(
   return matchOfTerms(terms, scanner)
 }
 
-/** Begins to read a text. @throws MatchError when it is too long */
+/** Begins to read a text. @throws MatchError if it is too long */
 export function scan(text: string): Scanner {
   const scanner = new Scanner(text)
   const { textMax } = matchLimits
@@ -87,12 +85,12 @@ export function scan(text: string): Scanner {
   return scanner
 }
 
-/** Whether a word would count or time an expectation. */
+/** Whether a word is a count or a time of an expectation. */
 export function isSuffix(word: string): boolean {
   return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
 }
 
-/** Reads one more term. @throws MatchError when it is wrong, or one too many */
+/** Reads a term and adds it. @throws MatchError if it is invalid, or one too many */
 export function addTerm(terms: Term[], scanner: Scanner): Term {
   const { at: offset } = scanner
   const term = readTerm(scanner)
@@ -104,7 +102,7 @@ export function addTerm(terms: Term[], scanner: Scanner): Term {
   return term
 }
 
-/** Puts terms together. @throws MatchError when there are none */
+/** Makes a match of terms. @throws MatchError if there are none */
 export function matchOfTerms(terms: readonly Term[], scanner: Scanner): Match {
   if (terms.length > 0) return new Match(terms)
   return scanner.fail(
@@ -170,7 +168,7 @@ function readKnownCondition(written: WrittenField, scanner: Scanner): Condition 
   return { field, tests: readValues(scanner, field) }
 }
 
-/** The body, or a part of it that always is an object. */
+/** Whether a field is the body, or a member of it that is always an object. */
 function isPart(field: Field): field is Extract<Field, { readonly kind: 'body' }> {
   if (field.kind !== 'body') return false
   const [first, ...inner] = field.keys

@@ -3,17 +3,17 @@ import { bodyRoots, fieldNames, isFieldName, type Field, type FieldName } from '
 import { matchLimits } from './limits.ts'
 import type { Scanner, Written } from './scanner.ts'
 
-/** A field as it was written: its keys between the dots. */
+/** The text of a field, split into its keys at the dots. */
 export interface WrittenField {
   /** The keys; at least one. */
   readonly keys: readonly Written[]
-  /** Where it begins. */
+  /** Where the field begins. */
   readonly offset: number
-  /** How long it is. */
+  /** The length of the field. */
   readonly length: number
 }
 
-/** The names that the fields have in a body, and one that is long to write. */
+/** Other names of fields: their keys in a body, and a longer name for `sig`. */
 const otherNames: ReadonlyMap<string, FieldName> = new Map([
   ['userId', 'user'],
   ['anonymousId', 'anonymous'],
@@ -28,7 +28,7 @@ const otherRoots: ReadonlyMap<string, string> = new Map([['props', 'properties']
 /** The names accepted before a colon, for people. */
 export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, larger, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
 
-/** Reads the keys of a field: as far as text goes that could be one. */
+/** Reads the keys of a field, which may turn out to be a word. */
 export function readKeys(scanner: Scanner): WrittenField {
   const offset = scanner.at
   const keys = [scanner.read(/[.:,"]/)]
@@ -36,15 +36,15 @@ export function readKeys(scanner: Scanner): WrittenField {
   return { keys, offset, length: scanner.at - offset }
 }
 
-/** A key as it stands in a body: an asterisk is one. */
+/** Returns a key as it is in a body. An asterisk is a plain character there. */
 export function keyOf({ glob }: Written): string {
   return glob.join('*')
 }
 
 /**
- * The field that was written; the parts of a body without a key are fields for `has` only.
+ * Returns the field that a text names. `body`, `properties`, `traits` or `context` without a key fits `has` only.
  *
- * @throws MatchError when there is no such field
+ * @throws MatchError if there is no such field
  */
 export function fieldOf(written: WrittenField, scanner: Scanner): Field {
   const { keys } = written

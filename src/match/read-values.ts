@@ -5,24 +5,24 @@ import type { Scanner, Written } from './scanner.ts'
 import { subjectSignatures } from './subject.ts'
 import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
 
-/** A value as it was written, with the sign before it. */
+/** A value and the operator before it. */
 interface WrittenValue extends Written {
-  /** Empty where there is none; `=` means the same. */
+  /** Empty if there is none, or if it is `=`. */
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }
 
-/** The units of a field, and how they are written. */
+/** How a field with numbers reads its values. */
 interface NumberKind {
   readonly kind: 'number'
   /** Reads one number; undefined for any other text. */
   readonly parse: (text: string) => number | undefined
-  /** Reads the name of a range of numbers, for fields that have such. */
+  /** Reads the name of a range of numbers; undefined for fields without such names. */
   readonly parseClass?: (text: string) => NumberRange | undefined
   /** The accepted values, for people. */
   readonly accepted: string
 }
 
-/** A range of numbers with its ends. */
+/** A range of numbers, ends included. */
 interface NumberRange {
   readonly lowest: number | undefined
   readonly highest: number | undefined
@@ -53,7 +53,7 @@ const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
 const anyNumber: NumberKind = { kind: 'number', parse: parseNumber, accepted: '' }
 
 /**
- * Reads the values after a field's colon: one, or several separated by commas, any of which fits.
+ * Reads the values after a field's colon. Several values, separated by commas, are alternatives.
  *
  * @throws MatchError if the field cannot have one of them
  */
@@ -66,9 +66,9 @@ export function readValues(scanner: Scanner, field: Field): readonly ValueTest[]
 }
 
 /**
- * Reads the size behind `larger:`.
+ * Reads the size after `larger:`.
  *
- * @throws MatchError when it is none
+ * @throws MatchError if it is not a size
  */
 export function readLargerThan(scanner: Scanner): ValueTest {
   const written = scanner.read(/[,"]/)
@@ -135,7 +135,7 @@ function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
   )
 }
 
-/** The wanted value of the body. Quotes make it a string. */
+/** Makes the test of a value of the body. Quotes make it a string. */
 function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.isQuoted && value.operator === '') return textTest(value, scanner)
   const number = value.isQuoted ? undefined : numberTest(value, anyNumber, scanner)
@@ -153,7 +153,7 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   return textTest(value, scanner)
 }
 
-/** A number or a range of numbers; undefined for any other text. */
+/** Makes the test of a number or a range of numbers; undefined for any other text. */
 function numberTest(
   value: WrittenValue,
   { parse, parseClass }: NumberKind,
@@ -188,7 +188,7 @@ function comparison(operator: '>' | '>=' | '<' | '<=', value: number, written: s
   }
 }
 
-/** The ends of `10..20`, `10..` and `..20`; undefined for any other text. */
+/** Reads `10..20`, `10..` or `..20`; undefined for any other text. */
 function parseRange(text: string, parse: NumberKind['parse']): NumberRange | undefined {
   const middle = text.indexOf('..')
   if (middle === -1) return undefined
@@ -198,7 +198,7 @@ function parseRange(text: string, parse: NumberKind['parse']): NumberRange | und
   return isRange && (lowest ?? highest) !== undefined ? { lowest, highest } : undefined
 }
 
-/** The bounds of a class of statuses such as `5xx`; undefined for other text. */
+/** Reads a class of statuses such as `5xx`; undefined for any other text. */
 function parseStatusClass(text: string): NumberRange | undefined {
   if (!/^[1-5]xx$/.test(text)) return undefined
   const lowest = Number(text[0]) * 100
@@ -221,7 +221,7 @@ function textOf({ glob }: Written): string {
   return glob.join('*')
 }
 
-/** A size such as `500`, `2kb` or `1.5mb`, where 1 kb is 1,024 bytes. */
+/** Reads a size such as `500`, `2kb` or `1.5mb` in bytes. 1 kb is 1,024 bytes. */
 function parseSize(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(b|kb|mb)?$/i.exec(text) ?? []
   if (number === undefined) return undefined

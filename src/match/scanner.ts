@@ -2,7 +2,7 @@ import type { Stretch } from '../model/index.ts'
 import type { Glob } from './glob.ts'
 import { MatchError } from './match-error.ts'
 
-/** Text as it was written: without quotes and backslashes, cut at the asterisks that have none. */
+/** Text that was read: without quotes and backslashes, split at its unescaped asterisks. */
 export interface Written extends Stretch {
   /** The literal pieces between the asterisks. */
   readonly glob: Glob
@@ -22,7 +22,7 @@ export class Scanner {
     this.#text = text
   }
 
-  /** Where the next character is. */
+  /** The offset of the next character. */
   get at(): number {
     return this.#at
   }
@@ -37,23 +37,23 @@ export class Scanner {
     return this.next === '' || space.test(this.next)
   }
 
-  /** What stands from here to the next white space. */
+  /** The text from here to the next white space. */
   get rest(): string {
     return /^\S*/.exec(this.#text.slice(this.#at))?.[0] ?? ''
   }
 
-  /** Goes to an offset that was passed before. */
+  /** Moves back to an earlier offset. */
   moveTo(offset: number): void {
     this.#at = offset
   }
 
-  /** Passes white space; tells whether anything stands behind it. */
+  /** Skips white space. Returns whether any text is left. */
   skipGap(): boolean {
     while (this.next !== '' && space.test(this.next)) this.#at += 1
     return this.next !== ''
   }
 
-  /** Passes a text when it stands here. */
+  /** Skips a text. Returns false, and skips nothing, if another text is here. */
   take(text: string): boolean {
     if (!this.#text.startsWith(text, this.#at)) return false
     this.#at += text.length
@@ -61,10 +61,10 @@ export class Scanner {
   }
 
   /**
-   * Reads a text in single or double quotes, or one without that ends before white space or a
-   * character that `ending` finds.
+   * Reads a text in single or double quotes. A text without quotes ends before white space or a character that
+   * `ending` matches.
    *
-   * @throws MatchError when quotes are not closed, or a backslash stands where it means nothing
+   * @throws MatchError if quotes are not closed, or a backslash has no meaning
    */
   read(ending: RegExp): Written {
     const offset = this.#at
@@ -76,7 +76,7 @@ export class Scanner {
     return { glob, isQuoted, offset, length: this.#at - offset }
   }
 
-  /** Refuses what stands at a place. */
+  /** Throws a MatchError about a stretch of the text. */
   fail({ offset, length }: Stretch, problem: string, advice: string): never {
     throw new MatchError({ text: this.#text, offset, length, problem, advice })
   }

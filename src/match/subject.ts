@@ -13,16 +13,16 @@ export const subjectSignatures: readonly SubjectSignature[] = Object.freeze([
 
 /** The parts of a received request that a match reads. A receiver's event has them. */
 export interface Subject {
-  /** The parsed body; null where the request is no webhook. */
+  /** The parsed body; null if the request is not a webhook. */
   readonly body: JsonObject | null
-  /** The verdict on its signature. */
+  /** The verdict on the signature. */
   readonly signature: SubjectSignature
-  /** The status that it was answered with; null where it got no answer. */
+  /** The status of the answer; null if there was no answer. */
   readonly status: number | null
   /** The path with its query, as it was sent. */
   readonly path: string
-  /** How many bytes its body has. */
+  /** The number of bytes of the body. */
   readonly bytes: number
-  /** When it arrived, in milliseconds since 1970. */
+  /** When the request arrived, in milliseconds since 1970. */
   readonly atMs: number
 }

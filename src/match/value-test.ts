@@ -9,7 +9,7 @@ export interface Bound {
   readonly isIncluded: boolean
 }
 
-/** What one value has to be. `text` says so: in the language where it can, else in words. */
+/** A test of one value. `text` describes it, in the language if possible. */
 export type ValueTest = { readonly text: string } & (
   | { readonly kind: 'present' }
   | { readonly kind: 'glob'; readonly glob: Glob }
@@ -23,7 +23,7 @@ export type ValueTest = { readonly text: string } & (
   | { readonly kind: 'equal'; readonly value: string | number | boolean | null }
   | {
       readonly kind: 'accepted'
-      /** Whether a value will do; never throws. */
+      /** Whether a value is accepted; never throws. */
       readonly accepts: (value: JsonValue) => boolean
     }
   | { readonly kind: 'items'; readonly items: readonly ValueTest[] }
@@ -57,14 +57,14 @@ export function valueHolds(test: ValueTest, value: JsonValue): boolean {
   }
 }
 
-/** Text without an asterisk is a string; with one, numbers and booleans are looked at as text too. */
+/** Tests a value against a glob. Without an asterisk only strings fit; with one, numbers and booleans can fit too. */
 function globHolds(glob: Glob, value: JsonValue): boolean {
   if (typeof value === 'string') return globMatches(glob, value)
   if (glob.length === 1 || (typeof value !== 'number' && typeof value !== 'boolean')) return false
   return globMatches(glob, String(value))
 }
 
-/** Beyond 2^53 different numbers become the same, so there a string has to have the same digits. */
+/** Tests a number. Above 2^53 parsing rounds numbers, so a string must have the same digits. */
 function numberHolds(
   { value: expected, text }: { readonly value: number; readonly text: string },
   value: JsonValue,
@@ -90,15 +90,15 @@ function rangeHolds(
   return isAbove && isBelow
 }
 
-/** The number that a value is or spells: revenues often come as strings. */
+/** Returns the number that a value is or spells. Clients often send revenues as strings. */
 function numberIn(value: JsonValue): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' ? parseNumber(value) : undefined
 }
 
 /**
- * Reads a number as JSON writes it, so that `007` and `0x7` are none; undefined for any other text, and
- * for what is too large to be counted.
+ * Reads a number in JSON's form, which `007` and `0x7` are not; undefined for any other text, and for a number that is
+ * too large.
  */
 export function parseNumber(text: string): number | undefined {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined
