@@ -4,14 +4,14 @@ import { refusedCases, wrongSecret } from './refused-cases.ts'
 import { webhookText } from './sample-webhook.ts'
 import { takenCases } from './taken-cases.ts'
 
-/** How a correct handler reacts: 2xx, or a final refusal such as 401. */
+/** The reaction of a correct handler: 2xx, or a final refusal such as 401. */
 export type ExpectedReaction = 'taken' | 'refused'
 
 /** One webhook of a check. */
 export interface CheckCase {
-  /** Its name, such as `altered-byte`. */
+  /** The name of the case, such as `altered-byte`. */
   readonly id: string
-  /** Completes "a webhook ...". */
+  /** A description that completes "a webhook ...". */
   readonly about: string
   /** The reaction of a correct handler. */
   readonly expected: ExpectedReaction
@@ -23,23 +23,23 @@ export interface CheckCase {
   readonly signature: string | undefined
 }
 
-/** What the webhooks of a check are made of. */
+/** The parameters from which the cases of a check are made. */
 export interface CaseParts {
   /** The shared secret of the handler. */
   readonly secret: string
-  /** The types that the handler takes; all seven by default. */
+  /** The types that the handler accepts; all seven by default. */
   readonly types?: readonly EventType[] | undefined
   /** The cases to send; all by default. */
   readonly only?: readonly string[] | undefined
-  /** Makes the messageIds of this check differ from those of others. */
+  /** A unique id, which makes the messageIds of checks differ. */
   readonly id: string
-  /** Milliseconds since 1970. */
+  /** The time of the check, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
 /**
- * Makes the webhooks of a check: first those that a correct handler takes, then those that it refuses. The
- * first type has all cases, with `track` as the preferred one. Each other type has a right and a forged one.
+ * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. One type has
+ * all cases: `track`, or the first type if `track` is not among them. Each other type has a valid and a forged webhook.
  *
  * @throws SettingError for an unknown case
  */

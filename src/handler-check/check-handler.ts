@@ -25,13 +25,13 @@ export interface HandlerCheckOptions {
   readonly secret: string
   /** Static headers of every webhook. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The types that the handler takes; all seven by default. */
+  /** The types that the handler accepts; all seven by default. */
   readonly types?: readonly EventType[] | undefined
   /** The cases to send; all by default. */
   readonly only?: readonly string[] | undefined
   /** Time for one answer, in milliseconds; 5,000 by default, which is also the maximum. */
   readonly timeoutMs?: number | undefined
-  /** Ends the check early when it aborts. */
+  /** Ends the check early. */
   readonly signal?: AbortSignal | undefined
   /** Called after every case. */
   readonly onVerdict?: ((verdict: CaseVerdict) => void) | undefined
@@ -39,21 +39,21 @@ export interface HandlerCheckOptions {
 
 /** The result of a check. */
 export interface HandlerReport {
-  /** Whether every case was sent, and the handler reacted to each like a correct one. */
+  /** Whether every case was sent, and the handler reacted correctly to each. */
   readonly isRight: boolean
   /** Whether the handler answered at least once. */
   readonly hasAnswered: boolean
   /** The mistakes of the handler, the gravest first; empty if there are none. */
   readonly findings: readonly HandlerFinding[]
-  /** One for each case, in the order in which they are sent. */
+  /** One verdict per case, in the order of sending. */
   readonly verdicts: readonly CaseVerdict[]
 }
 
-/** A check whose options are checked. */
+/** A check with validated options. */
 export interface PreparedHandlerCheck {
-  /** The cases, in the order in which they are sent. */
+  /** The cases, in the order of sending. */
   readonly cases: readonly CheckCase[]
-  /** Sends them. */
+  /** Sends the cases. */
   readonly run: () => Promise<HandlerReport>
 }
 
@@ -68,19 +68,19 @@ const knownOptions: Readonly<Record<keyof HandlerCheckOptions, true>> = {
   onVerdict: true,
 }
 
-/** After so many cases in a row without an answer the others are not sent. */
+/** The check ends after this many cases in a row without an answer. */
 const unansweredMax = 3
 
 /**
- * Sends webhooks to a handler that a correct one takes, and others that it refuses, one after the other. Says
- * what is wrong with the handler.
+ * Sends webhooks to a handler, one after another: some that a correct handler accepts, and some that it refuses.
+ * Reports the mistakes of the handler.
  *
  * ```ts
  * const { findings } = await checkHandler({ url, secret })
  * assert.deepEqual(findings, [])
  * ```
  *
- * The webhooks are about the user `u_sample`, a `delete` among them unless `types` leaves it out.
+ * The webhooks are about the user `u_sample`. One is a `delete`, unless `types` leaves it out.
  *
  * @throws SettingError naming the option and what it accepts
  */
@@ -89,7 +89,7 @@ export async function checkHandler(options: HandlerCheckOptions): Promise<Handle
 }
 
 /**
- * Checks the options and makes the cases; sends nothing yet.
+ * Validates the options and makes the cases. Sends nothing yet.
  *
  * @throws SettingError naming the option and what it accepts
  */
@@ -127,7 +127,7 @@ function checkTypes(types: readonly unknown[]): void {
   )
 }
 
-/** What a check sends with. */
+/** The parameters for sending the cases. */
 interface Sending {
   readonly options: HandlerCheckOptions
   readonly destination: Destination
@@ -156,7 +156,7 @@ async function sendCases(cases: readonly CheckCase[], sending: Sending): Promise
   })
 }
 
-/** Over a connection of its own: what one case makes of its connection must not change the next verdict. */
+/** Sends a case over a new connection, so that a broken connection does not affect the next verdict. */
 async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict> {
   const { destination, timeoutMs, runtime, options } = sending
   const sender = new WebhookSender({

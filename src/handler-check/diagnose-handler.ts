@@ -19,7 +19,7 @@ import type { CaseVerdict } from './verdict.ts'
 /** Explains some of the wrong verdicts. */
 type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 
-/** Explains every wrong verdict of a check: the gravest mistakes first. Pure. */
+/** Explains every wrong verdict of a check, with the gravest mistakes first. Pure. */
 export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly HandlerFinding[] {
   const evidence = new Evidence(verdicts)
   return Object.freeze(rules.flatMap((rule) => rule(evidence)))
@@ -37,7 +37,7 @@ const unreachable: Rule = (evidence) => {
   return evidence.explain(rest, text)
 }
 
-/** The same final status for everything says more about the URL than about signatures. */
+/** Finds the same final status for every case, which points to the URL rather than to signatures. */
 const refusesEverything: Rule = (evidence) => {
   const answered = evidence.verdicts.filter(({ status }) => status !== null)
   const [first] = answered
@@ -55,7 +55,7 @@ const takesEverything: Rule = (evidence) => {
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
 }
 
-/** A wrong signature that passes where no right one does tells how the handler makes its own. */
+/** Finds a wrong signature that the handler accepts instead of the right one. It shows how the handler signs. */
 const wrongKey: Rule = (evidence) => {
   if (evidence.had('plain', 'taken')) return []
   const lost = evidence.wrong(isLost)
@@ -80,7 +80,7 @@ const otherBytes: Rule = (evidence) => {
   }
   const respaced = evidence.wrongOf(['altered-space']).filter(isForgedAndTaken)
   if (lostOf(styles).length > 0 || respaced.length > 0) {
-    // A handler that loses the plain webhook loses those of other types for the same reason.
+    // If the handler loses the plain webhook, it loses other types for the same reason.
     const explained = evidence.had('plain', 'taken') ? lostStyles : lost
     return evidence.explain([...explained, ...respaced], reSerialises(rewriterOf(taken)))
   }
@@ -90,7 +90,7 @@ const otherBytes: Rule = (evidence) => {
   ]
 }
 
-/** The encoder whose style is the only one that passes. */
+/** Returns the encoder whose style the handler accepts. */
 function rewriterOf(taken: readonly string[]): Rewriter {
   if (taken.includes('plain')) return 'node'
   if (taken.includes('spaced')) return 'python'

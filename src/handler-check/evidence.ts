@@ -1,10 +1,10 @@
 import type { FindingCode, HandlerFinding } from './finding.ts'
 import type { CaseVerdict, Reaction } from './verdict.ts'
 
-/** A mistake in words: its name, what the handler does, and the fix. */
+/** The texts for a mistake of a handler: its code, what the handler does, and the fix. */
 export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
 
-/** The verdicts of a check, and which of the wrong ones no finding explains yet. */
+/** The verdicts of a check. Tracks the wrong verdicts that no finding explains yet. */
 export class Evidence {
   readonly verdicts: readonly CaseVerdict[]
   readonly #unexplained: Set<CaseVerdict>
@@ -14,19 +14,19 @@ export class Evidence {
     this.#unexplained = new Set(verdicts.filter(({ isRight }) => !isRight))
   }
 
-  /** Whether a case was sent and had that reaction. */
+  /** Whether a case had a reaction. False if it was not part of the check. */
   had(id: string, reaction: Reaction): boolean {
     return this.verdicts.some((verdict) => verdict.id === id && verdict.reaction === reaction)
   }
 
-  /** Whether a case was sent and had the reaction of a correct handler. */
+  /** Whether a case had the reaction of a correct handler. False if it was not part of the check. */
   isRight(id: string): boolean {
     return this.verdicts.some((verdict) => verdict.id === id && verdict.isRight)
   }
 
   /**
-   * Whether a right webhook was refused like one with a wrong signature. Another status has another reason,
-   * such as a field that the handler does not know.
+   * Whether a valid webhook was refused with the same status as a forged one. Another status has another reason, such
+   * as a field that the handler does not know.
    */
   isTakenForForged(verdict: CaseVerdict): boolean {
     const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')
@@ -37,17 +37,17 @@ export class Evidence {
     return verdict.reaction === forged.reaction && verdict.status === forged.status
   }
 
-  /** The wrong verdicts that no finding explains yet. */
+  /** Returns the wrong verdicts that no finding explains yet. */
   wrong(matches: (verdict: CaseVerdict) => boolean = () => true): readonly CaseVerdict[] {
     return [...this.#unexplained].filter(matches)
   }
 
-  /** The wrong verdicts on some cases. */
+  /** Returns the unexplained wrong verdicts on some cases. */
   wrongOf(ids: readonly string[]): readonly CaseVerdict[] {
     return this.wrong(({ id }) => ids.includes(id))
   }
 
-  /** Makes the finding that explains these verdicts; none where there are none. */
+  /** Makes the finding that explains these verdicts; none if there are no verdicts. */
   explain(
     explained: readonly CaseVerdict[],
     [code, message, fix]: MistakeText,
@@ -59,12 +59,12 @@ export class Evidence {
   }
 }
 
-/** Rightly signed webhooks that were not taken. */
+/** Whether a valid webhook was not accepted. */
 export function isLost({ expected, isRight, reaction }: CaseVerdict): boolean {
   return expected === 'taken' && !isRight && reaction !== 'not_sent'
 }
 
-/** Wrongly signed webhooks that were taken. */
+/** Whether a forged webhook was accepted. */
 export function isForgedAndTaken({ expected, reaction }: CaseVerdict): boolean {
   return expected === 'refused' && reaction === 'taken'
 }

@@ -1,14 +1,14 @@
 /**
- * What is wrong with a handler.
+ * The mistakes of a handler.
  *
- * - `unreachable`, `crashed`: it cannot be reached, or not any more
- * - `not_found`, `method_refused`, `media_type_refused`, `redirects`: it is not at this URL, or takes no such request
- * - `does_not_verify`, `checks_presence_only`, `takes_unsigned`, `verifies_some_types`: it takes forged webhooks
- * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`: it verifies other bytes than those that arrive
- * - `wrong_secret`, `wrong_signature`: no right signature passes
+ * - `unreachable`, `crashed`: it cannot be reached at all, or from some case on
+ * - `not_found`, `method_refused`, `media_type_refused`, `redirects`: the URL is wrong, or refuses such requests
+ * - `does_not_verify`, `checks_presence_only`, `takes_unsigned`, `verifies_some_types`: it accepts forged webhooks
+ * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`: it does not verify the bytes that arrive
+ * - `wrong_secret`, `wrong_signature`: it accepts no valid signature
  * - `part_compared`, `form_ignored`, `takes_forged`: it compares signatures loosely
- * - `types_refused`, `repeats_refused`, `body_limit`, `too_slow`, `fails`, `refuses_right`: it loses right webhooks
- * - `throws`, `hangs`, `hangs_up`: it does not answer wrong webhooks with a refusal
+ * - `types_refused`, `repeats_refused`, `body_limit`, `too_slow`, `fails`, `refuses_right`: it loses valid webhooks
+ * - `throws`, `hangs`, `hangs_up`: it does not answer invalid webhooks with a refusal
  */
 export type FindingCode =
   | 'unreachable'
@@ -42,7 +42,7 @@ export type FindingCode =
 
 /** One mistake of a handler, and the cases that show it. */
 export interface HandlerFinding {
-  /** Its stable name. */
+  /** The stable name of the mistake. */
   readonly code: FindingCode
   /** The mistake, as a sentence. */
   readonly message: string

@@ -1,4 +1,4 @@
-/** Finds out whether a handler of webhooks verifies signatures as it should, by sending it right and wrong ones. */
+/** Checks that a webhook handler verifies signatures, by sending valid and invalid ones. */
 export { checkCases } from './check-case.ts'
 export {
   checkHandler,

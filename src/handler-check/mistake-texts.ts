@@ -8,18 +8,18 @@ const compareFix =
   'Compute 40 lower-case hexadecimal digits, and compare the whole header with them in constant time.'
 const shapeFix = `The signature is the HMAC-SHA1 of the body, as 40 lower-case hexadecimal digits. ${compareFix}`
 
-/** A handler to which there is no connection. */
+/** Describes a handler that cannot be reached. */
 export function cannotBeReached(error: string): MistakeText {
   return ['unreachable', `It cannot be reached (${error}).`, 'Start it, and check the URL.']
 }
 
-/** A handler to which there is no connection any more. */
+/** Describes a handler that could be reached before, but not after a case. */
 export function hasCrashed(afterCase: string, error: string): MistakeText {
   const message = `It cannot be reached any more after the case ${afterCase} (${error}): probably it crashed.`
   return ['crashed', message, 'Catch what verifying throws, and answer 401.']
 }
 
-/** The meaning of one status for everything; undefined if it says nothing about the URL. */
+/** Explains the same status for every case; undefined if the status doesn't point to the URL. */
 export function statusTexts(status: number, reaction: Reaction): MistakeText | undefined {
   const answered = `It answers everything with ${status}`
   if (status === 404 || status === 410) {
@@ -39,7 +39,7 @@ export function statusTexts(status: number, reaction: Reaction): MistakeText | u
   return undefined
 }
 
-/** Mistakes of handlers that take forged webhooks. */
+/** Mistakes of handlers that accept forged webhooks. */
 export const forgeryTexts: Readonly<
   Record<'doesNotVerify' | 'checksPresenceOnly' | 'unsigned' | 'someTypes', MistakeText>
 > = {
@@ -65,12 +65,12 @@ export const forgeryTexts: Readonly<
   ],
 }
 
-/** A forged webhook that passes, without a mistake that explains it. */
+/** Describes an accepted forgery that no known mistake explains. */
 export function takesForged(about: string): MistakeText {
   return ['takes_forged', `It takes a webhook ${about}.`, `Refuse it with 401. ${shapeFix}`]
 }
 
-/** How a handler makes its own signature, by the wrong signature that passes; `unknown` if none does. */
+/** Mistakes in making the signature, by the case that the handler accepts; `unknown` if it accepts none. */
 export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknown: MistakeText } = {
   'empty-secret': [
     'wrong_secret',
@@ -113,7 +113,7 @@ export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknow
   ],
 }
 
-/** The encoder with which a handler writes a parsed body again. */
+/** The encoder with which a handler serialises a parsed body. */
 export type Rewriter = 'node' | 'python' | 'php' | 'other'
 
 const reSerialisedBy: Readonly<Record<Rewriter, string>> = {
@@ -123,13 +123,13 @@ const reSerialisedBy: Readonly<Record<Rewriter, string>> = {
   other: 'the parsed body, written again',
 }
 
-/** A handler that verifies what it writes itself. */
+/** Describes a handler that parses the body, and verifies its own serialisation. */
 export function reSerialises(rewriter: Rewriter): MistakeText {
   const message = `It verifies ${reSerialisedBy[rewriter]}, not the bytes that arrive.`
   return ['re_serialised', message, rawFix]
 }
 
-/** Mistakes of handlers that verify other bytes than those that arrive. */
+/** Mistakes of handlers that change the bytes before they verify them. */
 export const bodyTexts: Readonly<
   Record<'lineBreakLost' | 'lineEndsChanged' | 'charset', MistakeText>
 > = {
@@ -152,7 +152,7 @@ export const bodyTexts: Readonly<
 
 const secureNote = 'That is no risk, but the specification has one form.'
 
-/** Mistakes in the comparison, by the case that passes. */
+/** Mistakes in comparing signatures, by the case that the handler accepts. */
 export const compareTexts: Readonly<Record<string, MistakeText>> = {
   truncated: ['part_compared', 'It takes the beginning of a signature for all of it.', compareFix],
   longer: [
@@ -192,7 +192,7 @@ export const compareTexts: Readonly<Record<string, MistakeText>> = {
   ],
 }
 
-/** Right webhooks that get lost. */
+/** Mistakes that lose valid webhooks. */
 export const lossTexts: Readonly<
   Record<'types' | 'repeats' | 'large' | 'slow' | 'redirected' | 'fails' | 'other', MistakeText>
 > = {
@@ -233,7 +233,7 @@ export const lossTexts: Readonly<
   ],
 }
 
-/** Reactions to wrong webhooks that are no refusal. */
+/** Mistakes in refusing invalid webhooks, by the reaction. */
 export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
   failed: [
     'throws',

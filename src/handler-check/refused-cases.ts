@@ -4,7 +4,7 @@ import { restyleBody, signBody } from '../webhook/index.ts'
 import type { CheckCase } from './check-case.ts'
 import { sampleUserId } from './sample-webhook.ts'
 
-/** What signatures are made of. */
+/** The parts from which a case makes its signature. */
 interface Signing {
   readonly body: string
   readonly secret: string
@@ -30,7 +30,7 @@ const keyedWith =
 /** A secret that no handler has. */
 export const wrongSecret = 'evroute check: not the secret'
 
-/** Wrong signatures that no sender may get away with. */
+/** Forged signatures, which every handler must refuse. */
 const forgeries: readonly RefusedCase[] = [
   { id: 'wrong-secret', about: 'signed with another secret', sign: keyedWith(wrongSecret) },
   {
@@ -70,7 +70,7 @@ const forgeries: readonly RefusedCase[] = [
   },
 ]
 
-/** Right digests in another form. Nobody can forge them, but the specification has one form. */
+/** Correct digests in another form. They are no forgeries, but the specification has one form only. */
 const forms: readonly RefusedCase[] = [
   {
     id: 'upper-case',
@@ -99,7 +99,7 @@ const forms: readonly RefusedCase[] = [
   },
 ]
 
-/** Signatures that a handler with a common mistake takes for right. */
+/** Signatures that a handler with a common mistake accepts. */
 const mistakes: readonly RefusedCase[] = [
   { id: 'empty-secret', about: 'signed with an empty secret', sign: keyedWith('') },
   { id: 'undefined-secret', about: 'signed with "undefined"', sign: keyedWith('undefined') },
@@ -125,7 +125,7 @@ const mistakes: readonly RefusedCase[] = [
   },
 ]
 
-/** The webhooks of one type that a correct handler refuses. */
+/** Makes the webhooks of one type that a correct handler refuses. */
 export function refusedCases({
   type,
   text,

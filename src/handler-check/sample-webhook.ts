@@ -8,23 +8,23 @@ import {
 } from '../model/index.ts'
 import { buildWebhookBody } from '../webhook/index.ts'
 
-/** What a sample webhook is made of. */
+/** The parameters of a sample webhook. */
 export interface SampleWebhook {
   readonly type: EventType
   readonly messageId: string
-  /** Milliseconds since 1970. */
+  /** The timestamp of the webhook, in milliseconds since 1970. */
   readonly nowMs: number
-  /** Added to its context. A delete has none. */
+  /** Members to add to the context. A delete has none. */
   readonly context?: JsonObject | undefined
 }
 
 /** The user of all webhooks of a check. */
 export const sampleUserId = 'u_sample'
 
-/** In ASCII and with a slash: the slash tells encoders apart, and other characters have a case of their own. */
+/** The page of samples. Its slashes reveal a handler's encoder. It is ASCII, because other text has its own case. */
 const pageContext = { url: 'https://shop.example.com/orders/1' }
 
-/** The body of a sample webhook as the service writes it. */
+/** Writes the body of a sample webhook like a service. */
 export function webhookText({ type, messageId, nowMs, context }: SampleWebhook): string {
   const call = sampleCall(type)
   const own = isJsonObject(call['context']) ? call['context'] : {}

@@ -3,18 +3,18 @@ import { restyleBody, signBody } from '../webhook/index.ts'
 import type { CaseParts, CheckCase } from './check-case.ts'
 import { webhookText } from './sample-webhook.ts'
 
-/** A rightly signed webhook, and how its body is written. */
+/** A correctly signed webhook, and how its body is written. */
 interface TakenCase {
   readonly id: string
   readonly about: string
-  /** Added to the webhook's context. Types without a context do without the case. */
+  /** Members to add to the webhook's context. Types without a context skip the case. */
   readonly context?: JsonObject
-  /** Writes the body in another way. */
+  /** Rewrites the body in another style. */
   readonly write?: (body: string) => string
 }
 
 const beyondAscii = { name: 'Zoë Łuk 東京 🎉', separators: '\u2028\u2029' }
-/** Numbers that few encoders write again as they were. JSON.stringify cannot write them at all. */
+/** Numbers that few encoders preserve. JSON.stringify cannot write them at all. */
 const numbers = '{"float":39.0,"exponent":1e3,"large":12345678901234567890}'
 const numbersMark = 'numbers of other encoders'
 const largeCharacters = limits.callBytesMax - 1024
@@ -60,7 +60,7 @@ const cases: readonly TakenCase[] = [
 
 const repeated: TakenCase = { id: 'repeated', about: 'that was sent before, byte for byte' }
 
-/** The webhooks of one type that a correct handler takes: each has the right signature of its bytes. */
+/** Makes the webhooks of one type that a correct handler accepts. Each has the right signature of its bytes. */
 export function takenCases(
   type: EventType,
   { secret, id: runId, nowMs }: CaseParts,
@@ -75,7 +75,7 @@ export function takenCases(
     ...cases
       .filter(({ context }) => hasContext || context === undefined)
       .map((each) => made(each, `check-${runId}-${each.id}`)),
-    // A sender repeats a webhook whose answer got lost, so it has the same messageId.
+    // It has the same messageId, as when a sender repeats a webhook whose answer got lost.
     made(repeated, `check-${runId}-plain`),
   ]
 }

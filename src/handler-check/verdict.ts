@@ -2,21 +2,21 @@ import { judge, type RequestOutcome } from '../webhook/index.ts'
 import type { CheckCase } from './check-case.ts'
 
 /**
- * How a handler reacts to a webhook.
+ * The reaction of a handler to a webhook.
  *
- * - `taken`: a status 2xx
+ * - `taken`: status 2xx
  * - `refused`: a final status, such as 401
- * - `redirected`: a status 3xx, which no sender follows
- * - `failed`: 5xx, 408, 425 or 429, after which a sender tries again
+ * - `redirected`: status 3xx, which senders do not follow
+ * - `failed`: 5xx, 408, 425 or 429, after which a sender retries
  * - `timeout`: no answer in time
  * - `closed`: the connection ended without an answer
  * - `unreachable`: there was no connection
- * - `not_sent`: the check ended before it
+ * - `not_sent`: the check ended before this case
  */
 export type Reaction =
   'taken' | 'refused' | 'redirected' | 'failed' | 'timeout' | 'closed' | 'unreachable' | 'not_sent'
 
-/** One webhook of a check, and the reaction to it. */
+/** One webhook of a check, and the handler's reaction. */
 export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected' | 'type'> {
   /** The reaction of the handler. */
   readonly reaction: Reaction
@@ -26,7 +26,7 @@ export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected'
   readonly status: number | null
   /** Why there was no answer, such as `timeout` or `ECONNREFUSED`; null if there was one. */
   readonly error: string | null
-  /** From the request to its answer, in milliseconds. */
+  /** Time from the request to its answer, in milliseconds. */
   readonly durationMs: number
 }
 
@@ -53,7 +53,7 @@ export function verdictOn(
 
 const unsent = { status: null, error: null } as const
 
-/** The errors of a connection that was there and ended without an answer. */
+/** Errors of an open connection that ended without an answer. */
 const closings = new Set(['connection_closed', 'malformed_answer', 'ECONNRESET', 'EPIPE'])
 
 function reactionOf(outcome: RequestOutcome): Reaction {
@@ -79,7 +79,7 @@ function reactionTo(status: number): Reaction {
   return verdict === 'success' ? 'taken' : verdict === 'retry' ? 'failed' : 'refused'
 }
 
-/** A redirect refuses as well as any other final status. */
+/** Whether a correct handler reacts like that. A redirect counts as a refusal. */
 function isRight(expected: CheckCase['expected'], reaction: Reaction): boolean {
   if (expected === 'taken') return reaction === 'taken'
   return reaction === 'refused' || reaction === 'redirected'
