@@ -39,7 +39,7 @@ export const exitCodes: {
 /** The most severe first. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** The most severe of several exit codes. The code of a child process ranks before 5. */
+/** Returns the most severe of several exit codes. The code of a child process ranks before 5. */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok
@@ -64,12 +64,15 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   expectation_unmet: exitCodes.expectationUnmet,
 }
 
-/** The exit code for an error. */
+/** Returns the exit code for an error. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof EvrouteError ? codesOfErrors[error.code] : exitCodes.internal
 }
 
-/** The exit code of a command that ended early: 130 after a signal, 0 after the reader of its output left. */
+/**
+ * Returns the exit code of a command that ended early: 130 after a signal, 0 after the reader of its output
+ * left.
+ */
 export function codeOfEnd({ stop }: Pick<Io, 'stop'>): ExitCode {
   const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
   return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok

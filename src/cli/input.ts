@@ -9,7 +9,7 @@ export function tellOfTerminalInput(paths: readonly string[], io: Io): void {
   io.stderr.write('Reading from the terminal: Ctrl-D ends the input, Ctrl-C the command.\n')
 }
 
-/** Far above any webhook; protects memory from a wrong file. */
+/** Maximum bytes of a body: far above any webhook, but protects memory from a wrong file. */
 const bodyBytesMax = 64 * 1024 * 1024
 
 /**
@@ -41,8 +41,8 @@ async function readBytes(path: string, io: Io): Promise<Buffer> {
 }
 
 /**
- * The bytes of a file, or of stdin for `-`. When the command ends early, the iterator throws the signal's
- * reason. If it only ended, a part of a list would be taken for the whole list.
+ * Opens a file, or stdin for `-`, as a stream of bytes. If the command ends early, the iterator throws the
+ * signal's reason. If it only ended, a part of a list would be taken for the whole list.
  *
  * @throws EvrouteError `cannot_read_file`
  */
@@ -86,7 +86,7 @@ export function namingColumnFlag(error: unknown): unknown {
   )
 }
 
-/** The sentences about columns end with the name of the setting. */
+/** Replaces the name of the setting at the end of a sentence about columns by its flag. */
 function withFlag(text: string): string {
   return text.replace(
     /(?<=with )(?:idColumn|valueColumn)(?=\.?$)/,

@@ -62,12 +62,12 @@ export interface ProcessIo extends Io {
 }
 
 /**
- * The streams, environment and signals of this process.
+ * Returns the streams, environment and signals of this process.
  *
- * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130.
- * SIGQUIT, and SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run
- * in each case. A process without a terminal ignores SIGHUP, because nohup may have started it: Node resets
- * the signals that its parent ignores.
+ * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130. SIGQUIT,
+ * and SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run in each
+ * case. A process without a terminal ignores SIGHUP, because nohup may have started it: Node resets the signals
+ * that its parent ignores.
  */
 export async function processIo(): Promise<ProcessIo> {
   const interruption = new AbortController()
@@ -137,7 +137,7 @@ function hangUp(signal: NodeJS.Signals): void {
   if ([stdin, stdout, stderr].some(({ isTTY }) => isTTY)) endAtOnce(signal)
 }
 
-/** The default action of a signal would skip the `exit` listeners. */
+/** Ends the process at once. The default action of the signal would skip the `exit` listeners. */
 function endAtOnce(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal])
 }

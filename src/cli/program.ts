@@ -70,13 +70,13 @@ function usageError(error: CommanderError, { command, name }: TriedCommand): Evr
   })
 }
 
-/** The error for `help` with an unknown topic, or for a missing subcommand. */
+/** Writes the error for `help` with an unknown topic, or for a missing subcommand. */
 function helplessText({ parent, commands }: Command): string {
   if (parent === null) return 'Cannot help with this: there is no such command'
   return `A command is missing: ${commands.map((each) => each.name()).join(', ')}`
 }
 
-/** The arguments beyond those that the command takes, quoted. */
+/** Returns the arguments beyond those that the command takes, quoted. */
 function unexpectedArguments({ args, registeredArguments }: Command): string {
   return args
     .slice(registeredArguments.length)

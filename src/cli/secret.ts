@@ -76,7 +76,7 @@ export async function readGivenStoreUrl(
 }
 
 /**
- * The secrets of a configuration's destinations. A sender may have signed a webhook with one of them by
+ * Reads the secrets of a configuration's destinations. A sender may have signed a webhook with one of them by
  * mistake.
  *
  * @param path - the configuration file; undefined for none

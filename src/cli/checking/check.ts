@@ -144,7 +144,7 @@ const headings = {
   refused: 'A right handler refuses a webhook',
 } as const
 
-/** The line above the cases that a correct handler takes, or those that it refuses. */
+/** Writes the line above the cases that a correct handler takes, or those that it refuses. */
 function headingText(expected: CaseVerdict['expected'], { style }: CheckView): string {
   return `${style.faint(headings[expected])}\n`
 }
@@ -163,7 +163,7 @@ function answerOf({ status, error, reaction }: CaseVerdict): string {
   return status === null ? (error ?? reaction) : String(status)
 }
 
-/** A mistake of the handler, its fix, and the cases that show it. */
+/** Writes a mistake of the handler, its fix, and the cases that show it. */
 function findingText(finding: HandlerFinding, { style, columns = Infinity }: CheckView): string {
   const { message, fix, cases } = finding
   const [first = '', ...rest] = wrapped(message, columns - 2)

@@ -205,7 +205,10 @@ function refuseArguments([name]: readonly string[]): void {
   })
 }
 
-/** The selected deliveries: by an id, by filter flags, or all. Exactly one of the three must be given. */
+/**
+ * Reads which deliveries are selected: by an id, by filter flags, or all. Exactly one of the three must be
+ * given.
+ */
 function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number) => Selection {
   const filterFlag = firstFilterFlag(flags)
   const given = [id, filterFlag, flags.all === true ? '--all' : undefined].filter(
@@ -251,7 +254,7 @@ function stateOption(states: readonly LoggedState[]): Option {
   })
 }
 
-/** The filter that the flags describe. */
+/** Returns the filter that the flags describe. */
 export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
   const { since, until } = flags
   return {
@@ -265,7 +268,7 @@ export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
   }
 }
 
-/** The first filter flag that is given, as typed. */
+/** Returns the first filter flag that is given, as typed. */
 export function firstFilterFlag(flags: FilterFlags): string | undefined {
   const { state, type, userId, destination, message, since, until } = flags
   const given = { state, type, 'user-id': userId, destination, message, since, until }

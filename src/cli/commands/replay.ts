@@ -108,8 +108,8 @@ interface CaptureRequest {
 }
 
 /**
- * The target of `replay`. Refuses options that don't apply to captures, or don't apply to calls, rather than
- * ignoring them.
+ * Decides the target of `replay`. Refuses options that don't apply to captures, or don't apply to calls, rather
+ * than ignoring them.
  *
  * @throws SettingError with the flag
  */

@@ -37,7 +37,7 @@ const tableColumns: readonly TableColumn<EffectiveSetting>[] = [
   { title: 'from', text: ({ origin }) => origin, look: 'faint', columnsMin: 7 },
 ]
 
-/** The end of a path tells most. */
+/** Shortens a path from the front, because its end tells most. */
 function cutFront(path: string, columnsMax: number): string {
   const reversed = (text: string): string => Array.from(text).reverse().join('')
   return reversed(cutToColumns(reversed(path), columnsMax))

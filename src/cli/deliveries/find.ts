@@ -12,7 +12,8 @@ import type { ReadersRun } from '../store-access/readers.ts'
 export const deliveriesAtOnce = 500
 
 /**
- * A filter for the delivery with this id or number, or for all deliveries of the event with this messageId.
+ * Makes a filter for the delivery with this id or number, or for all deliveries of the event with this
+ * messageId.
  *
  * @throws EvrouteError `invalid_usage` if there is none
  */
@@ -33,7 +34,7 @@ export async function filterOfId(
   })
 }
 
-/** The number at the end of an id is unique in a store. */
+/** Finds the delivery with a number, which is unique in a store. */
 async function keyOfNumber(
   text: string,
   deliveries: ReadersRun['deliveries'],
@@ -45,8 +46,8 @@ async function keyOfNumber(
 }
 
 /**
- * Pages of deliveries, newest first, up to a limit. The event loop turns before each page, so that signals
- * are handled.
+ * Yields pages of deliveries, newest first, up to a limit. The event loop turns before each page, so that
+ * signals are handled.
  */
 export async function* pagesOf(
   { deliveries, io }: Pick<ReadersRun, 'deliveries' | 'io'>,

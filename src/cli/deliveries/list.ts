@@ -22,7 +22,7 @@ import {
   type TableView,
 } from './status.ts'
 
-/** If there are more deliveries, propose the limit times this. */
+/** The factor between the limit and the proposed one, if there are more deliveries. */
 const moreFactor = 10
 
 /** Lists deliveries, newest first. Says so if there are more than the limit. */
@@ -57,7 +57,7 @@ export async function listDeliveries(
   return exitCodes.ok
 }
 
-/** The faults at the destinations of the listed deliveries. */
+/** Writes the faults at the destinations of the listed deliveries. */
 function faultLines(
   destinations: readonly DestinationStatus[] | undefined,
   shownAt: ReadonlySet<string>,
@@ -68,7 +68,7 @@ function faultLines(
   return texts.map((text) => `${text}\n`).join('')
 }
 
-/** Room for every number, which alone names a delivery. */
+/** The minimum width of ids. It has room for every number, which alone names a delivery. */
 const idColumnsMin = 18
 
 /** Makes a table of deliveries, the most important column first. */
@@ -113,7 +113,7 @@ export function cutId(id: string, columnsMax: number): string {
   return room < 2 ? id.slice(slash + 1) : cutToColumns(id.slice(0, slash), room) + id.slice(slash)
 }
 
-/** Why the delivery failed, or when its next attempt is due. */
+/** Explains why the delivery failed, or when its next attempt is due. */
 function outlookOf(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): string {
   const { reason, dueAtMs } = delivery
   if (dueAtMs === null) return plainText(reason ?? '')

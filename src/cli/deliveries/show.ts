@@ -41,7 +41,7 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
   for await (const page of pagesOf(run, { filter, limit: Infinity })) {
     for (const { destinationId, id } of page) {
       const story = await deliveries.story({ destinationId, id })
-      // Purged since it was listed.
+      // The delivery was purged since it was listed.
       if (story === undefined) continue
       const text = (): string =>
         `${isFirst ? '' : '\n'}${storyText(story, { nowMs, waitOf, style, columns })}`
@@ -62,7 +62,7 @@ function recordOf(story: DeliveryStory, wait: Wait | undefined): Readonly<Record
 const excerptCharactersMax = 400
 const outcomeLooks = { success: 'good', retry: 'warning', final: 'bad' } as const
 
-/** The whole history of a delivery, for a person. */
+/** Writes the whole history of a delivery, for a person. */
 function storyText(story: DeliveryStory, view: TableView): string {
   const { style } = view
   const bytes = formatCount(Buffer.byteLength(story.body))

@@ -87,7 +87,8 @@ function waitFor({ endpoints }: DestinationStatus, { holds }: LoggedDelivery, no
 }
 
 /**
- * The extra fields in the record of a delivery that is parked, or whose destination is disabled or removed.
+ * Returns the extra fields in the record of a delivery that is parked, or whose destination is disabled or
+ * removed.
  */
 export function waitFields(wait: Wait | undefined): {
   readonly parked?: object
@@ -106,7 +107,7 @@ export function waitFields(wait: Wait | undefined): {
   }
 }
 
-/** Why a delivery is parked and until when, for a person; undefined unless it is parked. */
+/** Explains why a delivery is parked and until when, for a person; undefined unless it is parked. */
 export function parkedText(wait: Wait | undefined, nowMs: number): string | undefined {
   if (wait?.kind !== 'parked') return undefined
   const { urls, untilMs } = wait
@@ -115,7 +116,7 @@ export function parkedText(wait: Wait | undefined, nowMs: number): string | unde
   return `parked: ${down}, asked again ${time}`
 }
 
-/** Failures at the endpoints of a destination that were not retried, for a person. */
+/** Lists failures at the endpoints of a destination that were not retried, for a person. */
 export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, sinceMs }) => {
@@ -147,7 +148,7 @@ export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
   expired: 'bad',
 }
 
-/** The status of a delivery and the reason for it, in one sentence. */
+/** Writes the status of a delivery and the reason for it, in one sentence. */
 export function statusText(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): string {
   switch (delivery.state) {
     case 'pending':

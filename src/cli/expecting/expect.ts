@@ -119,7 +119,7 @@ async function askReceiver(
   throw refusalOf(status, body) ?? stranger(api)
 }
 
-/** No client timeout: the receiver ends the wait. */
+/** Sends a request without a client timeout: the receiver ends the wait. */
 function ask(
   url: URL,
   token: string | undefined,
@@ -237,5 +237,5 @@ async function captureResults(
 /** Bad rows that get their own line; the rest is only counted. */
 const badRowLinesMax = 10
 
-/** Parsers quote the row in their messages. */
+/** Maximum length of a problem, because parsers quote the row in their messages. */
 const problemCharactersMax = 120

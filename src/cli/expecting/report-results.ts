@@ -28,7 +28,7 @@ export interface ResultsView {
   readonly cases?: readonly ReportCase[]
 }
 
-/** The result of an expectation, as a record for programs. */
+/** Turns the result of an expectation into a record for programs. */
 export function resultRecord({
   text,
   state,
@@ -83,7 +83,7 @@ function unmetError({ text, account, shortfall }: ExpectationResult): EvrouteErr
   return new EvrouteError({ code: 'expectation_unmet', message: `${text}: ${account}${detail}` })
 }
 
-/** One line for a result. If it failed, the lines below show why. */
+/** Writes one line for a result. If it failed, the lines below show why. */
 function resultText(result: ExpectationResult, style: Style, columns = 80): string {
   const { text, account, shortfall } = result
   const line = `${plainText(text)}: ${account}`

@@ -75,8 +75,8 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 }
 
 /**
- * One line for a request. If something is wrong, the reason and the fix follow. In verbose mode the payload
- * follows too.
+ * Writes one line for a request. If something is wrong, the reason and the fix follow. In verbose mode the
+ * payload follows too.
  */
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
@@ -106,7 +106,7 @@ function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string 
   return diagnosis === null ? `  ${why}` : `  ${why}. Fix: ${plainText(diagnosis.fix)}`
 }
 
-/** A handler that verifies signatures correctly, for requests with a diagnosed signature. */
+/** Shows a handler that verifies signatures correctly, for requests with a diagnosed signature. */
 function handlerParts({ diagnosis }: ReceivedEvent, style: Style): readonly string[] {
   if (diagnosis === null) return []
   const title = 'A handler for express; `evroute verify --language` prints others:'
@@ -127,7 +127,7 @@ function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: E
   return [...before.map(paint), paintSummary(parts, room, style), ...after.map(paint)].join(gap)
 }
 
-/** The cells before and after the summary. */
+/** Makes the cells before and after the summary. */
 function cellsOf(
   event: ReceivedEvent,
   columns: number,
@@ -192,7 +192,7 @@ function paintSummary(parts: readonly SummaryPart[], room: number, style: Style)
   return parts.map(({ role, text }) => style[looks[role]](text)).join('')
 }
 
-/** The number of requests, for a person. */
+/** Writes the number of requests, for a person. */
 export function countsText(counts: ReceivedCounts): string {
   const { wellFormed } = counts
   const parts = [countOf(wellFormed, 'webhook')]
@@ -206,8 +206,8 @@ export function countsText(counts: ReceivedCounts): string {
 const answerCharactersMax = 200
 
 /**
- * Warnings about a forwarded request: an error, a status other than 2xx with the first line of the answer, or
- * an answer later than a sender would wait. Empty if all is well.
+ * Writes warnings about a forwarded request: an error, a status other than 2xx with the first line of the
+ * answer, or an answer later than a sender would wait. Empty if all is well.
  */
 export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   if (forwarding === null) return []
@@ -230,7 +230,7 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
 /** The statuses with which applications refuse a signature. */
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
-/** How to find out why an application refused a valid signature; empty if it did not. */
+/** Explains how to find out why an application refused a valid signature; empty if it did not. */
 export function checkAdvice({
   forward,
   signature,
@@ -241,7 +241,7 @@ export function checkAdvice({
 }
 
 /**
- * The message after a request was forwarded again.
+ * Writes the message after a request was forwarded again.
  *
  * @param forwarding - undefined if no target takes its type
  */

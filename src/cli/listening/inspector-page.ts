@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 
 /**
- * The URL of the receiver's page: the loopback address if there is one, else the address with the page's
- * token. Null if there is neither.
+ * Returns the URL of the receiver's page: the loopback address if there is one, else the address with the
+ * page's token. Null if there is neither.
  *
  * @param url - the URL of the receiver
  * @param token - admits browsers on other machines
@@ -17,7 +17,7 @@ export function inspectorUrl(url: string, token: string | null = null): string |
   return token === null ? null : withToken(page, token)
 }
 
-/** The URL of the page for browsers on other machines; null without a token. */
+/** Returns the URL of the page for browsers on other machines; null without a token. */
 export function networkPageUrl(url: string, token: string | null): string | null {
   if (token === null) return null
   const page = new URL('/_evroute/', url)

@@ -56,7 +56,7 @@ export interface ListenOptions extends ExpectationSettings {
   readonly forwardFilter?: string | undefined
   /** Lets other machines ask what arrived. */
   readonly token?: string | undefined
-  /** Shows so many requests of the file of `--save` first. */
+  /** Shows this many requests of the file of `--save` first. */
   readonly last?: number | undefined
   /** Also forward, and run the program for, requests with a foreign Origin or an invalid signature. */
   readonly allowUnverified: boolean
@@ -160,7 +160,7 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): RequestProgram
   }
 }
 
-/** Resolves when all expectations are decided, at the latest with the timeout or the receiver. */
+/** Resolves when all expectations are decided, at the latest at the timeout or when the receiver closes. */
 async function judge(
   receiver: Receiver,
   { expectations, timeoutMs = Infinity }: ListenOptions,
@@ -300,7 +300,7 @@ function expectationLines(
   style: Style,
 ): readonly string[] {
   return expectations.map(({ text, count, withinMs }) => {
-    // Until the end of the wait, one request too many may come.
+    // One request too many may come until the wait ends.
     const isEndless = count.atMost < Infinity && timeoutMs === undefined && withinMs === undefined
     const end = isEndless ? ` ${style.faint('until --timeout or Ctrl-C')}` : ''
     return `Expecting  ${plainText(text)}${end}`
@@ -313,7 +313,7 @@ function scenarioLines({ scenario }: FaultFlags): readonly string[] {
   return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
 }
 
-/** A command that sends a webhook to this receiver. It does not repeat the secret. */
+/** Returns a command that sends a webhook to this receiver. It doesn't repeat the secret. */
 function sendCommand(
   { urls, ca }: ListenAddress,
   { secret, faults }: ListenOptions,

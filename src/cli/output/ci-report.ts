@@ -23,7 +23,7 @@ export interface Report {
 }
 
 /**
- * The workflow commands that show failures in GitHub Actions. All values are escaped, so that a payload
+ * Writes the workflow commands that show failures in GitHub Actions. All values are escaped, so that a payload
  * cannot inject a command.
  */
 export function githubAnnotations({ title, cases }: Report): string {
@@ -44,7 +44,7 @@ function property(text: string): string {
   return data(text).replace(/:/g, '%3A').replace(/,/g, '%2C')
 }
 
-/** A Markdown table of the results, for the job summary of GitHub Actions. */
+/** Writes a Markdown table of the results, for the job summary of GitHub Actions. */
 export function githubSummary({ title, cases }: Report): string {
   const failed = cases.filter(({ failure }) => failure !== undefined)
   const met = cases.length - failed.length
@@ -65,12 +65,12 @@ function tableRow({ name, failure }: ReportCase): string {
   return `| ${sign} | ${cell(name)} | ${cell(result)} |`
 }
 
-/** Text in a table cell. Inline code would show the backslash that escapes a bar. */
+/** Escapes text for a table cell. Inline code would show the backslash that escapes a bar. */
 function cell(text: string): string {
   return `<code>${plainText(text).replace(/[&<>|`*_[\]\\]/g, (sign) => `&#${sign.charCodeAt(0)};`)}</code>`
 }
 
-/** A code block with a fence longer than any in its content. */
+/** Writes a code block with a fence longer than any in its content. */
 function fenced(text: string): readonly string[] {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const fence = '`'.repeat(longest + 1)
@@ -90,7 +90,7 @@ const entities: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** A report in JUnit's format: one suite, with a test case for each check. */
+/** Writes a report in JUnit's format: one suite, with a test case for each check. */
 export function junitXml({ title, cases, durationMs }: Report): string {
   const failures = cases.filter(({ failure }) => failure !== undefined).length
   const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
@@ -117,7 +117,7 @@ function caseXml(title: string, { name, failure }: ReportCase): string {
   ].join('\n')
 }
 
-/** Parsers turn line breaks in attributes into spaces, so escape them. */
+/** Escapes an attribute, including line breaks, which parsers would turn into spaces. */
 function attribute(text: string): string {
   return text.replace(notInXml, '').replace(/[&<>"\t\n\r]/g, (sign) => entities[sign] ?? '')
 }

@@ -1,17 +1,17 @@
 import { endpointName } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 
-/** The name to call evroute by: `npx evroute` if npx started it. */
+/** Returns the name to call evroute by: `npx evroute` if npx started it. */
 export function programName({ env }: Pick<Io, 'env'>): string {
   return env['npm_command'] === 'exec' ? 'npx evroute' : 'evroute'
 }
 
-/** A word for a POSIX shell, quoted if it has to be. */
+/** Writes a word for a POSIX shell, quoted if it has to be. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** A command line that can be pasted. Secrets in it become `...`, unless they are references. */
+/** Writes a command line that can be pasted. Secrets in it become `...`, unless they are references. */
 export function commandLine(argv: readonly string[], io: Pick<Io, 'env'>): string {
   const words = argv.map((word, index) => {
     const [flag = '', value] = word.split(/=(.*)/s)

@@ -16,14 +16,14 @@ export async function writeError(
   )
 }
 
-/** An error as one line of JSON. A configuration error includes all its problems. */
+/** Writes an error as one line of JSON. A configuration error includes all its problems. */
 export function errorRecord(error: unknown): string {
   const { code, message, hint } = partsOf(error)
   const record = { code, message, hint: hint ?? null }
   return `${JSON.stringify({ error: isAboutConfiguration(error) ? { ...record, ...problemsOf(error) } : record })}\n`
 }
 
-/** Compare the name: importing the class would load its whole room in every command. */
+/** Compares the name: importing the class would load its whole room in every command. */
 function isAboutConfiguration(error: unknown): error is ConfigurationError {
   return error instanceof EvrouteError && error.name === 'ConfigurationError'
 }
@@ -35,7 +35,7 @@ function problemsOf({ summary, problems }: ConfigurationError): object {
   }
 }
 
-/** An error for a person: what failed, then what to do. */
+/** Writes an error for a person: what failed, then what to do. */
 export function errorText(error: unknown, style: Style): string {
   const { message, hint } = partsOf(error)
   return `${style.bad('evroute:')} ${message}${hint === undefined ? '' : `. ${hint}`}\n`

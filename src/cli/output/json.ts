@@ -3,7 +3,7 @@ import type { ReceivedEvent } from '../../receiver/index.ts'
 import { countOf } from './numbers.ts'
 import type { Style } from './style.ts'
 
-/** JSON for a person: indented, coloured, and safe to print. */
+/** Writes JSON for a person: indented, coloured, and safe to print. */
 export function formatJson(value: JsonValue, style: Style): string {
   return [...jsonLines(value, { style, charactersMax: Infinity })].join('\n')
 }
@@ -22,7 +22,7 @@ interface Surroundings {
 
 const nothing: Surroundings = { indent: '', label: '', comma: '' }
 
-/** The lines of {@link formatJson}. A generator, so that hidden lines are never formatted. */
+/** Yields the lines of {@link formatJson}, so that hidden lines are never formatted. */
 function* jsonLines(
   value: JsonValue | undefined,
   view: JsonView,
@@ -53,7 +53,7 @@ function* jsonLines(
   yield `${indent}${close}${comma}`
 }
 
-/** The number of lines of {@link jsonLines}. */
+/** Returns the number of lines of {@link jsonLines}. */
 function jsonLineCount(value: JsonValue | undefined): number {
   const members = membersOf(value)
   if (members === undefined || members.length === 0) return 1
@@ -69,7 +69,7 @@ const linesMaxDefault = 200
 /** Characters shown of a key, of a value, or of a payload that is not JSON. */
 const charactersMax = 2_000
 
-/** A payload for a person: indented, coloured, safe to print, and limited in length. */
+/** Writes a payload for a person: indented, coloured, safe to print, and limited in length. */
 export function payloadText(
   { body, rawBody }: Pick<ReceivedEvent, 'body' | 'rawBody'>,
   style: Style,

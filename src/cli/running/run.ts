@@ -177,7 +177,7 @@ export class Awaited {
   }
 
   /**
-   * The state of all expectations together:
+   * Returns the state of all expectations together:
    *
    * - `missing`: something that may still arrive is missing;
    * - `satisfied`: nothing is missing, but too much may still arrive;

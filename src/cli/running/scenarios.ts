@@ -30,7 +30,7 @@ interface JudgedScenario {
 }
 
 /**
- * The scenario with this name, or all of them.
+ * Returns the scenario with this name, or all of them.
  *
  * @throws SettingError `scenario` for an unknown name
  */
@@ -170,7 +170,7 @@ function isRetriedAfterSuccess(requests: readonly RequestRecord[]): boolean {
   )
 }
 
-/** Milliseconds from the start of the first request to the start of the last. */
+/** Returns the milliseconds from the start of the first request to the start of the last. */
 export function spanMs(requests: readonly RequestRecord[]): number {
   const times = requests.map(({ atMs }) => atMs)
   return times.length === 0 ? 0 : Math.max(...times) - Math.min(...times)

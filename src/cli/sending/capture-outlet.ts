@@ -17,7 +17,9 @@ import type { CapturedTarget } from './sending-options.ts'
 
 type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
 
-/** Sends captured requests again. It bypasses client and router, which would make new webhooks of them. */
+/**
+ * Sends captured requests again. Bypasses the client and the router, which would turn them into new webhooks.
+ */
 export class CaptureOutlet implements Outlet {
   readonly #destinationId: string
   readonly #pipeline: Pipeline
@@ -69,7 +71,7 @@ export class CaptureOutlet implements Outlet {
     }
     this.#taken++
     const event = {
-      // A separate source for each request: a webhook that was received twice is sent twice.
+      // Use a separate source for each request, because a webhook that was received twice is sent twice.
       sourceId: `capture:${this.#taken}`,
       messageId: request.messageId ?? capturedId(position),
       type: request.type,
@@ -97,7 +99,7 @@ export class CaptureOutlet implements Outlet {
   }
 }
 
-/** The id of a request without a messageId in its body. */
+/** Makes the id of a request that has no messageId in its body. */
 function capturedId({ line }: RowPosition): string {
   return `line-${line}`
 }

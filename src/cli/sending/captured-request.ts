@@ -150,7 +150,7 @@ const timeNames = new Set(['timestamp', 'originalTimestamp', 'sentAt'])
 /** A property name with a string value; another string; or a bracket. */
 const token = /("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*")?)?|[{}[\]]/dgs
 
-/** The timestamps in a JSON object, without those in nested objects. */
+/** Finds the timestamps in a JSON object, except in nested objects. */
 function timesOf(text: string): readonly TimeRange[] {
   const times: TimeRange[] = []
   let depth = 0
@@ -185,7 +185,7 @@ function parseText(literal: string): string | undefined {
 
 const latestMs = 8_640_000_000_000_000
 
-/** Clamps to the range that a timestamp can express. */
+/** Writes a moved time, clamped to the range of a timestamp. */
 function movedTime(atMs: number): string {
   return formatTimestamp(Math.min(Math.max(atMs, -latestMs), latestMs))
 }

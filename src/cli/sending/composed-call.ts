@@ -32,7 +32,7 @@ export const fieldNames: readonly FieldName[] = [
 /** A field that has a flag. */
 export type FieldName = Exclude<keyof CallFlags, 'timestamp' | 'integration'>
 
-/** The flag of a field: `userId` has `--user-id`. */
+/** Returns the flag of a field: `--user-id` for `userId`. */
 export function flagName(field: string): string {
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
@@ -96,7 +96,7 @@ function pick(call: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(call).filter(([field]) => fields.includes(field)))
 }
 
-/** The object that `key=value` pairs go into. */
+/** Returns the object that `key=value` pairs go into. */
 function bagOf(type: EventType): 'properties' | 'traits' {
   switch (type) {
     case 'identify':

@@ -44,9 +44,9 @@ export interface Plan {
   /** The type of the event. */
   readonly type: string
   readonly decision: PlanDecision | undefined
-  /** Whether the destination is one of several of a configuration, and is named. */
+  /** Whether to name the destination, because it comes from a configuration. */
   readonly isNamed?: boolean
-  /** The URLs that it would be sent to. */
+  /** The URLs that the event would be sent to. */
   readonly urls: readonly string[]
   /** The exact text of the webhook, or of the call for a service; null if nothing is sent. */
   readonly body: string | null

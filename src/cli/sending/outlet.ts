@@ -32,19 +32,19 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-/** Hears what happens to rows after they were taken. */
+/** Learns what happens to rows after they were taken. */
 interface OutletListener {
-  /** A row was rejected after all. It counts as rejected, not as accepted. */
+  /** Called when a row that was taken is rejected. It counts as rejected, not as accepted. */
   rejected(position: RowPosition, rejection: Rejection): void
 }
 
-/** Hears what a service does with rows. For webhooks, the observer of the runtime hears this instead. */
+/** Learns what a service does with rows. For webhooks, the observer of the runtime learns this instead. */
 export interface ServiceListener extends OutletListener {
-  /** The service acknowledged a row. */
+  /** Called when the service acknowledged a row. */
   acknowledged(): void
-  /** A batch failed and will be retried. */
+  /** Called when a batch failed and will be retried. */
   retrying(retry: BatchRetry): void
-  /** A row will not reach the service; the message says why. */
+  /** Called when a row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void
 }
 
@@ -52,7 +52,7 @@ export interface ServiceListener extends OutletListener {
 export interface OutletParts {
   readonly options: SendingOptions
   readonly runtime: Runtime
-  /** Hears what happens to rows later. */
+  /** Learns what happens to rows later. */
   readonly listener: OutletListener
 }
 
@@ -68,13 +68,16 @@ export interface RowPosition {
   readonly line: number
 }
 
-/** Low enough for flat memory even if every call has the maximum size. */
+/** Upper bound of queued calls: memory stays flat even if every call has the maximum size. */
 const queueMax = 1_000
 
-/** Rows are read faster than they are stored or answered, and larger batches cost less per row. */
+/**
+ * Upper bound of calls in a batch. Rows are read faster than they are stored or answered, and larger batches
+ * cost less per row.
+ */
 const joinedCallsMax = 250
 
-/** The client options for the command's options. `--flush-at` is exact. */
+/** Returns the client options for the command's options. `--flush-at` is exact. */
 export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientOptions {
   return {
     flushAt,

@@ -1,7 +1,8 @@
 import { sleep, type Clock, type Timer } from '../../runtime/index.ts'
 
 /**
- * Timers fire a little late. The next turns make up for a delay of up to this; longer delays are forgiven.
+ * Timers fire a little late. The next turns make up for a delay of up to this; longer delays are not made up
+ * for.
  */
 const latenessMsMax = 100
 

@@ -25,7 +25,7 @@ import type { OutletLedger } from './outlet.ts'
 export const firstRetryMs = 8_000
 const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000 }
 
-/** A call in a few words: `track "Order Completed"`. */
+/** Names a call in a few words: `track "Order Completed"`. */
 export function callName({ type, event, name }: JsonObject): string {
   const title = event ?? name
   const named = typeof title === 'string' ? ` "${shortText(title)}"` : ''
@@ -33,7 +33,7 @@ export function callName({ type, event, name }: JsonObject): string {
 }
 
 /**
- * A line about a request: time, attempt, result, endpoint, duration and messageId.
+ * Writes a line about a request: time, attempt, result, endpoint, duration and messageId.
  *
  * @param retryForMs - how long a delivery is retried
  */
@@ -56,7 +56,7 @@ function excerptText(excerpt: string): string {
   return shortText(excerpt.trim().replaceAll(/\s+/g, ' '), 200)
 }
 
-/** The fate of the only call of a command. */
+/** The result of the only call of a command. */
 export interface SingleCall {
   readonly name: string
   readonly urls: readonly string[]
@@ -69,7 +69,7 @@ export interface SingleCall {
   readonly durationMs: number
 }
 
-/** One line for the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
+/** Writes one line for the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
 export function singleText(call: SingleCall, style: Style): string | undefined {
   const { name, urls, delivery, request, ledger, durationMs } = call
   const where = urls.map((url) => endpointName(url)).join(', ')
@@ -93,7 +93,7 @@ export function singleText(call: SingleCall, style: Style): string | undefined {
   return undefined
 }
 
-/** One line for the only call of a dry run. */
+/** Writes one line for the only call of a dry run. */
 export function plannedText(
   { name, urls, ledger }: Pick<SingleCall, 'name' | 'urls' | 'ledger'>,
   style: Style,
@@ -115,7 +115,7 @@ const reasons: Readonly<Record<PlanReason, string>> = {
   duplicate: 'would not be sent: a call with this messageId came before',
 }
 
-/** A plan for a person: the decision, URLs, signature and body. */
+/** Writes a plan for a person: the decision, URLs, signature and body. */
 export function planText(plan: Plan, style: Style): string {
   const { type, messageId, decision, isNamed, urls, body, signature } = plan
   const where = isNamed === true ? ` → ${style.name(decision?.destinationId ?? '')}` : ''
@@ -135,7 +135,7 @@ export function planText(plan: Plan, style: Style): string {
 /** A settled delivery, to a webhook or a service. */
 export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
 
-/** A request to an endpoint, as a record for programs. */
+/** Turns a request to an endpoint into a record for programs. */
 export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
   const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
   const at = formatTimestamp(atMs)
@@ -152,13 +152,13 @@ export function requestRecord(request: RequestRecord): Readonly<Record<string, u
   }
 }
 
-/** A settled delivery, as a record for programs. */
+/** Turns a settled delivery into a record for programs. */
 export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string, unknown>> {
   const { messageId, type, destinationId, state, attempts, reason } = delivery
   return { kind: 'delivery', messageId, type, destination: destinationId, state, attempts, reason }
 }
 
-/** A count, its name, and its style when it is not zero. */
+/** The name of a count, and its style if it isn't zero. */
 type Part = readonly [keyof Ledger, keyof Style]
 
 interface SummaryView {
@@ -167,8 +167,8 @@ interface SummaryView {
 }
 
 /**
- * The summary line of a command that moves events. It consists of equations, so that the reader sees that the
- * counts balance. Zero terms are left out, and `read` if the ledger has none.
+ * Writes the summary line of a command that moves events. It consists of equations, so that the reader sees
+ * that the counts balance. Zero terms are left out, and so is `read` if the ledger has none.
  */
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,

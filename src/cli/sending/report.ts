@@ -133,7 +133,7 @@ export class Report implements Observer {
   }
 
   /**
-   * The progress line of a transfer.
+   * Writes the progress line of a transfer.
    *
    * @param taken - rows that were read and not rejected
    * @param total - all rows; undefined if unknown
@@ -149,7 +149,7 @@ export class Report implements Observer {
     })
   }
 
-  /** Writes to stderr: details if DEBUG asks for them, warnings unless `--quiet` is given. */
+  /** A log on stderr: details if DEBUG asks for them, warnings unless `--quiet` is given. */
   get log(): Log {
     const { debug, info } = logFromEnvironment({ ...this.#io.env })
     if (this.#options.quiet) return { debug, info, warn: silentLog.warn }
@@ -195,12 +195,12 @@ export class Report implements Observer {
     this.#problem(text)
   }
 
-  /** A row will not reach the service; the message says why. */
+  /** Reports that a row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
 
-  /** A batch for a service will be retried. */
+  /** Reports that a batch for a service will be retried. */
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
     if (this.#options.json) return
@@ -209,7 +209,7 @@ export class Report implements Observer {
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
-  /** A row was rejected. */
+  /** Reports a rejected row. */
   rejected({ file, line }: RowPosition, { code, message }: RowProblem): void {
     const { json, quiet, verbose } = this.#options
     if (json) {
@@ -234,12 +234,12 @@ export class Report implements Observer {
     this.#io.stderr.write(json ? errorRecord(error) : errorText(error, this.#style))
   }
 
-  /** A service acknowledged a row. */
+  /** Reports that a service acknowledged a row. */
   acknowledged(): void {
     this.#done++
   }
 
-  /** `--only` left a row out. */
+  /** Reports a row that `--only` left out. */
   filtered(plan: Plan): void {
     this.#whyFiltered = plan.decision?.hint
     if (this.#options.dryRun === true) this.planned(plan)
@@ -332,7 +332,9 @@ export class Report implements Observer {
     if (skipped > 0) this.note(`${countOf(skipped, 'row was', 'rows were')} not selected`)
   }
 
-  /** The line about the only call; undefined for the rows of a file, or if nothing became of it. */
+  /**
+   * Writes the line about the only call; undefined for the rows of a file, or if nothing became of the call.
+   */
   #singleText(ledger: Closing['ledger'], durationMs: number): string | undefined {
     const { single, dryRun } = this.#options
     if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined

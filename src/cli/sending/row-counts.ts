@@ -42,7 +42,7 @@ export class RowCounts {
     this.#filtered++
   }
 
-  /** The ledger of a complete transfer. */
+  /** Returns the ledger of a complete transfer. */
   ledger(stored: OutletLedger): OutletLedger & Ledger {
     return {
       read: this.#read,
@@ -53,13 +53,13 @@ export class RowCounts {
     }
   }
 
-  /** Rows that were read and that the outlet does not know yet. */
+  /** Returns how many rows were read that the outlet does not know yet. */
   waiting(stored: OutletLedger): number {
     return Math.max(0, this.#read - this.#rejected - this.#filtered - stored.accepted)
   }
 
   /**
-   * The ledger of a transfer to a durable store that was interrupted. Rows that are not in the store don't
+   * Returns the ledger of an interrupted transfer to a durable store. Rows that are not in the store don't
    * count: the next run reads them again.
    */
   ledgerOfStore(stored: OutletLedger): OutletLedger & Ledger {
@@ -68,7 +68,7 @@ export class RowCounts {
   }
 
   /**
-   * The ledger of a transfer in memory that was interrupted. Rows that the outlet does not know yet count as
+   * Returns the ledger of an interrupted transfer in memory. Rows that the outlet does not know yet count as
    * accepted and pending.
    */
   ledgerOfCut(stored: OutletLedger): OutletLedger & Ledger {

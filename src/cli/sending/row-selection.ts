@@ -61,7 +61,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     return this.#skipped
   }
 
-  /** Estimates the number of all rows when so many were parsed; undefined if unknown. */
+  /** Estimates the number of all rows from the number of parsed rows; undefined if unknown. */
   total(parsed: number): number | undefined {
     return this.#meter.total(parsed + this.#skipped)
   }
@@ -143,7 +143,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   }
 }
 
-/** Whether a row is a record of `listen`. The records around the requests have no bytes. */
+/** Whether a row shows that its file is a capture: it is a request, or the `ready` record of `listen`. */
 function isOfListen(row: JsonObject): boolean {
   return isCapturedRow(row) || (isListenRecord(row) && row['kind'] === 'ready')
 }
@@ -159,8 +159,8 @@ function requestOfRow(row: Row): Row {
 }
 
 /**
- * The call in a row. The rows of an archive have a different form. Captured requests are rejected: they would
- * pass for a call without its fields.
+ * Returns the call in a row. The rows of an archive have a different form. Captured requests are rejected: they
+ * would pass for a call without its fields.
  */
 function callOfRow(row: Row): Row {
   if (row.kind === 'bad') return row

@@ -29,7 +29,7 @@ export interface RowGroup {
 /** Rows are passed on in groups: a million rows cost a thousand awaits. */
 const groupRows = 1_000
 
-/** The rows of a file or of stdin, with the changes. */
+/** Yields the rows of a file or of stdin, with the changes. */
 export async function* fileRows(
   path: string,
   changes: RowChanges,
@@ -40,7 +40,7 @@ export async function* fileRows(
   }
 }
 
-/** One call repeated, with the changes. Each copy gets its own id when it is sent. */
+/** Yields one call repeatedly, with the changes. Each copy gets its own id when it is sent. */
 export async function* repeatedRows(
   call: JsonObject,
   count: number,
@@ -89,7 +89,7 @@ export class InputMeter {
     this.#io = io
   }
 
-  /** Estimates the number of all rows when so many were parsed; undefined if an input is a pipe. */
+  /** Estimates the number of all rows from the number of parsed rows; undefined if an input is a pipe. */
   total(parsed: number): number | undefined {
     if (!(this.#size > 0) || this.#bytesRead === 0) return undefined
     return Math.round((parsed * this.#size) / Math.min(this.#bytesRead, this.#size))

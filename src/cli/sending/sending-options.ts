@@ -25,12 +25,13 @@ import type { TimeShiftBy } from './captured-request.ts'
 /** The default target of `send` and `replay`: the default address of `listen`. */
 export const defaultUrl = 'http://127.0.0.1:4100/'
 const retryForDefaultMs = 60_000
-/** The maximum that the client accepts. */
+/** The maximum flush interval that the client accepts. */
 const flushAfterMsMax = 24 * 60 * 60 * 1_000
 
 /**
- * Where calls go: to webhook endpoints, through client, router and sender in this process; or through the
- * client to a service. Captured requests go to webhook endpoints unchanged. Those of a configuration are for plans.
+ * Where calls go: through client, router and sender in this process to webhook endpoints, or through the client
+ * to a service. Captured requests go to webhook endpoints unchanged. The sources and destinations of a
+ * configuration are for plans.
  */
 export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget | ConfiguredTarget
 
@@ -262,7 +263,7 @@ async function serviceTarget(
   return { kind: 'service', endpoint: requestUrl(endpoint), writeKey }
 }
 
-/** A store outlives the command, so it must contain nothing that did not happen. */
+/** Refuses flags that would store things that did not happen: the store outlives the command. */
 function refuseBesideStore({ store, dryRun, clock }: SendingFlags): void {
   if (store === undefined) return
   if (dryRun === true) {
@@ -295,14 +296,14 @@ function within(
 export const commandLineSourceId = 'cli'
 
 /**
- * The source of calls to an ad-hoc destination. Each destination has its own. Otherwise a call that was sent
- * to one destination would be a duplicate for the next.
+ * Returns the source of calls to an ad-hoc destination. Each destination has its own. Otherwise a call that was
+ * sent to one destination would be a duplicate for the next.
  */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }
 
-/** The same URLs always give the same id. It contains the host, for people. */
+/** Makes the id of an ad-hoc destination: the same for the same URLs, and with the host, for people. */
 function adHocDestinationId(urls: readonly string[]): string {
   const hash = createHash('sha256')
     .update([...urls].sort().join('\n'))

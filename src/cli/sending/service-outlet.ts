@@ -60,7 +60,7 @@ export class ServiceOutlet implements Outlet {
     return this.#calls.close(stopGraceMs)
   }
 
-  /** Each accepted call is one delivery: to the service. */
+  /** Reads the ledger. Each accepted call is one delivery: to the service. */
   ledger(): Promise<OutletLedger> {
     return Promise.resolve({
       accepted: this.#accepted,
@@ -96,7 +96,7 @@ export class ServiceOutlet implements Outlet {
     }
   }
 
-  /** The service's message may quote the key. */
+  /** Hides the write key in a message of the service, which may quote it. */
   #withoutKey(text: string): string {
     return text.replaceAll(this.#target.writeKey, '***')
   }

@@ -46,7 +46,7 @@ export interface TransferOptions {
   readonly skipped?: (() => number) | undefined
   /** The only call of the command; undefined for the rows of a file. */
   readonly single?: JsonObject | undefined
-  /** Estimates the number of all rows when so many were parsed; undefined if unknown. */
+  /** Estimates the number of all rows from the number of parsed rows; undefined if unknown. */
   readonly total: (parsed: number) => number | undefined
   /** The command line that continues an interrupted transfer; undefined if none is suggested. */
   readonly again?: string | undefined
@@ -225,7 +225,7 @@ interface TransferEnd {
   readonly outlet: Outlet
 }
 
-/** The exit code, from the ledger and the way the command ended. Prints notes about problems. */
+/** Decides the exit code from the ledger and the way the command ended. Prints notes about problems. */
 function verdict({ request, ledger, report, outlet }: TransferEnd): ExitCode {
   const { stop } = request.io
   const codes: ExitCode[] = []
@@ -259,7 +259,7 @@ function whereTheyStay({ storeName }: Outlet): string {
   return storeName === undefined ? '' : `; they stay in ${storeName}`
 }
 
-/** The command to run next; undefined if nothing is left to do. */
+/** Returns the command to run next; undefined if nothing is left to do. */
 function nextCommand(
   { request, ledger, outlet }: TransferEnd,
   hasFailedBefore: boolean,
@@ -274,7 +274,7 @@ function nextCommand(
   return `${programName(io)} deliveries --store ${store} ${states}`
 }
 
-/** The ledger of an interrupted transfer. With a durable store, only rows in the store count. */
+/** Returns the ledger of an interrupted transfer. With a durable store, only rows in the store count. */
 function cutLedger(
   { options }: TransferOptions,
   counts: RowCounts,

@@ -15,13 +15,13 @@ import { countOf } from '../output/numbers.ts'
 /** Reports on stderr what a service does. */
 export interface Announcer {
   readonly log: Log
-  /** The service accepts requests. A person gets a link that opens its page once. */
+  /** Called when the service accepts requests. A person gets a link that opens its page once. */
   readonly serving: (service: Pick<Service, 'address' | 'signInLink'>) => void
-  /** After a signal, the service still serves requests for this long, in milliseconds. */
+  /** Called after a signal. The service still serves requests for this long, in milliseconds. */
   readonly draining: (drainMs: number) => void
-  /** The service closes its ports. */
+  /** Called when the service closes its ports. */
   readonly ending: (work: ServiceWork) => void
-  /** The service has ended. Undelivered webhooks are in that store. */
+  /** Called when the service has ended. Undelivered webhooks are in that store. */
   readonly ended: (store: string, work: ServiceWork) => void
 }
 

@@ -217,7 +217,7 @@ export async function watchFile(
   }
 }
 
-/** A text that differs after each change of a file; undefined if the file does not exist. */
+/** Returns a text that differs after each change of a file; undefined if the file does not exist. */
 async function versionOf(path: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })

@@ -124,7 +124,7 @@ export interface CalledCommand {
   readonly write?: boolean
 }
 
-/** What {@link readAccess} leads to. */
+/** The store or service that {@link readAccess} names. */
 type Target =
   | { readonly kind: 'service'; readonly api: ServiceApi }
   | {
@@ -162,11 +162,7 @@ export async function findTarget(
   return { kind: 'service', api: await askConfiguredService(read, inMemory, io.stop) }
 }
 
-/**
- * The URL of the store that the flags name, else that of the configuration.
- *
- * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
- */
+/** Returns the URL of the store that the flags name, else that of the configuration. */
 export async function storeUrlOf(access: StoreAccess, io: Io): Promise<string> {
   return access.storeUrl ?? (await readConfigurationOf(access, io)).store
 }

@@ -3,7 +3,7 @@ import type { Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import { ServiceApi } from './service-api.ts'
 
-/** Why the service of a configuration is asked. */
+/** The reason for asking the service of a configuration. */
 export interface WhyAsked {
   /** Why the command cannot do the work itself, as the beginning of a sentence. */
   readonly because: string
@@ -11,13 +11,13 @@ export interface WhyAsked {
   readonly hint: string
 }
 
-/** The store is in memory. */
+/** For a store in memory. */
 export const inMemory: WhyAsked = {
   because: 'The store is memory:, where a command forgets all that it does when it ends',
   hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 
-/** Another process delivers from the store. */
+/** For a store that another process delivers from. */
 export function inUse(storeUrl: string): WhyAsked {
   return {
     because: `Another process delivers from ${storeName(storeUrl)}`,

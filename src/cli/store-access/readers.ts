@@ -67,7 +67,7 @@ export interface ReadersRun extends OpenedReaders, CommandOutput {
   readonly nowMs: number
 }
 
-/** How a command writes, from its flags. */
+/** Decides from the flags how a command writes. */
 export async function commandOutput(
   { json = false, color }: Pick<AccessFlags, 'json' | 'color'>,
   io: Io,

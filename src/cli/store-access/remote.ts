@@ -37,7 +37,7 @@ import type { RegulationRequest, WholeRegulationFields } from '../../privacy/ind
 import type { Deliveries, RegulationRecords } from './readers.ts'
 import { ServiceRefusal, type ServiceApi, type ServiceRecord, type Upload } from './service-api.ts'
 
-/** The deliveries of a running service. `reveal` asks for whole URLs of endpoints. */
+/** Opens the deliveries of a running service. `reveal` asks for whole URLs of endpoints. */
 export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
   const queryOf = (parameters: Parameters): string =>
     queryText({ ...parameters, reveal: reveal ? 'true' : undefined })
@@ -326,7 +326,7 @@ export interface ChangedRegulations extends RegulationRecords {
   create(request: RegulationRequest): Promise<CreatedRegulation>
 }
 
-/** The deletion requests of a running service. */
+/** Opens the deletion requests of a running service. */
 export function remoteRegulations(api: ServiceApi): ChangedRegulations {
   return {
     create: async ({ type, userIds, sourceIds }) => {

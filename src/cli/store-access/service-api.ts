@@ -127,7 +127,7 @@ export class ServiceApi {
     }
   }
 
-  /** The error for an answer that is not one of this version of evroute's admin API. */
+  /** Makes the error for an answer that does not come from this version of evroute's admin API. */
   stranger(): EvrouteError {
     return new SettingError(
       '--api',
@@ -136,19 +136,19 @@ export class ServiceApi {
     )
   }
 
-  /** The error for a service that reports a failure in the middle of its work. */
+  /** Makes the error for a service that reports a failure in the middle of its work. */
   failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
     // The service noticed invalid input only while it worked.
     return code === 'invalid_request' ? this.#refuses(message) : this.brokenOff(message)
   }
 
-  /** The error for a service that stopped in the middle of its work. */
+  /** Makes the error for a service that stopped in the middle of its work. */
   brokenOff(why: string): EvrouteError {
     const hint = 'Its changes so far stay; see its log, and run the command again.'
     return unusable(`The service at ${this.#url} broke off: ${plainText(why)}`, hint)
   }
 
-  /** Any status is an answer. */
+  /** Sends a request. Returns any status as a reply. */
   async #ask({ path, body }: Question): Promise<Reply> {
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const isChange = body !== undefined
@@ -252,7 +252,7 @@ function isRecord(value: unknown): value is ServiceRecord {
   return isJsonObject(value) && value['v'] === 1 && typeof value['kind'] === 'string'
 }
 
-/** The service's own reason for a refusal; undefined if the body has none. */
+/** Returns the service's own reason for a refusal; undefined if the body has none. */
 function refusalIn({
   body,
 }: Reply): { readonly code: string; readonly message: string } | undefined {
@@ -261,7 +261,7 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Remembers why the input could not be read: the request fails with an error of its own. */
+/** Remembers why the input could not be read, because the request then fails with a different error. */
 class WatchedInput {
   readonly #given: AsyncIterable<Uint8Array>
   failure: { readonly error: unknown } | undefined

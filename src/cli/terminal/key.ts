@@ -55,8 +55,8 @@ const namedKeys: ReadonlyMap<string, NamedKey> = new Map<string, NamedKey>([
 ])
 
 /**
- * The keys in input that arrived at once. An escape at the end is the escape key: terminals send a sequence
- * as one piece.
+ * Parses the keys in input that arrived at once. An escape at the end is the escape key: terminals send a
+ * sequence as one piece.
  */
 export function keysOf(input: string): readonly Key[] {
   return (input.match(press) ?? []).map((text) => {
@@ -83,7 +83,7 @@ interface LineView {
 /** More than the maximum length of a match, so that the match parser reports the error. */
 const charactersMax = 10_000
 
-/** The line after a key; unchanged if the key does not edit. */
+/** Returns the line after a key; unchanged if the key does not edit. */
 export function editLine(line: EditedLine, key: Key): EditedLine {
   const { before, after } = line
   if (key.kind !== 'character') return edits[key.kind]?.(line) ?? line
@@ -116,7 +116,7 @@ function withoutLast(text: string): string {
   return text.slice(0, text.length - lastOf(text).length)
 }
 
-/** The part of a line around its cursor that fits into the columns. */
+/** Returns the part of a line around its cursor that fits into the columns. */
 export function viewLine({ before, after }: EditedLine, columnsMax: number): LineView {
   // The cursor needs a column of its own after the text.
   const room = Math.max(columnsMax - 1, 1)
@@ -126,7 +126,7 @@ export function viewLine({ before, after }: EditedLine, columnsMax: number): Lin
   return { text: head + tail, cursorBack: columnsOf(tail) }
 }
 
-/** The end of a text that fits into the columns. A text that was cut begins with `…`. */
+/** Returns the end of a text that fits into the columns. A text that was cut begins with `…`. */
 function cutFromStart(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
   const characters = Array.from(text)

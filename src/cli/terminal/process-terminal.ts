@@ -2,15 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 
-/** Hears what happens at an open terminal. */
+/** Learns what happens at an open terminal. */
 export interface TerminalListeners {
-  /** The user typed text, one key or several. */
+  /** Called when the user typed text, one key or several. */
   input(text: string): void
-  /** The window was resized. */
+  /** Called when the window was resized. */
   resized(): void
-  /** Reading keys starts, or starts again. */
+  /** Called when reading keys starts, or starts again. */
   entered(): void
-  /** The terminal is about to be given back, temporarily or permanently. */
+  /** Called when the terminal is about to be given back, temporarily or permanently. */
   leaving(): void
 }
 
@@ -56,7 +56,7 @@ export class ProcessTerminal implements Terminal {
     const onData = (bytes: Buffer): void => listeners.input(decoder.write(bytes))
     const enter = (): void => {
       if (this.#isLent || !isInForeground()) return
-      // Off and on again: another process may have changed the terminal's settings meanwhile.
+      // Switch raw mode off and on again: another process may have changed the terminal's settings.
       stdin.setRawMode(false).setRawMode(true)
       if (!isEntered) stdin.on('data', onData).resume()
       isEntered = true
@@ -106,7 +106,7 @@ export class ProcessTerminal implements Terminal {
   suspend(): void {
     if (process.platform === 'win32') return
     this.#leave()
-    // The whole job, as the terminal itself would.
+    // Stop the whole job, as the terminal itself would.
     process.kill(0, 'SIGTSTP')
     // If no shell can continue the process, the system does not stop it and sends no SIGCONT.
     setImmediate(() => this.#enter())
@@ -122,7 +122,10 @@ function isInForeground(): boolean {
 /** Two process groups: this process's own, and the terminal's foreground group. */
 type ProcessGroups = readonly [own: number, terminal: number]
 
-/** Without a foreground group there is no job control, so nothing is stopped. */
+/**
+ * Whether this process's group owns the terminal. Without a foreground group there is no job control, so
+ * nothing is stopped.
+ */
 export function ownsTerminal([own, terminal]: ProcessGroups): boolean {
   return terminal <= 0 || own === terminal
 }

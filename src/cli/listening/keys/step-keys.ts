@@ -56,7 +56,7 @@ export function initialKeysState(filter: Match | undefined): KeysState {
   }
 }
 
-/** What becomes of a request that arrives. In a pause it is held and shown later. */
+/** Decides whether an arriving request is shown, held or hidden. In a pause it is held and shown later. */
 export function displayOf(
   { filter, arrivedInPause }: KeysState,
   event: ReceivedEvent,
@@ -65,7 +65,7 @@ export function displayOf(
   return arrivedInPause === undefined ? 'show' : 'hold'
 }
 
-/** The state after a request has arrived. */
+/** Returns the state after a request has arrived. */
 export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState {
   const { arrived, arrivedInPause } = state
   return {
@@ -76,7 +76,7 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
   }
 }
 
-/** So many keys at once must be a paste, probably into the wrong window. */
+/** This many keys at once must be a paste, probably into the wrong window. */
 const pastedMin = 8
 
 /**
