@@ -28,5 +28,5 @@ export {
 } from './read-body.ts'
 export type { RequestFault } from './request-fault.ts'
 export { tokenCheck } from './token-check.ts'
-export { TlsFiles, type TlsPaths } from './tls-files.ts'
+export { TlsFiles, type TlsTexts } from './tls-files.ts'
 export { Turns } from './turns.ts'

@@ -1,17 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
-import { EvrouteError, messageOf } from '../model/index.ts'
+import { EvrouteError, messageOf, type TlsPaths } from '../model/index.ts'
 import { unreadableReason, type Log } from '../runtime/index.ts'
 import { FollowedFile } from './followed-file.ts'
-
-/** Paths of PEM files: a certificate with its key, authorities to trust, or both. */
-export interface TlsPaths {
-  /** A certificate, followed by its intermediate certificates. */
-  readonly cert?: string | undefined
-  /** The private key of the certificate. */
-  readonly key?: string | undefined
-  /** Authorities to trust instead of the usual ones. */
-  readonly ca?: string | undefined
-}
 
 /** The contents of the files. */
 export type TlsTexts = { readonly [Name in keyof TlsPaths]?: string }

@@ -7,6 +7,16 @@ export type AliasKeys = 'spec' | 'camel' | 'both'
 /** The name by which calls refer to webhook destinations in `integrations`. */
 export const webhooksDestinationName = 'Webhooks'
 
+/** Paths of PEM files: a certificate with its key, authorities to trust, or both. */
+export interface TlsPaths {
+  /** A certificate, followed by its intermediate certificates. */
+  readonly cert?: string | undefined
+  /** The private key of the certificate. */
+  readonly key?: string | undefined
+  /** Authorities to trust instead of the usual ones. */
+  readonly ca?: string | undefined
+}
+
 /** One URL of a destination. */
 export interface Endpoint {
   /** The full URL, http or https. */
@@ -15,6 +25,8 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>
   /** Maximum rate at which requests start, such as `50/s`; undefined for no maximum. */
   readonly rate?: string | undefined
+  /** The client's certificate, and who signs the endpoint's; undefined for none and the usual authorities. */
+  readonly tls?: TlsPaths | undefined
 }
 
 /**

@@ -31,8 +31,8 @@ export type ConnectionListener = (use: {
 
 /** Options of all targets. */
 export interface TargetsOptions {
-  /** Clock and randomness, for senders. */
-  readonly runtime: Pick<Runtime, 'clock' | 'random'>
+  /** Clock, randomness and log, for senders. */
+  readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number | undefined
   /** Time that an endpoint has to answer; 5 s by default, and at most. */
@@ -129,6 +129,7 @@ export class Targets {
       guard,
       clock: runtime.clock,
       random: runtime.random,
+      log: runtime.log,
       standardWebhooks,
       compose,
       onConnection: connection && ((kind) => connection({ destinationId, kind })),

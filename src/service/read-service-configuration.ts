@@ -51,8 +51,9 @@ export async function readServiceConfiguration(
 }
 
 /** Reads all certificates and keys, so that a mistake shows before anything listens. */
-async function checkTlsFiles({ listen, admin }: Configuration): Promise<void> {
-  for (const tls of [listen.tls, admin?.tls]) {
+async function checkTlsFiles({ listen, admin, destinations }: Configuration): Promise<void> {
+  const endpoints = destinations.flatMap((destination) => destination.endpoints)
+  for (const { tls } of [listen, ...(admin === undefined ? [] : [admin]), ...endpoints]) {
     if (tls !== undefined) await TlsFiles.open(tls, silentLog)
   }
 }

@@ -1,13 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { adminConnectionLimits, adminFaultAnswer } from '../admin-api/index.ts'
-import {
-  listen,
-  TlsFiles,
-  type ListenAddress,
-  type Listening,
-  type TlsPaths,
-} from '../http/index.ts'
-import { EvrouteError } from '../model/index.ts'
+import { listen, TlsFiles, type ListenAddress, type Listening } from '../http/index.ts'
+import { EvrouteError, type TlsPaths } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { trackingFaultAnswer } from '../tracking-api/index.ts'
 

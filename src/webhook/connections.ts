@@ -7,11 +7,15 @@ import {
   type AddressGuard,
   type Answer,
   type AnswerLimits,
+  TlsFiles,
+  type TlsTexts,
 } from '../http/index.ts'
 import { AddressRefusedError, systemCode } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { Deadline } from './deadline.ts'
 import { isShortage } from './outcome.ts'
+
+export { TlsFiles }
 
 /**
  * Upper bound of received bytes per request. A body in chunks of one byte and the longest headers fit. It
@@ -44,6 +48,8 @@ export interface ConnectionsOptions {
   readonly connectionsMax: number
   /** Refuses addresses; undefined allows all. */
   readonly guard: AddressGuard | undefined
+  /** The certificates to show and to trust; undefined for none and the usual ones. */
+  readonly tls?: TlsFiles | undefined
   /** How much of an answer is of interest. */
   readonly answerLimits: AnswerLimits
   /** Learns the kind of each request's connection once the request has ended. */
@@ -72,8 +78,8 @@ export class Connections {
   #closed = false
 
   constructor(options: ConnectionsOptions) {
-    const { connectionsMax, guard } = options
-    const connect = connector(guard)
+    const { connectionsMax, guard, tls } = options
+    const connect = connector(guard, tls)
     this.#options = options
     this.#all = Array.from({ length: connectionsMax }, () => new Connection(options, connect))
     this.#idle = [...this.#all]
@@ -281,15 +287,8 @@ function leadsNowhere(error: unknown): boolean {
   return error instanceof AddressRefusedError || systemCode(error) === 'ENOTFOUND'
 }
 
-function connector(guard: AddressGuard | undefined): Connect {
-  const connect = buildConnector({
-    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
-    rejectUnauthorized: true,
-    // None of its own, which is coarse: the deadline of the request ends a connect too.
-    timeout: 0,
-    // Never Node's own, and with a guard to the very addresses that were checked for this connection.
-    lookup: guard?.lookup ?? lookupBy(systemNames.resolve),
-  }) as (...parameters: Parameters<Connect>) => Socket
+function connector(guard: AddressGuard | undefined, tls: TlsFiles | undefined): Connect {
+  const connect = following(tls, guard)
   if (guard === undefined) return connect
   return (target, callback) => {
     // An address is not looked up.
@@ -299,4 +298,30 @@ function connector(guard: AddressGuard | undefined): Connect {
     queueMicrotask(() => callback(new AddressRefusedError(refusal), null))
     return undefined
   }
+}
+
+/** Connects with the certificates of the moment. Connections that are open end by their age. */
+function following(tls: TlsFiles | undefined, guard: AddressGuard | undefined): Connect {
+  if (tls === undefined) return plainConnector(guard)
+  let used = tls.current
+  let connect = plainConnector(guard, used)
+  return (...parameters) => {
+    const { current } = tls
+    // A new one, because the last one would resume the sessions of the certificate before.
+    if (current !== used) connect = plainConnector(guard, current)
+    used = current
+    return connect(...parameters)
+  }
+}
+
+function plainConnector(guard: AddressGuard | undefined, certificates?: TlsTexts): Connect {
+  return buildConnector({
+    ...certificates,
+    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
+    rejectUnauthorized: true,
+    // None of its own, which is coarse: the deadline of the request ends a connect too.
+    timeout: 0,
+    // Never Node's own, and with a guard to the very addresses that were checked for this connection.
+    lookup: guard?.lookup ?? lookupBy(systemNames.resolve),
+  }) as (...parameters: Parameters<Connect>) => Socket
 }

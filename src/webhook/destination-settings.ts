@@ -14,6 +14,7 @@ import {
   type Destination,
   type DestinationFilter,
   type Endpoint,
+  type TlsPaths,
 } from '../model/index.ts'
 
 /** Settings of a destination. */
@@ -50,6 +51,8 @@ export interface EndpointSettings {
   readonly headers?: Readonly<Record<string, string>>
   /** Upper bound of requests that start, such as `50/s`; none by default. */
   readonly rate?: string | undefined
+  /** PEM files: a certificate with its key, authorities in place of the usual ones, or both. */
+  readonly tls?: TlsPaths | undefined
 }
 
 const concurrencyDefault = 10
@@ -166,7 +169,10 @@ function checkEndpoint(
   if (refusal !== undefined) throw new SettingError(`${setting}.url`, refusal.message)
   const headers = Object.entries(settings.headers ?? {})
   for (const [name, value] of headers) checkHeader({ name, value, setting })
-  const { rate } = settings
+  const { rate, tls } = settings
+  if (tls !== undefined && !url.startsWith('https:')) {
+    throw new SettingError(`${setting}.tls`, 'Cannot use certificates: the URL is not https')
+  }
   if (rate !== undefined && parseRate(rate) === undefined) {
     throw new SettingError(`${setting}.rate`, `Cannot use "${rate}": it is ${rateForms}`)
   }
@@ -174,6 +180,7 @@ function checkEndpoint(
     url,
     headers: Object.freeze(Object.fromEntries(headers)),
     ...(rate === undefined ? {} : { rate }),
+    ...(tls === undefined ? {} : { tls: Object.freeze({ ...tls }) }),
   })
 }
 

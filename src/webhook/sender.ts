@@ -1,6 +1,6 @@
 import type { AddressGuard, AnswerLimits } from '../http/index.ts'
-import { limits, type Destination, type Endpoint } from '../model/index.ts'
-import { systemClock, type Clock } from '../runtime/index.ts'
+import { limits, type Destination, type Endpoint, type TlsPaths } from '../model/index.ts'
+import { silentLog, systemClock, type Clock, type Log } from '../runtime/index.ts'
 import type { ConnectionKind, Connections } from './connections.ts'
 import { Deadline } from './deadline.ts'
 import { failureOutcome, type RequestOutcome } from './outcome.ts'
@@ -39,6 +39,8 @@ export interface SenderOptions {
   readonly compose?: ComposeRequest | undefined
   /** Tells the time that Standard Webhooks signs, and how old connections are; the system's by default. */
   readonly clock?: Clock
+  /** Learns of certificates that were changed and cannot be used; nobody by default. */
+  readonly log?: Pick<Log, 'warn'>
   /** Spreads the ages that connections reach; all reach the same by default. */
   readonly random?: () => number
   /** Learns the kind of each request's connection once the request has ended. */
@@ -78,7 +80,7 @@ export class WebhookSender {
   readonly #options: SenderOptions
   readonly #deadlineMs: number
   readonly #clock: Clock
-  /** By origin. */
+  /** By origin and certificates. */
   readonly #connections = new Map<string, Connections>()
   /** By the URL of the endpoint. */
   readonly #targets = new Map<string, Target>()
@@ -101,8 +103,13 @@ export class WebhookSender {
    * endpoint.
    */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
-    // Before the deadline begins: loading what sends is no fault of the endpoint.
-    const target = this.#targets.get(endpoint.url) ?? (await this.#targetOf(endpoint.url))
+    let target = this.#targets.get(endpoint.url)
+    try {
+      // Before the deadline begins: loading what sends is no fault of the endpoint.
+      target ??= await this.#targetOf(endpoint)
+    } catch (error) {
+      return failureOutcome(error)
+    }
     if (this.#closed) return { kind: 'interrupted' }
     const deadline = new Deadline(this.#deadlineMs)
     try {
@@ -143,31 +150,34 @@ export class WebhookSender {
     return { headers: { ...headers, ...added }, body }
   }
 
-  async #targetOf(endpointUrl: string): Promise<Target> {
-    const { origin, pathname, search } = new URL(endpointUrl)
-    const target = { connections: await this.#connectionsTo(origin), path: pathname + search }
-    this.#targets.set(endpointUrl, target)
+  async #targetOf({ url, tls }: Endpoint): Promise<Target> {
+    const { origin, pathname, search } = new URL(url)
+    const target = { connections: await this.#connectionsTo(origin, tls), path: pathname + search }
+    this.#targets.set(url, target)
     return target
   }
 
   /** With a connection for every request that the destination's endpoints may have in flight there. */
-  async #connectionsTo(origin: string): Promise<Connections> {
-    const { Connections } = await loadConnections()
-    const known = this.#connections.get(origin)
+  async #connectionsTo(origin: string, paths: TlsPaths | undefined): Promise<Connections> {
+    const { destination, guard, onConnection, random = () => 0, log = silentLog } = this.#options
+    const { Connections, TlsFiles } = await loadConnections()
+    const tls = paths && (await TlsFiles.open(paths, log))
+    const name = [origin, paths?.cert, paths?.key, paths?.ca].join('\n')
+    const known = this.#connections.get(name)
     if (known !== undefined) return known
-    const { destination, guard, onConnection, random = () => 0 } = this.#options
     const { endpoints, concurrency } = destination
     const { length } = endpoints.filter(({ url }) => new URL(url).origin === origin)
     const connections = new Connections({
       origin,
       connectionsMax: length * concurrency,
       guard,
+      tls,
       answerLimits,
       onConnection,
       clock: this.#clock,
       random,
     })
-    this.#connections.set(origin, connections)
+    this.#connections.set(name, connections)
     return connections
   }
 }

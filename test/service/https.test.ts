@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
@@ -46,4 +49,30 @@ test('a service speaks https on both ports, and tells clients its public URL', a
     headers: { authorization: `Bearer ${token}` },
   })
   expect(await sources.body.json()).toMatchObject({ url: publicUrl })
+})
+
+test('a service shows an endpoint the certificate in its files, and never shows a key', async () => {
+  const authority = await makeAuthority()
+  const { cert, key } = await makeCertificate({ authority })
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'cert.pem'), cert)
+  await writeFile(join(folder, 'key.pem'), key)
+  await writeFile(join(folder, 'ca.pem'), authority.cert)
+  const server = createServer({ cert, key, ca: authority.cert, requestCert: true })
+  server.on('request', (incoming, response) => {
+    incoming.resume()
+    response.end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  const tls = { cert: 'cert.pem', key: 'key.pem', ca: 'ca.pem' }
+  const document = documentFor(await TestEndpoint.start(), {
+    destination: { endpoints: [{ url, tls }] },
+  })
+  const { track, admin, settled } = await startService(document, undefined, folder)
+  await track('m_1')
+  await expect.poll(() => settled).toMatchObject([{ state: 'delivered' }])
+  expect(JSON.stringify((await admin('/v1/destinations?reveal=true')).body)).not.toContain('.pem')
 })

@@ -33,6 +33,13 @@ function headersRefusal(headers: Readonly<Record<string, string>>): SettingError
   return refusal(settings({ endpoints: [{ url: 'https://example.com/', headers }] }))
 }
 
+test('certificates are for https only', () => {
+  const endpoints = [{ url: 'http://example.com/', tls: { ca: 'ca.pem' } }]
+  expect(() => checkDestination({ id: 'crm', sourceIds: ['website'], endpoints })).toThrow(
+    'Cannot use certificates: the URL is not https',
+  )
+})
+
 describe('checkDestination', () => {
   test('fills in the defaults', () => {
     expect(checkDestination(settings())).toEqual({

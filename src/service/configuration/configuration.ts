@@ -43,7 +43,7 @@ export interface ConfiguredDestination extends Destination {
 
 /** Makes the paths of a document absolute, which are relative to its folder. */
 export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
-  const { store, sources, listen, admin } = document
+  const { store, sources, listen, admin, destinations } = document
   const file = /^sqlite:(.+)$/.exec(store)?.[1]
   return {
     ...document,
@@ -53,6 +53,10 @@ export function locate(document: ConfigurationDocument, folder: string): Configu
     sources: sources.map((source) => ({
       ...source,
       archive: source.archive && { directory: resolve(folder, source.archive.directory) },
+    })),
+    destinations: destinations.map((destination) => ({
+      ...destination,
+      endpoints: destination.endpoints.map((endpoint) => withPaths(endpoint, folder)),
     })),
   }
 }

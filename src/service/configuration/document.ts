@@ -111,6 +111,8 @@ const source = section({
     .describe('Appends every accepted event to a gzipped NDJSON file per day.'),
 })
 
+const pemFile = () => pattern(/./, 'the path of a PEM file')
+
 const endpoint = section({
   url: z
     .string(accepts(`a full http or https URL, ${secretForms}`))
@@ -123,6 +125,18 @@ const endpoint = section({
     .refine((text) => parseRate(text) !== undefined, accepts(rateForms))
     .optional()
     .describe('Requests that may start at the most: 50/s, 300/m or 1000/h. Unlimited without it.'),
+  tls: section({
+    cert: pemFile().optional().describe('The certificate that evroute shows to the endpoint.'),
+    key: pemFile().optional().describe('The private key of the certificate, without a passphrase.'),
+    ca: pemFile().optional().describe('Authorities that may sign for the endpoint, and no others.'),
+  })
+    .refine(
+      ({ cert, key, ca }) =>
+        (cert === undefined) === (key === undefined) && (cert ?? ca) !== undefined,
+      accepts('an object with "cert" and "key", with "ca", or with all three'),
+    )
+    .optional()
+    .describe('PEM files, relative to this one, that are read again when they change.'),
 })
 
 function clientError() {
@@ -193,8 +207,6 @@ const destination = section({
     .default([])
     .describe('Answers from 400 to 499 that are retried like 5xx, beside 408, 425 and 429.'),
 })
-
-const pemFile = () => pattern(/./, 'the path of a PEM file')
 
 const serverCertificate = (described: string) =>
   section({

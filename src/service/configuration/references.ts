@@ -189,6 +189,7 @@ function checkEndpoints(
   const problems = endpoints.flatMap((endpoint) => [
     ...textsAt(endpoint, 'url').flatMap((url) => checkEndpointUrl(url, guard)),
     ...checkHeaders(endpoint),
+    ...checkTls(endpoint),
   ])
   const urls = endpoints.flatMap((endpoint) => textsAt(endpoint, 'url'))
   if (problems.length > 0 || urls.length === 0) return problems
@@ -215,6 +216,15 @@ function checkEndpointUrl(
   return refusal(
     () => checkDestination(withEndpoints([{ url: value }]), guard),
     () => path,
+  )
+}
+
+function checkTls({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
+  const { url, tls } = value
+  if (typeof url !== 'string' || parseUrl(url) === undefined || !isJsonObject(tls)) return []
+  return refusal(
+    () => checkDestination(withEndpoints([{ url, tls: {} }])),
+    () => [...path, 'tls'],
   )
 }
 

@@ -255,16 +255,6 @@ describe('what is wrong', () => {
       'destinations[0].retryStatuses: Cannot use 404: it is a list of statuses from 400 to 499',
     ],
     [
-      'a public URL with a query',
-      documentWith({ listen: { publicUrl: 'https://events.example.com/?a' } }),
-      'listen.publicUrl: Cannot use "https://events.example.com/?a": it is a full http or https URL without a query and a final slash',
-    ],
-    [
-      'a certificate without its key',
-      documentWith({ listen: { tls: { cert: 'cert.pem' } } }),
-      'listen.tls.key: Cannot be left out: it is the path of a PEM file',
-    ],
-    [
       'a rate without its unit',
       documentWith({ destination: { endpoints: [{ url: 'https://example.com/', rate: '50' }] } }),
       'destinations[0].endpoints[0].rate: Cannot use "50": it is a rate such as 50/s, 300/m or 1000/h, up to 100000/s',
