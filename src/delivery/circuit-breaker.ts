@@ -13,7 +13,7 @@ export interface BreakerPolicy {
   readonly windowMs: number
   /** How long the breaker stays open at first. Doubles each time it reopens without having closed. */
   readonly openMs: number
-  /** Upper bound of that time. */
+  /** Upper bound of the time that the breaker stays open. */
   readonly openMsMax: number
   /** The wait between a failed early probe and the next one. */
   readonly earlyProbeEveryMs: number

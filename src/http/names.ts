@@ -166,7 +166,7 @@ export const systemNames: Names = new Names()
 /** Makes the look-up function for Node's connections. */
 export function lookupBy(resolve: ResolveName): LookupFunction {
   return (host, { all }, callback) => {
-    // In a promise, an error that the callback throws would be lost. Outside, it reaches the connection.
+    // Call back outside the promise, which would swallow an error that the callback throws.
     resolve(host).then(
       (addresses) =>
         queueMicrotask(() => {

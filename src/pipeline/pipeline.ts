@@ -172,8 +172,8 @@ export class Pipeline {
   }
 
   /**
-   * Resolves once every delivery has ended, or the pipeline was stopped. If the store is shared or kept,
-   * doesn't wait for deliveries whose endpoints were down for a whole retry window.
+   * Resolves once every delivery has ended, or the pipeline was stopped. Unless the store ends with the
+   * pipeline, doesn't wait for deliveries whose endpoints were down for a whole retry window.
    */
   idle(): Promise<void> {
     return this.#dispatcher.idle()

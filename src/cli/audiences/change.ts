@@ -167,7 +167,10 @@ class SyncReport implements SyncListener {
   }
 }
 
-/** The counts of a sync, for a person: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`. */
+/**
+ * Writes the counts of a sync, for a person: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2
+ * rejected)`.
+ */
 function countsText(counts: SyncCounts): string {
   const { entered, changed, left, unchanged, rejected, suppressed } = counts
   const shown = Object.entries({ entered, changed, left, unchanged }).map(countText)
@@ -177,7 +180,7 @@ function countsText(counts: SyncCounts): string {
 }
 
 /**
- * The progress of a sync, as parts of a line.
+ * Writes the progress of a sync, as parts of a line.
  *
  * @param compared - members that a dry run has read from the store and compared with the list
  */
@@ -277,7 +280,7 @@ function tellChanges(
   stdout.write(lines.join(''))
 }
 
-/** One change on one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
+/** Writes a change on one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
 function changeText(
   { identity, value }: MembershipChange,
   computationClass: ComputationClass,
@@ -289,7 +292,7 @@ function changeText(
   return `${style.warning('~')} ${who} ${plainText(value)}\n`
 }
 
-/** All identifiers of a member, on one line. */
+/** Writes all identifiers of a member, on one line. */
 function identityText({ userId, anonymousId, email }: MemberIdentity): string {
   const anonymous = anonymousId === null ? [] : [`anonymous ${anonymousId}`]
   const [first = '', ...others] = [

@@ -10,7 +10,7 @@ export interface AskedAudience {
   readonly source?: string | undefined
 }
 
-/** The error that says why the work could not begin. */
+/** Makes the error that says why the work could not begin. */
 export function refusalError(
   refusal: AudienceRefusal | { readonly kind: 'taken'; readonly audience: Audience },
   asked: AskedAudience,
@@ -37,7 +37,7 @@ export function refusalError(
   }
 }
 
-/** The error for an unknown key. */
+/** Makes the error for an unknown key. */
 export function unknownAudience(key: string, knownKeys: readonly string[]): EvrouteError {
   return new EvrouteError({
     code: 'invalid_usage',
@@ -46,7 +46,7 @@ export function unknownAudience(key: string, knownKeys: readonly string[]): Evro
   })
 }
 
-/** The error for a source that does not exist, or that is not named where there are several. */
+/** Makes the error for a source that does not exist, or for no source if there are several. */
 export function sourceError(source: string | undefined, knownIds: readonly string[]): SettingError {
   if (source === undefined) {
     const hint = `Name one with --source: ${listText(knownIds)}.`

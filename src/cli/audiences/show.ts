@@ -24,7 +24,7 @@ export async function listAudiences(run: ReadersRun): Promise<ExitCode> {
   return exitCodes.ok
 }
 
-/** The most important column first. */
+/** Makes the columns of the table, the most important first. */
 function tableColumns(nowMs: number): readonly TableColumn<Audience>[] {
   return [
     { title: 'key', text: ({ key }) => key, look: 'strong', columnsMin: 12 },

@@ -26,7 +26,7 @@ export function formatSecond(instantMs: number, nowMs: number): string {
   return formatMoment(instantMs, nowMs).replace(/\.\d+$/, '')
 }
 
-/** A past moment with its age: `10:15:30 (12m ago)`. */
+/** Formats a past moment with its age: `10:15:30 (12m ago)`. */
 export function formatPast(instantMs: number, nowMs: number): string {
   return `${formatSecond(instantMs, nowMs)} (${formatSpan(nowMs - instantMs)} ago)`
 }

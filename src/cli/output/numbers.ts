@@ -5,12 +5,12 @@ export function formatCount(count: number): string {
   return counts.format(count)
 }
 
-/** A count with its noun: `1 delivery`, `2 deliveries`. */
+/** Writes a count with its noun: `1 delivery`, `2 deliveries`. */
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
 }
 
-/** The local time of day with milliseconds: `12:04:31.207`. */
+/** Formats the local time of day with milliseconds: `12:04:31.207`. */
 export function formatTimeOfDay(instantMs: number): string {
   const date = new Date(instantMs)
   const two = (part: number): string => String(part).padStart(2, '0')

@@ -8,7 +8,7 @@ const showAfterMs = 500
 const refreshEveryMs = 200
 /** How often a log gets a line. */
 const logEveryMs = 60_000
-/** The spinner's columns, and one to spare. */
+/** The columns of the spinner, and a spare one. */
 const signColumns = 3
 
 /** Removes the progress line. */
@@ -26,7 +26,7 @@ export interface Progress {
   readonly problem: string
 }
 
-/** A progress line: total, per cent, rate, time left, pending, failed. */
+/** Writes a progress line: total, per cent, rate, time left, pending, failed. */
 export function progressText(progress: Progress): string {
   const { done, total, pending, failed, elapsedMs, problem } = progress
   const known = total === undefined ? undefined : Math.max(total, done)
@@ -47,15 +47,15 @@ export function progressText(progress: Progress): string {
 /** How progress is shown. */
 export interface ProgressView {
   readonly color: boolean
-  /** No line on a terminal. */
+  /** Whether to show no line on a terminal. */
   readonly quiet: boolean
-  /** Repeats a task without keeping the process alive; returns what ends it. */
+  /** Repeats a task without keeping the process alive. Returns a function that ends it. */
   readonly repeat?: (intervalMs: number, task: () => void) => EndProgress
 }
 
 /**
- * Shows a progress line on stderr after half a second; other output goes above it. Where stderr is no
- * terminal, it gets a line every minute.
+ * Shows a progress line on stderr after half a second; other output goes above it. If stderr is not a terminal,
+ * writes a line every minute.
  *
  * @param text - returns the current line
  */

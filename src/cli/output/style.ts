@@ -41,7 +41,7 @@ export const plainStyle: Style = Object.freeze({
   plain: unpainted,
 })
 
-/** The style of one stream. */
+/** Makes the style of one stream. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return plainStyle
   // Import chalk on demand: most output of scripts has no colour.

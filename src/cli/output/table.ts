@@ -38,8 +38,8 @@ interface Cell {
 }
 
 /**
- * A header, and a line for each row. If the table is too wide, the widest columns shrink first, then the last
- * columns are dropped. The first column always stays. The first page sets the widths.
+ * A table with a header and a line for each row. If it is too wide, the widest columns shrink first, then the
+ * last columns are dropped. The first column always stays. The first page sets the widths.
  */
 export class TextTable<Row> {
   readonly #columns: readonly TableColumn<Row>[]
@@ -51,7 +51,7 @@ export class TextTable<Row> {
     this.#view = view
   }
 
-  /** The lines of some rows, below the header on the first page. */
+  /** Writes some rows as lines, with the header above the first page. */
   page(rows: readonly Row[]): string {
     const isFirst = this.#shown === undefined
     const shown = (this.#shown ??= fit(this.#columns, rows, this.#view.columns ?? Infinity))
@@ -82,7 +82,7 @@ export class TextTable<Row> {
   }
 }
 
-/** A whole {@link TextTable}. */
+/** Writes a whole {@link TextTable}. */
 export function textTable<Row>(
   rows: readonly Row[],
   columns: readonly TableColumn<Row>[],
@@ -91,7 +91,7 @@ export function textTable<Row>(
   return new TextTable(columns, view).page(rows)
 }
 
-/** Names and texts, one pair on a line. */
+/** Writes names and texts, one pair on a line. */
 export function pairsText(pairs: readonly (readonly [string, string])[], style: Style): string {
   return pairs.map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`).join('')
 }

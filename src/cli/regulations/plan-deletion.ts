@@ -20,7 +20,7 @@ export interface DeletionPlanParts {
 }
 
 interface Surroundings {
-  /** Undefined if only the destinations of a service are known. */
+  /** The ids of the known sources; undefined if only the destinations of a service are known. */
   readonly sourceIds: readonly string[] | undefined
   readonly destinations: readonly {
     /** If false, nothing is sent to the destination. */
@@ -116,7 +116,7 @@ function uncheckedText(sourceId: string): string {
   )
 }
 
-/** The number of notifications per user: one for each source and destination. */
+/** Returns the number of notifications per user: one for each source and destination. */
 function streamCount({ sourceIds }: DeleteCommand, { destinations }: Surroundings): number {
   const affected = sourceIds === null ? undefined : new Set(sourceIds)
   return destinations

@@ -11,7 +11,7 @@ export const regulationTexts: Readonly<Record<RegulationType, string>> = {
   UNSUPPRESS: 'accept later calls again',
 }
 
-/** All types with their descriptions, one per line. */
+/** Lists all types with their descriptions, one per line. */
 export function regulationTypesText(): string {
   const names = Object.keys(regulationTexts)
   const width = Math.max(...names.map(({ length }) => length))

@@ -51,7 +51,7 @@ async function newest(
   return found
 }
 
-/** The most important column first. */
+/** Makes the columns of the table, the most important first. */
 function tableColumns(nowMs: number): readonly TableColumn<ListedRegulationFields>[] {
   return [
     { title: 'regulation', text: ({ id }) => id, look: 'strong', columnsMin: idColumns },
@@ -151,12 +151,12 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
   })),
 ]
 
-/** The moment in a record, in milliseconds since 1970. */
+/** Returns the moment in a record, in milliseconds since 1970. */
 function momentOf(at: string | null): number {
   return at === null ? 0 : Date.parse(at)
 }
 
-/** The progress of a regulation, for a person. */
+/** Writes the progress of a regulation, for a person. */
 export function regulationText(view: RegulationView): string {
   const { style, columns } = view
   const pairs = pairsText(pairsOf(view), style)

@@ -20,7 +20,7 @@ export interface RejectedSubject {
   readonly message: string
 }
 
-/** The error for a list without users. */
+/** Makes the error for a list without users. */
 export function noSubjects(): EvrouteError {
   return new EvrouteError({
     code: 'invalid_usage',
@@ -35,11 +35,11 @@ const batchBytesMax = 1_024 * 1_024
 /** Maximum number of batches in a list: a million users, or 200 MB of ids. */
 const batchesMax = 200
 
-/** Hears about the rows of a list while it is read. */
+/** Learns about the rows of a list while it is read. */
 export interface SubjectsListener {
-  /** The number of users so far. */
+  /** Called with the number of users so far. */
   readonly read: (users: number) => void
-  /** A row has no user id. */
+  /** Called with a row that has no user id. */
   readonly rejected: (row: RejectedSubject) => void
 }
 

@@ -166,7 +166,7 @@ async function withPreviews<Result>(
   })
 }
 
-/** The store or service to work on, and the configuration of a store. */
+/** Finds the store or service to work on, and the configuration of a store. */
 async function findWork({
   access,
   io,
@@ -198,7 +198,7 @@ async function openOffline(
   }
 }
 
-/** Paths in a configuration are absolute. */
+/** Whether a URL is the store of a configuration. Paths in a configuration are absolute. */
 function isStoreOf({ store }: Configuration, url: string): boolean {
   const fileOf = (text: string): string => resolve(text.replace(/^sqlite:/, ''))
   return fileOf(store) === fileOf(url)

@@ -47,11 +47,11 @@ export interface ListenScreen {
   open(targets: KeyTargets): void
   /** Records a request, and shows it now, after a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
-  /** Ends. Later writes go directly to the streams. */
+  /** Closes the screen. Later writes go directly to the streams. */
   close(): Promise<void>
 }
 
-/** A screen with keys on an interactive terminal, else plain streams. */
+/** Makes a screen with keys on an interactive terminal, else one with plain streams. */
 export async function listenScreen(options: ListenScreenOptions, io: Io): Promise<ListenScreen> {
   const { filter, save, input, json, quiet, color } = options
   const { terminal } = io
@@ -197,7 +197,7 @@ class ListenKeys {
     }
   }
 
-  /** The effects that print something or are about a request. */
+  /** Carries out the effects that print something or are about a request. */
   #doWith(effect: PrintingEffect): void {
     const { style } = this.#parts
     switch (effect.kind) {
@@ -308,7 +308,7 @@ async function editText(
   const path = join(folder, 'body.json')
   try {
     await writeFile(path, text, { mode: 0o600 })
-    // A shell, because the variable may have arguments, as in `code --wait`.
+    // Use a shell, because the variable may have arguments, as in `code --wait`.
     const child = spawn(`${editor} "${path}"`, { shell: true, stdio: 'inherit' })
     const [code] = (await once(child, 'exit')) as [number | null]
     if (code !== 0) return text
