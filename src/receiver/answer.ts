@@ -15,51 +15,51 @@ import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
 import type { SignatureJudgement } from './signature.ts'
 
-/** The facts about a request when its answer is decided. */
+/** The facts about a request that decide its answer. */
 export interface Findings {
-  /** The content of its body. */
+  /** The content of the body. */
   readonly content: Webhook | Malformed<RefusalCode>
-  /** Whether its signature is right. */
+  /** The verdict on the signature. */
   readonly signature: SignatureJudgement
 }
 
-/** A request that is to be answered. */
+/** A request without an answer. */
 export interface Unanswered extends Findings {
   /** The path with its query, as it was sent. */
   readonly path: string
-  /** Which of the receiver's endpoints it came to, from 1. */
+  /** The endpoint that received the request, from 1. */
   readonly endpoint: number
 }
 
-/** The sources of injected answers, beside paths. */
+/** The source of injected answers that no path asks for. */
 export interface InjectionSource {
-  /** How long the next answer waits, in milliseconds. */
+  /** Returns the delay of the next answer, in milliseconds. */
   nextDelayMs(): number
-  /** The answer to the next well-formed webhook. */
+  /** Returns the answer to the next well-formed webhook. */
   nextAnswer(webhook: PlannedWebhook): NextAnswer
 }
 
-/** The decision about a request. */
+/** The decision about the answer to a request. */
 export interface Decision {
   /** The reply. */
   readonly reply:
     | { readonly kind: 'answer'; readonly answer: HttpAnswer }
     | { readonly kind: 'fault'; readonly fault: Fault }
-  /** The status that is sent; null where none is. */
+  /** The status to send; null if none is sent. */
   readonly status: number | null
-  /** How long it waits for that, in milliseconds. */
+  /** The delay of the reply, in milliseconds. */
   readonly delayMs: number
   /** The injected fault, such as `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null
-  /** The mistake in the path, in words; null if there is none. */
+  /** The error message for an invalid path; null if the path is valid. */
   readonly problem: string | null
 }
 
 /**
- * Decides the reply to a request. The first of these that applies wins: 401 for a bad signature if the
- * receiver is strict, the status of a body that did not arrive, the answer that the path asks for, the status
- * of a malformed request, the plan. Only a well-formed webhook takes its turn in a plan. So a stray request,
- * such as a health check, does not shift the answers that a test counts on.
+ * Decides the reply to a request. The first of these that applies wins: 401 for a wrong signature if the receiver is
+ * strict, the status for a body that did not arrive, the answer that the path asks for, the status for a malformed
+ * request, the plan. Only well-formed webhooks advance a plan, so that a stray request, such as a health check, does
+ * not shift the answers that a test expects.
  */
 export function decide(
   request: Unanswered,
@@ -84,14 +84,14 @@ export function decide(
   }
 }
 
-/** An answer that says that all is well. */
+/** Makes an answer that reports success. */
 export function accepted(status: number): HttpAnswer {
   return jsonAnswer(status, { ok: true })
 }
 
 type Given = Pick<Decision, 'reply' | 'status' | 'injected'>
 
-/** The reason against the answer that is asked for or planned. */
+/** Makes the refusal of a request; undefined if the requested or planned answer applies. */
 function refuse(
   { content, signature }: Unanswered,
   { problem, answer: asked }: PathDirectives,
@@ -109,7 +109,7 @@ function refuse(
   return problem === null ? undefined : answerWith(errorAnswer(400, 'invalid_path', problem))
 }
 
-/** Where there is no whole body that could be answered. */
+/** Faults that leave no complete body, so that the answer of the path does not apply. */
 const notThere: ReadonlySet<RefusalCode> = new Set([
   'body_too_large',
   'body_too_slow',
@@ -141,8 +141,7 @@ function answerWith(answer: HttpAnswer): Given {
   return { reply: { kind: 'answer', answer }, status: answer.status, injected: null }
 }
 
-/** Where 400 alone would not do. */
-/** The rest of a body that was not read to its end looks like the next request. */
+/** Closes the connection, because the unread rest of a body would look like the next request. */
 const close = { connection: 'close' }
 
 /** Statuses other than 400, and headers, of malformed requests. */

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { SettingError, type JsonValue } from '../model/index.ts'
 
-/** The paths of the API begin with this. */
+/** The beginning of the API's paths. */
 export const apiPrefix = '/_evroute/'
-/** The paths of its actions begin with this. */
+/** The beginning of the paths of the API's actions. */
 export const actionsPrefix = '/_evroute/actions/'
 
-/** Resolves when a response takes more, or is closed. */
+/** Resolves when a response has drained or closed. */
 export async function drained(response: ServerResponse): Promise<void> {
-  // Neither event comes again.
+  // Neither event comes after the response was destroyed.
   if (response.destroyed) return
   const over = new AbortController()
   const settled = ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }))
@@ -20,7 +20,7 @@ export async function drained(response: ServerResponse): Promise<void> {
 /**
  * Reads the values of a query.
  *
- * @throws SettingError for a name that is not known, or there twice
+ * @throws SettingError for an unknown or repeated name
  */
 export function readQuery<Name extends string>(
   query: URLSearchParams,
@@ -38,7 +38,7 @@ export function readQuery<Name extends string>(
   return values
 }
 
-/** Reads JSON; undefined where it is none. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parsedJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue

@@ -5,14 +5,14 @@ import type { Log } from '../runtime/index.ts'
 import { accepted } from './answer.ts'
 import { actionsPrefix, apiPrefix } from './api-exchange.ts'
 
-/** Deals with one request, up to its answer. */
+/** Handles one request, including its answer. */
 export type Receive = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** What deals with the requests of a receiver. */
+/** The handlers of a receiver's requests. */
 export interface Routes {
-  /** `GET` below `/_evroute/`, and `POST` below `/_evroute/actions/`. */
+  /** Handles `GET` below `/_evroute/`, and `POST` below `/_evroute/actions/`. */
   readonly ask: Receive
-  /** Everything else but `GET /healthz`; other `POST` below `/_evroute/` too: any path is one of webhooks. */
+  /** Handles all other requests except `GET /healthz`. A webhook can have any other path, even below `/_evroute/`. */
   readonly receive: Receive
 }
 

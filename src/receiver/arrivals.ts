@@ -4,20 +4,20 @@ interface Arrival {
   readonly told: Promise<void>
 }
 
-/** The requests that are not in the log yet: they are read, delayed or forwarded. */
+/** The requests that are not in the log yet, because they are being read, delayed or forwarded. */
 export class Arrivals {
   readonly #underWay = new Set<Arrival>()
 
-  /** How many there are. */
+  /** The number of requests that are not in the log yet. */
   get underWay(): number {
     return this.#underWay.size
   }
 
   /**
-   * Adds one.
+   * Adds a request.
    *
-   * @param atMs - when its head arrived, in milliseconds since 1970
-   * @returns a function that says that it is told, or never will be
+   * @param atMs - when the request's head arrived, in milliseconds since 1970
+   * @returns a function to call when the request is in the log, or never will be
    */
   begin(atMs: number): () => void {
     const { promise: told, resolve } = newPromise()
@@ -29,7 +29,7 @@ export class Arrivals {
     }
   }
 
-  /** Resolves when all that arrived until a moment, in milliseconds since 1970, are told. */
+  /** Resolves when all requests that arrived up to a moment, in milliseconds since 1970, are in the log. */
   async toldUntil(untilMs: number): Promise<void> {
     const inTime = [...this.#underWay].filter(({ atMs }) => atMs <= untilMs)
     await Promise.all(inTime.map(({ told }) => told))

@@ -8,22 +8,22 @@ import type { UnnumberedEvent } from './received-event.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
 
-/** Requests that are kept; of more, the newest. */
+/** Maximum number of requests to keep. The oldest are dropped. */
 const eventsMax = 100_000
 
 /** The settings of a viewer. */
 export interface CaptureViewerOptions {
   /** The port on 127.0.0.1; 0 for a free one. */
   readonly port: number
-  /** Where requests are sent again; undefined for nowhere. */
+  /** The URL to which the page sends requests again; undefined for none. */
   readonly resendTo: string | undefined
-  /** Signs requests that are edited; undefined for no signature. */
+  /** The secret that signs edited requests; undefined for no signature. */
   readonly secret: string | undefined
 }
 
-/** Shows a capture as its receiver showed it: the page, and everything below `/_evroute/`. It receives nothing. */
+/** Serves a capture like its receiver did: the page, and everything below `/_evroute/`. It receives no webhooks. */
 export class CaptureViewer implements AsyncDisposable {
-  /** Its URL, without a path. */
+  /** The viewer's URL, without a path. */
   readonly url: string
   readonly #log: EventLog
   readonly #waits: Waits
@@ -71,7 +71,7 @@ export class CaptureViewer implements AsyncDisposable {
     return this.#log.add(() => event)
   }
 
-  /** How many requests it shows, and how many there were. */
+  /** The number of requests that it shows, and the number of requests that were added. */
   get counts(): { readonly shown: number; readonly read: number } {
     return { shown: this.#log.events.length, read: this.#log.counts.received }
   }

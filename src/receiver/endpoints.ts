@@ -4,7 +4,7 @@ import { listen, type Listening } from '../http/index.ts'
 import { certificateOf, SecureConnections, type ReceiverCertificate } from './faults/index.ts'
 import type { ReceiverSettings } from './settings.ts'
 
-/** Makes what deals with the requests of one endpoint, which count from 1. */
+/** Makes the request handler of an endpoint. Endpoints count from 1. */
 export type EndpointHandler = (endpoint: number) => RequestListener
 
 /** A port of a receiver, with TLS or without. */
@@ -13,9 +13,9 @@ interface Port {
   readonly secure: SecureConnections | undefined
 }
 
-/** The ports of a receiver, all of them open. */
+/** The open ports of a receiver. */
 export class Endpoints {
-  /** The certificate of the authority that theirs are signed by, in PEM; null where there is none. */
+  /** The certificate of the authority that signed their certificate, in PEM; null if there is none. */
   readonly authority: string | null
   readonly #ports: readonly Port[]
 
@@ -25,7 +25,7 @@ export class Endpoints {
   }
 
   /**
-   * Opens all of them, or none.
+   * Opens all ports, or none.
    *
    * @throws EvrouteError `port_in_use` or `cannot_listen`
    */
@@ -38,7 +38,7 @@ export class Endpoints {
         const port = settings.port === 0 ? 0 : settings.port + index
         const listening = await listen(handlerOf(index + 1), { host, port })
         ports.push({ listening, secure: secured(listening, certificate) })
-        // Accepting can fail later, for want of file descriptors: that ends one connection, not all.
+        // Accepting can fail later, for lack of file descriptors. That ends one connection only.
         listening.server.on('error', ({ message }) =>
           runtime.log.warn('cannot accept a connection', { error: message }),
         )
@@ -50,24 +50,24 @@ export class Endpoints {
     return new Endpoints(ports, certificate?.authority ?? null)
   }
 
-  /** The URL of each, without a path. */
+  /** The URL of each endpoint, without a path. */
   get urls(): readonly string[] {
     return this.#ports.map(({ listening, secure }) =>
       secure === undefined ? listening.url : listening.url.replace('http:', 'https:'),
     )
   }
 
-  /** The port of the first. */
+  /** The port of the first endpoint. */
   get port(): number {
     return this.#ports[0]?.listening.port ?? 0
   }
 
-  /** The connection that carries another, which may be the same. */
+  /** Returns the connection below TLS; the same connection if there is no TLS. */
   below(endpoint: number, socket: Socket): Socket {
     return this.#ports[endpoint - 1]?.secure?.below(socket) ?? socket
   }
 
-  /** Stops accepting, and lets requests end for half a second. */
+  /** Stops accepting. Requests under way have half a second to end. */
   async close(): Promise<void> {
     for (const { secure } of this.#ports) secure?.endHandshakes()
     await Promise.all(this.#ports.map(({ listening }) => listening.close()))

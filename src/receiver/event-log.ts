@@ -6,16 +6,16 @@ import type { ReceivedCounts, ReceivedEvent, UnnumberedEvent } from './received-
 import type { Waits } from './waits.ts'
 
 /**
- * Hears of each event, in order. The promise that it returns is awaited before the sender is answered and
- * before the next event, so a slow listener slows the senders. It must not wait for a later event. Its errors
- * go to the log and stop nothing else.
+ * Called for each event, in order. The receiver awaits the returned promise before it answers the sender and before
+ * the next event, so a slow listener slows the senders. A listener must not wait for a later event. Its errors only go
+ * to the log.
  */
 export type EventListener = (event: ReceivedEvent) => unknown
 
-/** Bodies in memory, for any number of events: 64 MB, and fewer if they have very many values. */
+/** Maximum memory for bodies: 64 MB, and less for bodies with very many values. */
 const keptBytesMax = 64 * 1024 * 1024
 
-/** Numbers and counts the events, keeps the newest and tells listeners of each, one after the other. */
+/** Numbers and counts events, keeps the newest, and calls listeners for one event after another. */
 export class EventLog {
   /** The requests that arrived and are not in the log yet. */
   readonly arrivals: Arrivals = new Arrivals()
@@ -37,8 +37,8 @@ export class EventLog {
 
   /**
    * @param eventsMax - the number of events to keep
-   * @param log - hears of listeners that fail
-   * @param waits - waits for listeners; once they end, no listener is awaited
+   * @param log - gets a warning for each listener that fails
+   * @param waits - the waits for listeners; once they end, no listener is awaited
    */
   constructor(eventsMax: number, log: Log, waits: Waits) {
     this.#eventsMax = eventsMax
@@ -47,30 +47,30 @@ export class EventLog {
   }
 
   /**
-   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, fewer of
-   * very many values.
+   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, or less if the bodies have very
+   * many values.
    */
   get events(): readonly ReceivedEvent[] {
     return this.#kept.map(({ event }) => event)
   }
 
-  /** The kept events after a number, oldest first, up to a maximum. */
+  /** Returns the kept events after a number, oldest first, up to a maximum. */
   after(seq: number, eventsMax: number): readonly ReceivedEvent[] {
-    // Numbers have no gaps, so the place of an event is known.
+    // Numbers have no gaps, so they give the index of an event.
     const from = Math.max(0, seq + 1 - (this.#kept[0]?.event.seq ?? 0))
     return this.#kept.slice(from, from + eventsMax).map(({ event }) => event)
   }
 
-  /** The counts at this moment; the object does not change later. */
+  /** The current counts. The object does not change later. */
   get counts(): ReceivedCounts {
     return this.#counts
   }
 
   /**
-   * Numbers, counts and keeps an event, then tells every listener, in turn. Resolves when the listeners have
-   * handled this event.
+   * Numbers, counts and keeps an event, then calls every listener. Events are added one after another. Resolves when
+   * the listeners have handled this event.
    *
-   * @param describe - makes the event at its turn; this rejects with its error
+   * @param describe - makes the event at its turn; `add` rejects with its error
    */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
@@ -79,12 +79,12 @@ export class EventLog {
   }
 
   /**
-   * Tells the listener of every event from now on.
+   * Calls the listener for every event from now on.
    *
-   * @returns a function that ends it
+   * @returns a function that removes the listener
    */
   listen(listener: EventListener): () => void {
-    // A function of its own per call, so that a listener given twice is told twice and ended once.
+    // Wrap the listener, so that adding it twice calls it twice, and each returned function removes one.
     const told: EventListener = (event) => listener(event)
     this.#listeners.add(told)
     return () => void this.#listeners.delete(told)
@@ -109,7 +109,7 @@ export class EventLog {
     }
   }
 
-  /** Returns what is left to await, which never rejects; undefined if the listener is done. */
+  /** Calls a listener. Returns a promise that never rejects; undefined if the listener is done. */
   #tell(listener: EventListener, event: ReceivedEvent): Promise<unknown> | undefined {
     const failed = (error: unknown): void => {
       const fields = { seq: event.seq, error: messageOf(error) }

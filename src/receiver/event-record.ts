@@ -7,13 +7,13 @@ export interface ForwardRecord {
   readonly status: number | null
   readonly ms: number
   readonly error: string | null
-  /** Those of the answer. */
+  /** The headers of the answer. */
   readonly headers: Readonly<Record<string, string>>
   /** The first 4 KB of the answer's body. */
   readonly answer: string
 }
 
-/** A received request as a record for programs; a file of them is a capture. */
+/** A received request as a record for programs. A file of such records is a capture. */
 export type EventRecord = Readonly<Record<string, unknown>> &
   Omit<ReceivedEvent, 'kind' | 'atMs' | 'durationMs' | 'rawBody' | 'forward'> & {
     readonly kind: 'event'

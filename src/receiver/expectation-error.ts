@@ -2,10 +2,10 @@ import { shortfallText, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
-/** Thrown where an expectation was not met: `code` is `expectation_unmet`. */
+/** Thrown for an unmet expectation: `code` is `expectation_unmet`. */
 export class ExpectationError extends EvrouteError {
   override readonly name: string = 'ExpectationError'
-  /** The count, and the request that shows best why it was too low or too high. */
+  /** The counts, and the request that best shows why the expectation was not met. */
   readonly result: ExpectationResult<ReceivedEvent>
 
   constructor(result: ExpectationResult<ReceivedEvent>) {

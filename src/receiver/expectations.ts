@@ -16,46 +16,46 @@ import type { EventLog } from './event-log.ts'
 import type { ReceivedEvent } from './received-event.ts'
 import type { Waits } from './waits.ts'
 
-/** The count that an expectation needs, and the time it has. */
+/** Options of an expectation. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in milliseconds; Infinity for no limit but that of `within`. By default the time of
-   * `within`, else 5 s.
+   * How long to wait, in milliseconds. Infinity waits until the end of `within`, or without limit. By default the time
+   * of `within`, else 5 s.
    */
   readonly timeoutMs?: number | undefined
-  /** Counts events with a higher `seq` only; default 0, all since the start. */
+  /** Counts only events with a higher `seq`; default 0, all since the start. */
   readonly after?: number | undefined
   /**
-   * The count that an object expects: an exact number, 0 for none; or a range, without an upper limit if
+   * The expected count, if the expectation is an object: an exact number, 0 for none; or a range, without a maximum if
    * `atMost` is left out. By default at least one. A text has its own count.
    */
   readonly count?:
     number | (Pick<CountRange, 'atLeast'> & Partial<Pick<CountRange, 'atMost'>>) | undefined
-  /** Ends the wait early: the expectation is then judged as it stands. */
+  /** Ends the wait early. The events so far decide the expectation. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** An expectation that was judged. */
+/** A decided expectation. */
 export interface JudgedExpectation {
-  /** What became of it. */
+  /** The result. */
   readonly result: ExpectationResult<ReceivedEvent>
-  /** The events that were counted, oldest first, as far as they are still kept. */
+  /** The counted events that are still kept, oldest first. */
   readonly events: readonly ReceivedEvent[]
 }
 
-/** How an expectation stands. */
+/** The state of an expectation. */
 export interface ShownExpectation {
-  /** Its number, from 1. */
+  /** The number of the expectation, from 1. */
   readonly id: number
   /** The expectation in the language. */
   readonly text: string
-  /** Whether it can still change. */
+  /** Whether the expectation was met; `open` while that can change. */
   readonly state: 'open' | 'met' | 'unmet'
   /** The expected and the actual count: `expected exactly 3, got 2`. */
   readonly account: string
 }
 
-/** An expectation that is shown, and whatever decides it. */
+/** A listed expectation, and the tracker that decides it. */
 interface Shown {
   readonly id: number
   readonly tracker: ExpectationTracker<ReceivedEvent>
@@ -63,7 +63,7 @@ interface Shown {
 }
 
 const timeoutMsDefault = 5_000
-/** Expectations that are shown; beyond these the oldest is shown no longer. */
+/** Maximum number of listed expectations. The oldest are dropped. */
 const shownMax = 100
 /** The longest wait of the system's clock. */
 const timeoutMsMax = 2 ** 31 - 1
@@ -85,11 +85,11 @@ export class Expectations {
   }
 
   /**
-   * Resolves as soon as the expectation is decided, or its time ends and all that arrived until then are
-   * told; at the latest when the waits end.
+   * Resolves as soon as the expectation is decided. Else it resolves at the end of its time, after all requests that
+   * arrived before are in the log. The end of all waits ends the time early.
    *
-   * @throws MatchError where a text cannot be understood, SettingError where an option cannot be used,
-   * EvrouteError `expectation_unmet` where the events to be counted are not all kept any more
+   * @throws MatchError for an invalid text, SettingError for an invalid option, EvrouteError `expectation_unmet` if
+   * some of the events to count are no longer kept
    */
   async judge(
     expected: string | ExpectedBody,
@@ -104,12 +104,12 @@ export class Expectations {
     const shown = this.#show(tracker)
     const judged = await this.#decided({ tracker, after, timeoutMs, signal: options.signal })
     shown.state = judged.result.state
-    // Enough may have come before.
+    // The missing events might have met it.
     if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, gone)
     return judged
   }
 
-  /** The state of the newest 100 expectations, oldest first. */
+  /** The states of the newest 100 expectations, oldest first. */
   get shown(): readonly ShownExpectation[] {
     return this.#shown.map(({ id, tracker, state }) => {
       const { expectation, account } = tracker
@@ -118,10 +118,10 @@ export class Expectations {
   }
 
   /**
-   * Begins an expectation that is only shown. It counts events from now on, until it is decided or forgotten.
+   * Begins an expectation that is only listed. It counts events from now on, until it is decided or forgotten.
    *
-   * @returns its number
-   * @throws MatchError where it cannot be understood, SettingError where 100 are open
+   * @returns the number of the expectation
+   * @throws MatchError for an invalid text, SettingError if 100 are open
    */
   watch(text: string): number {
     parseExpectation(text)
@@ -141,7 +141,7 @@ export class Expectations {
     return id
   }
 
-  /** Shows an expectation no longer, and ends it if {@link watch} began it; false where there is none. */
+  /** Removes an expectation from the list, and ends it if {@link watch} began it. False if there is none. */
   forget(id: number): boolean {
     const index = this.#shown.findIndex((each) => each.id === id)
     if (index === -1) return false
@@ -150,7 +150,7 @@ export class Expectations {
     return true
   }
 
-  /** Shows an expectation from now on. */
+  /** Adds an expectation to the list. */
   #show(tracker: ExpectationTracker<ReceivedEvent>): Shown {
     this.#lastId += 1
     const shown: Shown = { id: this.#lastId, tracker, state: 'open' }
@@ -175,9 +175,9 @@ export class Expectations {
       if (judged !== undefined || event.seq <= after) return
       if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
-      // An event that arrived in time may be told later, so only the end of the wait decides about too few.
+      // A listener may hear late of an event that arrived in time, so only the end of the wait decides about too few.
       if (tracker.stateAt(deadlineMs).kind === 'open') return
-      // An event that arrives before the wait has ended for its caller no longer counts.
+      // Don't count events that arrive between this decision and the end of the caller's wait.
       judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)
       end()
     }
@@ -190,7 +190,7 @@ export class Expectations {
     await this.#waits.endOf(wait, limitMs === Infinity ? undefined : limitMs)
     isTimeOver = !wait.signal.aborted
     if (!decided.signal.aborted) {
-      // Requests that arrived in time count. Closing the receiver ends them soon, so that this ends, too.
+      // Requests that arrived in time count, so wait for them. Closing the receiver ends them soon.
       const told = this.#log.arrivals.toldUntil(endMs)
       await Promise.race([told, once(decided.signal, 'abort')])
     }
@@ -214,7 +214,7 @@ export class Expectations {
   }
 }
 
-/** An expectation that is being judged. */
+/** An undecided expectation. */
 interface Judgement {
   readonly tracker: ExpectationTracker<ReceivedEvent>
   readonly after: number
@@ -240,7 +240,7 @@ function notKept({ text }: Expectation, gone: number): EvrouteError {
   })
 }
 
-/** Undefined for a wait without a limit. */
+/** Checks a timeout; undefined for a wait without a limit. */
 function waitMs(timeoutMs: number): number | undefined {
   return timeoutMs === Infinity
     ? undefined

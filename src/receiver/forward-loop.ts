@@ -2,7 +2,7 @@ import type { Header } from '../http/index.ts'
 import { endpointName, SettingError } from '../model/index.ts'
 import type { ForwardTarget } from './forward.ts'
 
-/** Recognises requests that a receiver forwarded, if a ring of receivers leads them back. */
+/** Recognises requests that come back to the receiver that forwarded them. */
 export class ForwardMark {
   readonly #via: string
 
@@ -16,7 +16,7 @@ export class ForwardMark {
     return ['via', this.#via]
   }
 
-  /** Whether a request was forwarded by this receiver before. */
+  /** Whether this receiver has forwarded the request before. */
   isOn(headers: readonly Header[]): boolean {
     return headers.some(
       ([name, value]) =>
@@ -25,13 +25,13 @@ export class ForwardMark {
   }
 }
 
-/** Names and addresses of this machine: those that a receiver listens on and can be reached by. */
+/** Names and addresses of this machine on which a receiver can listen or be reached. */
 const localNames = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0', '[::]'])
 
 /**
  * Checks that a receiver does not forward to itself.
  *
- * @param ownUrls - those that it can be reached by
+ * @param ownUrls - the URLs of the receiver
  * @throws SettingError `forwardTo` naming the target
  */
 export function checkNotOwn(targets: readonly ForwardTarget[], ownUrls: readonly string[]): void {

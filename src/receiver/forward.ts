@@ -23,9 +23,9 @@ import { accepted, type Decision } from './answer.ts'
 import { ForwardMark } from './forward-loop.ts'
 import { headersOf } from './inspect-request.ts'
 
-/** Where webhooks are forwarded to. */
+/** A target to which webhooks are forwarded. */
 export interface ForwardTarget {
-  /** The only type that it takes; null for all that no other target takes. */
+  /** The type of webhooks that it gets; null for all types without their own target. */
   readonly type: EventType | null
   /** The URL, http or https; `3000` and `localhost:3000/hook` are enough for this machine. */
   readonly url: string
@@ -33,16 +33,15 @@ export interface ForwardTarget {
 
 /** How forwarding a request ended. */
 export interface Forwarding {
-  /** Where it was forwarded to. */
+  /** The URL to which the request was forwarded. */
   readonly url: string
-  /** The status of the target's answer; null when there was none. */
+  /** The status of the target's answer; null if there was none. */
   readonly status: number | null
-  /** From the request to its answer, in milliseconds. */
+  /** Time from the request to its answer, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, `loop` if it was forwarded
-   * before, `too_many_under_way`, or the system's name of the failure, such as `ECONNREFUSED`; null if there
-   * was an answer.
+   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, `loop` if this receiver had forwarded
+   * the request before, `too_many_under_way`, or a system error such as `ECONNREFUSED`. Null if there was an answer.
    */
   readonly error: string | null
   /** The headers of the answer; none if there was none. */
@@ -59,39 +58,39 @@ export interface Forwarded {
 
 /** A request to forward. */
 export interface ForwardedRequest {
-  /** Its path with its query. */
+  /** The path with its query. */
   readonly path: string
-  /** Its headers; those of its connection are not passed on. */
+  /** The headers. Those of the connection are not passed on. */
   readonly headers: readonly Header[]
   readonly rawBody: Buffer
 }
 
-/** Where webhooks are forwarded to, checked. */
+/** The validated settings of forwarding. */
 export interface ForwardingSettings {
-  /** At most one for each type, and one for the rest. */
+  /** The targets: at most one for each type, and one for all other types. */
   readonly targets: readonly ForwardTarget[]
-  /** Time for connect, headers and body together, in milliseconds; 0 for as long as it takes. */
+  /** Time for connect, headers and body together, in milliseconds; 0 for no limit. */
   readonly timeoutMs: number
-  /** Whether requests with a foreign Origin or without a valid signature are passed on. */
+  /** Whether to pass on requests with a foreign Origin or without a valid signature. */
   readonly allowUnverified: boolean
   /** Headers that replace those of the request. */
   readonly headers: readonly Header[]
-  /** Whether any certificate of a target is accepted. */
+  /** Whether to accept any certificate of a target. */
   readonly insecure: boolean
-  /** Which requests are forwarded; undefined for all. */
+  /** The requests to forward; undefined for all. */
   readonly filter: Match | undefined
 }
 
 const noAnswer = { status: null, headers: {}, answer: '' } as const
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
-/** How many requests without a time limit may wait for a target. */
+/** Maximum number of requests without a time limit that wait for a target. */
 const endlessMax = 100
 
-/** Sends requests on to an application, byte for byte, each over a connection of its own. */
+/** Forwards requests to an application, byte for byte, each over a new connection. */
 export class Forwarder {
   readonly #settings: ForwardingSettings
   readonly #clock: Clock
-  /** What ends each request that is in flight. */
+  /** The controllers that end the requests in flight. */
   readonly #ends = new Set<AbortController>()
   readonly #mark: ForwardMark
   #closed = false
@@ -102,7 +101,7 @@ export class Forwarder {
     this.#mark = new ForwardMark(newId())
   }
 
-  /** The target that takes a type, else the target of all other types; undefined for none. */
+  /** Returns the target of a type, else the target of all other types; undefined if there is none. */
   targetOf(webhookType: EventType | null): ForwardTarget | undefined {
     const { targets } = this.#settings
     return (
@@ -111,8 +110,8 @@ export class Forwarder {
   }
 
   /**
-   * Posts a request to a target with its bytes and headers, and `Via`. Follows no redirects. Refuses a
-   * request that was forwarded before, and any beyond the limit of requests under way. Never rejects.
+   * Posts a request to a target with its bytes and headers, and `Via`. Follows no redirects. Refuses a request that
+   * this receiver forwarded before, and requests above the limit of those under way. Never rejects.
    */
   async forward(received: ForwardedRequest, target: ForwardTarget): Promise<Forwarded> {
     const url = forwardUrl(target.url, received.path).href
@@ -151,7 +150,7 @@ export class Forwarder {
         { ...received, headers: sent },
         { signal, insecure },
       )
-      // Without a limit the answer could drip for ever, although its status is there.
+      // Without a limit, the body could drip without end after the status has arrived.
       const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
       const { text } = await readAnswer(response, answerLimits)
       rest?.cancel()
@@ -166,7 +165,7 @@ export class Forwarder {
     }
   }
 
-  /** Cuts off every request under way, and every later one. */
+  /** Aborts every request under way, and every later one. */
   close(): void {
     this.#closed = true
     for (const end of this.#ends) end.abort()
@@ -185,7 +184,7 @@ export class Forwarder {
   }
 }
 
-/** Posts a request over a connection of its own: an application under development restarts often. */
+/** Posts a request over a new connection, because an application under development restarts often. */
 async function post(
   url: URL,
   { headers, rawBody }: ForwardedRequest,
@@ -207,7 +206,7 @@ async function post(
   })
 }
 
-/** The URL for a request. A target without a path gets the path of the request; all get its query. */
+/** Makes the URL for a request. A target without a path gets the path of the request; all targets get its query. */
 function forwardUrl(target: string, path: string): URL {
   const url = new URL(target)
   const [own = '', query] = path.split(/\?(.*)/s)
@@ -216,16 +215,16 @@ function forwardUrl(target: string, path: string): URL {
   return url
 }
 
-/** A target as it may be written: `3000` and `localhost:3000/hook` are on this machine, over http. */
+/** Completes the short forms of a target: `3000` and `localhost:3000/hook` are http URLs on this machine. */
 function fullUrl(text: string): string {
   if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`
   return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
 }
 
 /**
- * Checks where to forward to.
+ * Checks the targets.
  *
- * @returns the same targets with their URLs as they are requested
+ * @returns the same targets with complete URLs
  * @throws SettingError for a URL that cannot be requested, or two targets for the same webhooks
  */
 export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly ForwardTarget[] {
@@ -240,12 +239,12 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
 }
 
-/** The reply to a request that was forwarded. */
+/** Returns the decision with the answer of forwarding. */
 export function answeredBy({ answer }: Forwarded, decision: Decision): Decision {
   return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
 }
 
-/** The headers of a request, as they were spelled and as often as they came. */
+/** Returns the headers of a request with their spelling and repetitions. */
 export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[] {
   const headers: Header[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -265,7 +264,7 @@ function answered(forwarding: Forwarding, status: number): Forwarded {
   }
 }
 
-/** The answer to the sender, unless it is 502. */
+/** Statuses of the answer to the sender, by the error. All other errors give 502. */
 const failureStatuses: ReadonlyMap<string, number> = new Map([
   ['timeout', 504],
   ['loop', 508],

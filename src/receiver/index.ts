@@ -1,4 +1,4 @@
-/** The local receiver: verifies, records and answers webhooks, and sums each up in a line. */
+/** The local receiver: verifies, records and answers webhooks, and summarises each in a line. */
 export {
   diagnose,
   isSnippetLanguage,

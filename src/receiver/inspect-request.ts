@@ -11,25 +11,25 @@ import { withheldReason, type WithheldReason } from './withheld.ts'
 
 /** The facts about a request, with its bytes. */
 export interface Inspection extends Findings {
-  /** The body's bytes that arrived, at most 1 MB. */
+  /** The bytes of the body that arrived, at most 1 MB. */
   readonly rawBody: Buffer
-  /** Why it must not be passed on; null if it may be. */
+  /** Why the request must not be passed on; null if it may be. */
   readonly withheld: WithheldReason | null
 }
 
 /** The tools and limits of an inspection. */
 export interface Inspector {
-  /** Judges its signature; undefined where no secret is set. */
+  /** Verifies signatures; undefined if no secret is set. */
   readonly judge: SignatureJudge | undefined
-  /** When a body is parsed. */
+  /** Decides when a body may be parsed. */
   readonly turns: BodyTurns
-  /** The receiver's. */
+  /** The receiver's clock. */
   readonly clock: Clock
-  /** Whether a foreign Origin or a signature that is not valid withholds nothing. */
+  /** Whether to pass on requests with a foreign Origin or without a valid signature. */
   readonly allowUnverified: boolean
 }
 
-/** The inspector of a receiver with these settings. */
+/** Makes the inspector of a receiver. */
 export function inspectorOf({
   secret,
   otherSecrets,
@@ -44,7 +44,7 @@ export function inspectorOf({
   }
 }
 
-/** Reads a request to its end and looks at its origin, signature and body. Never rejects. */
+/** Reads a request to its end, and checks its origin, signature and body. Never rejects. */
 export async function inspectRequest(
   request: IncomingMessage,
   inspector: Inspector,
@@ -83,7 +83,7 @@ async function inspectContents(
   }
 }
 
-/** A request's headers, names in lower case; the values of one sent more than once are joined. */
+/** Returns a request's headers with lower-case names. Joins the values of a repeated header. */
 export function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
   const headers = Object.entries(request.headers).map(([name, value]) => [
     name,

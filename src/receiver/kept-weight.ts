@@ -2,12 +2,12 @@ import type { JsonValue } from '../model/index.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
 /**
- * The least weight of a value in a body. Parsed, a value takes about 64 bytes, however few it has on the
- * wire. With this weight, parsed bodies take at most four times the memory that bodies may have.
+ * Minimum weight of a value in a body. A parsed value takes about 64 bytes, even if it is shorter in JSON. With this
+ * weight, parsed bodies take at most four times the memory limit for bodies.
  */
 const valueBytes = 16
 
-/** How much of the memory for bodies an event takes up, in bytes: its body, and the answer of its target. */
+/** Returns the bytes of an event that count against the memory limit: its body, and the answer of its target. */
 export function keptWeight({
   bytes,
   body,
@@ -25,7 +25,7 @@ function answerWeight(forward: ReceivedEvent['forward']): number {
   )
 }
 
-/** Counts a value and all values in it. A received body is not nested deeply. */
+/** Counts a value and all values in it. The recursion is safe, because received bodies are not nested deeply. */
 function countValues(value: JsonValue | undefined): number {
   if (typeof value !== 'object' || value === null) return 1
   let count = 1

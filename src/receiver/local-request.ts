@@ -5,14 +5,13 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** What proxies and tunnels add. */
+/** Headers that proxies and tunnels add. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for'] as const
 
 /**
- * Whether this machine made a request itself: over a loopback address, and not for somebody else, as a
- * tunnel does.
+ * Whether this machine made a request: over a loopback address, and not on behalf of another machine, as a tunnel does.
  *
- * @param remoteAddress - the other end of its connection; undefined where that is gone
+ * @param remoteAddress - the address of the client; undefined if the connection is closed
  */
 export function isLocalRequest(
   remoteAddress: string | undefined,

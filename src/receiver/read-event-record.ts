@@ -13,10 +13,10 @@ const verdicts = ['valid', 'invalid', 'missing', 'unchecked'] as const
 const withheldReasons = ['foreign_origin', 'signature_not_valid'] as const
 
 /**
- * Reads a line of a capture: the event that `eventRecord` made it of. Fields that an earlier version did not write
- * are as if they had nothing to tell.
+ * Reads the event from a record of a capture, which `eventRecord` made. Fills in fields that an earlier version did not
+ * write with empty values.
  *
- * @returns undefined where it is no such record
+ * @returns undefined if it is no such record
  */
 export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   const { seq, type, userId, path, bytes, status = null, body, code } = record
@@ -32,7 +32,7 @@ export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   return { ...request, kind: 'malformed', type: null, userId: null, body: null, code: refusalCode }
 }
 
-/** The fields that an earlier version may have left out. */
+/** Reads the fields that an earlier version may have left out. */
 function readOthers(
   record: JsonObject,
 ): Omit<ReceivedRequest, 'atMs' | 'path' | 'bytes' | 'status' | 'signature'> {

@@ -24,17 +24,17 @@ export type MalformedCode =
 
 /** A body that is a webhook. */
 export interface Webhook {
-  /** Tells it from a malformed request. */
+  /** Always `webhook`. */
   readonly kind: 'webhook'
-  /** Its type. */
+  /** The type of the webhook. */
   readonly type: EventType
-  /** The parsed body; `type` and the fields that its type needs are there, the rest is unchecked. */
+  /** The parsed body. It has `type` and the fields that the type needs; other fields are unchecked. */
   readonly body: JsonObject
 }
 
 /** A body that is not a webhook, and why. */
 export interface Malformed<Code extends string = MalformedCode> {
-  /** Tells it from a webhook. */
+  /** Always `malformed`. */
   readonly kind: 'malformed'
   /** The stable name of the reason. */
   readonly code: Code
@@ -42,10 +42,10 @@ export interface Malformed<Code extends string = MalformedCode> {
   readonly message: string
 }
 
-/** The nesting of a call's fields and of the body around them: a webhook that can be sent can be received. */
+/** Maximum nesting: that of a call's fields plus the body around them, so that every webhook can be received. */
 const levelsMax = limits.callNestingMax + 1
 
-/** Tells a webhook from other bytes. A missing version or identity is no fault. */
+/** Reads a webhook, or explains why the bytes are not a webhook. Version and user ids may be missing. */
 export function readWebhook(rawBody: Buffer): Webhook | Malformed {
   const text = decode(rawBody)
   if (typeof text !== 'string') return text

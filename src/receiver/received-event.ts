@@ -7,91 +7,91 @@ import type { WithheldReason } from './withheld.ts'
 
 /** The fields that every request has, webhook or not. */
 export interface ReceivedRequest {
-  /** When its head arrived, in milliseconds since 1970. */
+  /** When the request's head arrived, in milliseconds since 1970. */
   readonly atMs: number
   /** The method, such as `POST`. */
   readonly method: string
   /** The path with its query, as it was sent. */
   readonly path: string
-  /** The headers, names in lower case; a header sent more than once has its values joined. */
+  /** The headers, names in lower case. The values of a repeated header are joined. */
   readonly headers: Readonly<Record<string, string>>
-  /** The body's bytes as they came over the wire, at most 1 MB. */
+  /** The bytes of the body as they arrived, at most 1 MB. */
   readonly rawBody: Buffer
-  /** How many bytes `rawBody` has. */
+  /** The number of bytes in `rawBody`. */
   readonly bytes: number
-  /** Whether the signature is right. */
+  /** The verdict on the signature. */
   readonly signature: SignatureVerdict
-  /** The mistake in words: in signature or body, or a sender that hung up; null if there is none. */
+  /** What was wrong with signature, body or path, or that the sender hung up; null if nothing was wrong. */
   readonly reason: string | null
-  /** Why the signature does not fit, and what to do about it; null where no known mistake explains it. */
+  /** Why the signature is wrong, and what to do about it; null if no known mistake explains it. */
   readonly diagnosis: Diagnosis | null
-  /** Which of several endpoints was asked, from 1; null where the receiver has one. */
+  /** The endpoint that received the request, from 1; null if the receiver has only one. */
   readonly endpoint: number | null
-  /** The status of its answer; null where none was sent, or the sender did not wait for it. */
+  /** The status of the answer; null if none was sent, or if the sender did not wait for it. */
   readonly status: number | null
   /** The injected fault, such as `reset` or `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null
-  /** How forwarding it ended; null where it was not forwarded. */
+  /** How forwarding the request ended; null if it was not forwarded. */
   readonly forward: Forwarding | null
-  /** Why it must not be passed on: not forwarded, not given to a program; null if it may be. */
+  /** Why the request must not be passed on to a target or a program; null if it may be. */
   readonly withheld: WithheldReason | null
-  /** From the arrival of its head to its answer, in milliseconds. */
+  /** Time from the arrival of the head to the answer, in milliseconds. */
   readonly durationMs: number
 }
 
 /** The content of a request that is a webhook. */
 export interface WebhookContent {
-  /** Tells it from a malformed request. */
+  /** Always `webhook`. */
   readonly kind: 'webhook'
-  /** Its type. */
+  /** The type of the webhook. */
   readonly type: EventType
-  /** Whom it is about: the user's id, on alias the id that stays; null when it has none. */
+  /** The id of the user that the event is about; for an alias, the id that stays. Null if the body has no user id. */
   readonly userId: string | null
   /** The parsed body. */
   readonly body: JsonObject
-  /** Null: nothing is wrong with the body. */
+  /** Null if the request is a webhook. */
   readonly code: null
 }
 
 /**
- * Why a request is not a webhook: its bytes, or `body_too_large` (over 1 MB), `body_too_slow` (not
- * there after 30 s), `incomplete_body` (the connection ended first), `method_not_allowed` (no POST).
+ * Why a request is not a webhook: the fault of its bytes, or `body_too_large` (over 1 MB), `body_too_slow` (incomplete
+ * after 30 s), `incomplete_body` (the connection ended first) or `method_not_allowed` (not a POST).
  */
 export type RefusalCode =
   MalformedCode | 'body_too_large' | 'body_too_slow' | 'incomplete_body' | 'method_not_allowed'
 
-/** The same fields of a request that is no webhook. */
+/** The content of a request that is not a webhook. */
 export interface MalformedContent {
-  /** Tells it from a webhook. */
+  /** Always `malformed`. */
   readonly kind: 'malformed'
-  /** Null: it is none of the seven. */
+  /** Null if the request is malformed. */
   readonly type: null
-  /** Null: it is about no user. */
+  /** Null if the request is malformed. */
   readonly userId: null
-  /** Null: its bytes are in `rawBody`. */
+  /** Null if the request is malformed. The bytes are in `rawBody`. */
   readonly body: null
-  /** The stable name of the mistake. */
+  /** The stable name of the fault. */
   readonly code: RefusalCode
 }
 
-/** A request that was dealt with and has no number yet. */
+/** A handled request without a number. */
 export type UnnumberedEvent = ReceivedRequest & (WebhookContent | MalformedContent)
 
-/** One request that arrived. Frozen; `seq` counts from 1 without gaps, in the order of answers. */
+/** A received request. It is frozen. `seq` counts from 1 without gaps, in the order of answers. */
 export type ReceivedEvent = UnnumberedEvent & { readonly seq: number }
 
-/** The number of requests so far. Requests whose signature was not checked are in none of the last three. */
+/** Counts of requests so far. Requests with an unchecked signature are not in `valid`, `invalid` or `missing`. */
 export interface ReceivedCounts {
-  /** All of them. */
+  /** All requests. */
   readonly received: number
-  /** The webhooks, with any signature. */
+  /** Webhooks, with any signature. */
   readonly wellFormed: number
-  /** Those that are not. */
+  /** Requests that are not webhooks. */
   readonly malformed: number
-  /** Those with the right signature. */
+  /** Requests with a valid signature. */
   readonly valid: number
-  /** Those with a wrong signature. */
+  /** Requests with a wrong signature. */
   readonly invalid: number
-  /** Those without a signature although a secret is set. */
+  /** Requests without a signature although a secret is set. */
   readonly missing: number
 }

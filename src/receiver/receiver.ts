@@ -26,17 +26,17 @@ import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } fro
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
 
-/** How long to wait for webhooks. */
+/** Options of {@link Receiver.waitFor}. */
 export interface WaitOptions {
-  /** In milliseconds; without it there is no limit. */
+  /** How long to wait, in milliseconds; no limit by default. */
   readonly timeoutMs?: number | undefined
 }
 
-/** How long listeners are awaited when a receiver closes: shorter than senders wait for answers. */
+/** Time for listeners when a receiver closes; shorter than the time that requests get. */
 const listenersGraceMs = 250
 
 /**
- * Receives webhooks on this machine: checks the signature of each, answers it, and keeps it.
+ * Receives webhooks on this machine. Verifies the signature of each, answers it, and keeps it.
  *
  * Any `POST` is a webhook. `GET /healthz` answers 200, and paths below `/_evroute/` show what arrived.
  *
@@ -89,25 +89,25 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, fewer of
-   * very many values.
+   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, or less if the bodies have very
+   * many values.
    */
   get events(): readonly ReceivedEvent[] {
     return this.#log.events
   }
 
-  /** How many requests arrived so far. */
+  /** The counts of requests so far. */
   get counts(): ReceivedCounts {
     return this.#log.counts
   }
 
-  /** How many requests arrived and are not among the events yet: they are read, delayed or forwarded. */
+  /** The number of requests that are not events yet, because they are being read, delayed or forwarded. */
   get underWay(): number {
     return this.#log.arrivals.underWay
   }
 
   /**
-   * Accepts requests; called again it resolves to the same address.
+   * Opens the ports. Further calls resolve to the same address.
    *
    * @throws EvrouteError `port_in_use` or `cannot_listen`; SettingError if it would forward to itself
    */
@@ -126,8 +126,8 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Stops accepting, then ends. Delays are cut short. Requests under way get 500 ms, and listeners 250 ms. A
-   * second call waits for the same end. No event comes after it.
+   * Stops accepting, then ends. Cuts delays short. Requests under way have 500 ms to end, and listeners 250 ms. No
+   * event comes after the end. Further calls return the same promise.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -135,7 +135,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Follows another plan from its beginning; the share that fails by chance stays. See the option `respond`.
+   * Replaces the plan, as with the option `respond`. `failShare` stays in effect.
    *
    * @throws SettingError `respond`, with the mistake and the accepted forms
    */
@@ -144,7 +144,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Gives the next well-formed webhook this answer; the plan continues after it. Each call is for one webhook.
+   * Sets the answer to the next well-formed webhook. The plan continues after it. Each call is for one webhook.
    *
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
@@ -158,11 +158,11 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Tells the listener of every later event in the order of `seq`, before its answer is sent. The promise
-   * that the listener returns is awaited before the answer and before the next event. So a slow listener
-   * slows the senders, and their webhooks do not pile up.
+   * Calls the listener for every later event, in the order of `seq`. The receiver awaits the listener's promise before
+   * it sends the answer and before the next event. So a slow listener slows the senders, and their webhooks do not
+   * pile up.
    *
-   * @returns a function that ends it
+   * @returns a function that removes the listener
    */
   on(_name: 'event', listener: EventListener): () => void {
     return this.#log.listen(listener)
@@ -194,15 +194,15 @@ export class Receiver implements AsyncDisposable {
    * Waits for webhooks: `'type:track event:"Order*" x2 within 2s'`, or an object that the body must contain,
    * `{ type: 'track', event: 'Order Completed' }`. Counts the webhooks since the start, or after an event.
    *
-   * Resolves as soon as it is decided. Without an upper limit that is at the last webhook it needs. With one,
-   * `x3` and `never` included, another webhook can come until the time ends: 5 s of the receiver's clock
-   * unless `timeoutMs` or `within` says otherwise. Requests that are {@link underWay} then are awaited, and
-   * count by their arrival.
+   * Resolves as soon as the expectation is decided. Without a maximum count, the event that meets it decides. With a
+   * maximum, as in `x3` and `never`, it resolves at the end of the time, because another webhook can arrive. The time
+   * is 5 s of the receiver's clock unless `timeoutMs` or `within` says otherwise. At its end, requests that are
+   * {@link underWay} are awaited, and count by their arrival.
    *
-   * @returns the counted events, oldest first, as far as they are kept
-   * @throws ExpectationError if the time ends or the receiver closes first, or too many came; MatchError or
-   * SettingError if the expectation cannot be read; EvrouteError `expectation_unmet` if events to count are
-   * no longer kept
+   * @returns the counted events that are kept, oldest first
+   * @throws ExpectationError if the time ends or the receiver closes first, or if too many webhooks arrive; MatchError
+   * or SettingError if the expectation is invalid; EvrouteError `expectation_unmet` if events to count are no longer
+   * kept
    */
   async expect(
     expected: string | ExpectedBody,
@@ -213,7 +213,7 @@ export class Receiver implements AsyncDisposable {
     return events
   }
 
-  /** Waits like {@link expect}, and tells what became of an expectation also where it was not met. */
+  /** Waits like {@link expect}, but also resolves if the expectation is not met. */
   judge(expected: string | ExpectedBody, options?: ExpectOptions): Promise<JudgedExpectation> {
     return this.#expectations.judge(expected, options)
   }
@@ -221,7 +221,7 @@ export class Receiver implements AsyncDisposable {
   /**
    * Forwards a request again, with its bytes and headers. Only the caller gets the answer.
    *
-   * @returns how it ended; undefined if no target takes it
+   * @returns how forwarding ended; undefined if no target is for its type
    */
   async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
     const target = this.#forwarder.targetOf(event.type)
@@ -256,7 +256,7 @@ export class Receiver implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#waits.endAll()
-    // Real time, because requests use it too.
+    // Use real time, because the time for open requests is real, too.
     const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
     const endpoints = await this.#endpoints?.catch(() => undefined)
     this.#forwarder.close()
@@ -283,7 +283,7 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** Resolves to the answer, once every listener has handled the request. */
+  /** Decides the answer, forwards and logs a request. Resolves once every listener has handled the request. */
   async #record(
     { request, response, endpoint }: Arrival,
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
@@ -296,9 +296,9 @@ export class Receiver implements AsyncDisposable {
     await this.#delay(response, decision.delayMs)
     const forwarded = await this.#forward({ request, response, inspection, decision })
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
-    // Recorded before the sender sees its answer, so that a waiting caller finds the event.
+    // Log the event before the sender gets its answer, so that a waiting caller finds the event.
     await this.#log.add(() => {
-      // Listeners hear of it before callers that wait for it go on; they may take their time.
+      // The listeners are called before waiting callers continue, but those don't wait for slow listeners.
       endArrival()
       const hungUp = response.destroyed
       const answeredAtMs = clock.nowMs()
@@ -318,8 +318,8 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Forwards a request that would be answered 2xx. One that is withheld, refused or fails as planned is not
-   * forwarded, nor one that its sender has given up and sends again.
+   * Forwards a request that would be answered 2xx. Doesn't forward a request that is withheld, refused or fails as
+   * planned. Doesn't forward a request that its sender gave up either, because the sender will retry.
    */
   async #forward(received: Received): Promise<Forwarded | undefined> {
     const { request, response, inspection, decision } = received
@@ -341,7 +341,7 @@ export class Receiver implements AsyncDisposable {
       status: decision.status,
       path: request.url ?? '',
       bytes: rawBody.length,
-      // No term reads it.
+      // No term reads the time.
       atMs: 0,
     }
     return this.#settings.forwarding.filter?.test(subject) !== false
@@ -357,7 +357,7 @@ export class Receiver implements AsyncDisposable {
     sendAnswer(response, reply.answer)
   }
 
-  /** Ends when the sender gives up, or the receiver closes. */
+  /** Injects a fault. Ends when the sender gives up, or the receiver closes. */
   async #inject(fault: Fault, { request, response, endpoint }: Arrival): Promise<void> {
     const { socket } = request
     if (socket.destroyed) return
@@ -370,7 +370,7 @@ export class Receiver implements AsyncDisposable {
     await this.#waits.endOf(wait)
   }
 
-  /** Ends early when the sender does not wait for its answer any longer. */
+  /** Delays an answer. Ends early if the sender closes the connection. */
   async #delay(response: ServerResponse, delayMs: number): Promise<void> {
     if (delayMs === 0 || response.destroyed) return
     const wait = this.#waits.begin()
@@ -379,7 +379,7 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-/** A request that was read, and the decision about it. */
+/** A request that was read, and the decision about its answer. */
 interface Received {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -387,7 +387,7 @@ interface Received {
   readonly decision: Decision
 }
 
-/** A request that came to an endpoint, and where it is answered. */
+/** A request to an endpoint, and its response. */
 interface Arrival {
   readonly request: IncomingMessage
   readonly response: ServerResponse

@@ -5,27 +5,27 @@ import type { Forwarding } from './forward.ts'
 import { headersOf, type Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
 
-/** A request and how it was dealt with. */
+/** A request and its handling. */
 export interface Exchange {
   /** The request. */
   readonly request: IncomingMessage
   /** The facts about it. */
   readonly inspection: Inspection
-  /** Which of several endpoints was asked, from 1; null where there is one. */
+  /** The endpoint that received the request, from 1; null if the receiver has only one. */
   readonly endpoint: number | null
-  /** The decision about it. */
+  /** The decision about the answer. */
   readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
-  /** How forwarding it ended; null where it was not forwarded. */
+  /** How forwarding the request ended; null if it was not forwarded. */
   readonly forwarding: Forwarding | null
-  /** When its head arrived, in milliseconds since 1970. */
+  /** When the request's head arrived, in milliseconds since 1970. */
   readonly atMs: number
-  /** When its answer was ready, in milliseconds since 1970. */
+  /** When the answer was ready, in milliseconds since 1970. */
   readonly answeredAtMs: number
-  /** Whether the sender closed the connection before that. */
+  /** Whether the sender closed the connection before the answer was ready. */
   readonly hungUp: boolean
 }
 
-/** Everything that is kept of a request, but for its number. */
+/** Makes the event of a request, without its number. */
 export function recordOf(exchange: Exchange): UnnumberedEvent {
   const { request, inspection, endpoint, decision, atMs, answeredAtMs } = exchange
   return {
@@ -61,7 +61,7 @@ function userIdOf(body: JsonObject): string | null {
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null
 }
 
-/** Whether the sender had sent it all, and did not wait for the answer. */
+/** Whether the sender sent the whole request, but did not wait for the answer. */
 function isLeft({ inspection: { content }, hungUp }: Exchange): boolean {
   return hungUp && !(content.kind === 'malformed' && content.code === 'incomplete_body')
 }

@@ -19,56 +19,55 @@ import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from
 
 /** The options of a receiver; all are optional. */
 export interface ReceiverOptions {
-  /** The address to bind; default `127.0.0.1`, which only this machine reaches. */
+  /** The address to bind; default `127.0.0.1`, which only this machine can reach. */
   readonly host?: string | undefined
-  /** The port to bind; default 0, a free one. Further endpoints have the ports behind it. */
+  /** The port to bind; default 0, a free one. Further endpoints have the following ports. */
   readonly port?: number | undefined
-  /** How many endpoints it has, each with a port of its own: 1 to 5, default 1. */
+  /** The number of endpoints, each with its own port: 1 to 5, default 1. */
   readonly endpoints?: number | undefined
-  /** Serves HTTPS with a certificate of this kind, made on the spot; HTTP without. */
+  /** Serves HTTPS with a new certificate of this kind; default HTTP. */
   readonly tls?: TlsKind | undefined
-  /** The shared secret that signatures are checked with; without one they are not checked. */
+  /** The shared secret that verifies signatures; without it they are not verified. */
   readonly secret?: string | undefined
-  /** Secrets that a sender may use by mistake, such as secrets of other destinations: the first 50 count. */
+  /** Secrets that a sender may use by mistake, such as those of other destinations; the first 50 count. */
   readonly otherSecrets?: readonly NamedSecret[] | undefined
   /** Answers 401 to an invalid or missing signature; needs a secret; default false. */
   readonly strict?: boolean | undefined
   /**
-   * The answers to well-formed webhooks in turn, the last one for all that follow: a status, a text such as
-   * `503x3,200` or `type=track:reset`, its parts, or several of them for different webhooks; default 200.
+   * The answers to well-formed webhooks, in order; the last one repeats. A status, a text such as `503x3,200` or
+   * `type=track:reset`, a plan, or several plans for different webhooks; default 200.
    */
   readonly respond?: PlansInput | undefined
-  /** How long each answer waits, in milliseconds, or between which times: at most an hour, default 0. */
+  /** The delay of each answer in milliseconds, or its range: at most an hour, default 0. */
   readonly delayMs?: number | DelayRange | undefined
-  /** The share of well-formed webhooks that fail by chance, from 0 to 1; default 0. */
+  /** The share of well-formed webhooks that fail at random, from 0 to 1; default 0. */
   readonly failShare?: number | undefined
-  /** How those fail: a fault instead of 500. Without a share every well-formed webhook does. */
+  /** The fault of webhooks that fail, instead of 500. Without `failShare`, every well-formed webhook fails. */
   readonly fault?: Fault | undefined
   /**
-   * Where webhooks are forwarded to that would be answered 2xx; their senders get the status of the target.
-   * Nowhere by default.
+   * Where to forward webhooks that would be answered 2xx. Their senders get the status of the target. Default none.
    */
   readonly forwardTo?: readonly ForwardTarget[] | undefined
-  /** Time that a target has to answer, in milliseconds; 0 for as long as it takes; default 5 s. */
+  /** Time that a target has to answer, in milliseconds; 0 for no limit; default 5 s. */
   readonly forwardTimeoutMs?: number | undefined
   /**
-   * Passes requests on that a web page of another origin sent, or whose signature is not valid although a secret
-   * is set; default false.
+   * Whether to pass on requests from a web page of another origin and, if a secret is set, requests without a valid
+   * signature; default false.
    */
   readonly allowUnverified?: boolean | undefined
-  /** Headers of forwarded requests; they replace headers of the same name. */
+  /** Headers to set on forwarded requests; they replace headers of the same name. */
   readonly forwardHeaders?: Readonly<Record<string, string>> | undefined
   /** Accepts any certificate of a target, such as a self-signed one; default false. */
   readonly forwardInsecure?: boolean | undefined
-  /** Forwards only requests that match, such as `type:track`; default all. */
+  /** A match, such as `type:track`. Only matching requests are forwarded; default all. */
   readonly forwardFilter?: string | undefined
-  /** Lets other machines ask what arrived, with `Authorization: Bearer <token>`; default none. */
+  /** Lets other machines use the API with `Authorization: Bearer <token>`; default none. */
   readonly token?: string | undefined
-  /** Makes chance repeat itself: a whole number. */
+  /** Random seed, to reproduce a run: a whole number. */
   readonly seed?: number | undefined
-  /** How many received events stay in memory, at most 100,000; default 1,000. */
+  /** Maximum number of events in memory, at most 100,000; default 1,000. */
   readonly eventsMax?: number | undefined
-  /** Clock, log and the rest; the production bundle by default. */
+  /** Clock, log and other parts of the environment; the production bundle by default. */
   readonly runtime?: Runtime | undefined
 }
 
@@ -78,27 +77,27 @@ export interface ReceiverSettings {
   readonly host: string
   /** The port to bind, or 0 for a free one. */
   readonly port: number
-  /** How many endpoints it has. */
+  /** The number of endpoints. */
   readonly endpoints: number
-  /** The kind of its certificate; undefined for HTTP. */
+  /** The kind of the certificate; undefined for HTTP. */
   readonly tls: TlsKind | undefined
-  /** The shared secret; undefined when signatures are not checked. */
+  /** The shared secret; undefined if signatures are not verified. */
   readonly secret: string | undefined
   /** Secrets that a sender may use by mistake. */
   readonly otherSecrets: readonly NamedSecret[]
   /** Whether an invalid or missing signature is answered 401. */
   readonly strict: boolean
-  /** The injections into its answers. */
+  /** The plans, delays and failures of answers. */
   readonly injections: InjectionSettings
-  /** Lets other machines ask what arrived; undefined for none. */
+  /** The token that lets other machines use the API; undefined for none. */
   readonly token: string | undefined
-  /** Where webhooks are forwarded to, and how long that may take. */
+  /** Where and how webhooks are forwarded. */
   readonly forwarding: ForwardingSettings
-  /** Chance: a number from 0 up to, but not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number
-  /** How many received events stay in memory. */
+  /** Maximum number of events in memory. */
   readonly eventsMax: number
-  /** Clock, log and the rest. */
+  /** Clock, log and other parts of the environment. */
   readonly runtime: Runtime
 }
 

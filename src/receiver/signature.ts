@@ -7,10 +7,10 @@ import {
   type SuspectRequest,
 } from './diagnosis/index.ts'
 
-/** Whether a webhook's signature is right; `unchecked` when there was nothing to check it with. */
+/** The verdict on a webhook's signature; `unchecked` if no secret is set or the body was not read completely. */
 export type SignatureVerdict = 'valid' | 'invalid' | 'missing' | 'unchecked'
 
-/** A verdict on a signature, and the mistake in words. */
+/** A verdict on a signature, and the explanation. */
 export type SignatureJudgement =
   | {
       readonly verdict: 'valid' | 'unchecked'
@@ -20,18 +20,18 @@ export type SignatureJudgement =
   | {
       readonly verdict: 'invalid' | 'missing'
       readonly reason: string
-      /** The mistake that explains it; null where no known one does. */
+      /** The mistake that explains the verdict; null if no known mistake does. */
       readonly diagnosis: Diagnosis | null
     }
 
-/** The judgement where no secret is set, or where the body that was signed did not arrive whole. */
+/** The judgement if no secret is set, or if the body was not read completely. */
 export const uncheckedSignature: SignatureJudgement = Object.freeze({
   verdict: 'unchecked',
   reason: null,
   diagnosis: null,
 })
 
-/** Compares the `X-Signature` of requests with the bytes that arrived, and says why it does not fit. */
+/** Verifies the `X-Signature` of requests against the bytes that arrived, and explains wrong ones. */
 export class SignatureJudge {
   readonly #secret: string
   readonly #diagnostician: Diagnostician
@@ -43,7 +43,7 @@ export class SignatureJudge {
   }
 
   /**
-   * Compares the `X-Signature` of a request with the bytes that arrived.
+   * Verifies the `X-Signature` of a request against the bytes that arrived.
    *
    * @param nowMs - milliseconds since 1970
    */

@@ -18,19 +18,17 @@ import { isLocalRequest } from './local-request.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
 /**
- * What other languages ask a receiver, by GET:
+ * The HTTP API of a receiver for programs in other languages. `inspector/` answers further paths.
  *
- * - `/_evroute/wait?match=<match or expectation>&after=<seq>&timeout=10s` waits until it is decided, 5 s
- *   by default. 200 with the record of the event that decided it, and `expectation`; without the
- *   event where none was expected. 408 `expectation_unmet` when the time ends, 409 as soon as too many
- *   came, with the `nearest` event and the `difference`, or the `surplus` one
- * - `/_evroute/events?match=<match>&after=<seq>`: the records of the events that are kept, as NDJSON
+ * - `GET /_evroute/wait?match=<match or expectation>&after=<seq>&timeout=10s` waits until the expectation is decided,
+ *   5 s by default. 200 has the `expectation` and the record of the deciding event, if an event was expected. 408
+ *   `expectation_unmet` at the end of the time has the `nearest` event and the `difference`. 409, as soon as too many
+ *   events arrived, has the `surplus` event
+ * - `GET /_evroute/events?match=<match>&after=<seq>`: the records of the kept events, as NDJSON
  *
- * and what `inspector/` answers.
- *
- * 400 for what cannot be understood; 403 for what another machine, or a web page, may have sent: they
- * must not read payloads. A browser that opened the link with the token, and a program that sends the token of the
- * receiver, may ask from any machine.
+ * Invalid requests get 400. Requests that may come from another machine or a web page get 403, because they must not
+ * read payloads. Two clients may use the API from any machine: a browser that opened the link with the token, and a
+ * program that sends the receiver's token.
  */
 export class WaitApi {
   readonly #inspected: Inspected
@@ -67,7 +65,7 @@ export class WaitApi {
     }
   }
 
-  /** Gives a browser that brings the token of the link a session. Returns whether the request is answered. */
+  /** Opens a session for a browser that sends the link's token. Returns whether it answered the request. */
   #signIn(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): boolean {
     const { sessions } = this.#inspected
     const token = query.get('token')
@@ -78,7 +76,7 @@ export class WaitApi {
     return true
   }
 
-  /** Loaded once somebody asks: few receivers are inspected. */
+  /** Loads the inspector on first use, because few receivers need it. */
   #openInspector(): Promise<Inspector> {
     this.#inspector ??= import('./inspector/index.ts').then(
       ({ Inspector }) => new Inspector(this.#inspected),
@@ -125,7 +123,7 @@ function foreignAnswer(
   if (sessions?.isOpen(headers, portOf(request)) === true) {
     return isForeignOrigin(headers) ? foreignOrigin : undefined
   }
-  // The Host alone proves nothing: the client chooses it.
+  // The client chooses the Host, so the header alone proves nothing.
   if (!isLocalRequest(socket.remoteAddress, headers)) {
     return errorAnswer(403, 'not_local', 'Only this machine may ask, without a proxy')
   }
@@ -167,7 +165,7 @@ function recordOf(event: ReceivedEvent | undefined): object | null {
   return event === undefined ? null : { v: 1, ...eventRecord(event) }
 }
 
-/** The answer to a request that cannot be met; any other error is a failure of the receiver. */
+/** Makes the answer for an error of the request. Throws any other error, a failure of the receiver. */
 function answerOf(error: unknown): HttpAnswer {
   if (!(error instanceof EvrouteError)) throw error
   const { code, message, hint } = error

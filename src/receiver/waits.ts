@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { sleep, type Clock } from '../runtime/index.ts'
 
-/** Waits on the clock. Each can be ended early, and all of them together, once and finally. */
+/** Waits on the clock. Each can be ended early. Ending all of them is final. */
 export class Waits {
   readonly #clock: Clock
   readonly #begun = new Set<AbortController>()
@@ -12,7 +12,7 @@ export class Waits {
     this.#clock = clock
   }
 
-  /** Begins a wait; aborting it ends it. */
+  /** Begins a wait. Abort the returned controller to end it. */
   begin(): AbortController {
     const wait = new AbortController()
     if (this.#over) wait.abort()
@@ -20,7 +20,7 @@ export class Waits {
     return wait
   }
 
-  /** Resolves when a wait was ended, or after `timeoutMs`; without it there is no limit. */
+  /** Resolves when a wait was ended, or after `timeoutMs`; undefined for no limit. */
   async endOf(wait: AbortController, timeoutMs?: number): Promise<void> {
     const { signal } = wait
     if (timeoutMs !== undefined) await sleep(this.#clock, timeoutMs, signal)
@@ -29,8 +29,8 @@ export class Waits {
   }
 
   /**
-   * Resolves with some work, which does not fail, or at the end of all waits. It costs less than a wait,
-   * because nothing else can end it.
+   * Resolves when some work resolves, or at the end of all waits. The work must not reject. This costs less than a
+   * wait, because nothing else can end it.
    */
   async until(work: Promise<unknown>): Promise<void> {
     if (this.#over) return
@@ -43,7 +43,7 @@ export class Waits {
     })
   }
 
-  /** Ends every wait, those that begin later too. */
+  /** Ends every wait, including later ones. */
   endAll(): void {
     this.#over = true
     for (const wait of this.#begun) wait.abort()

@@ -9,10 +9,10 @@ import type { SignatureVerdict } from './signature.ts'
 export type WithheldReason = 'foreign_origin' | 'signature_not_valid'
 
 /**
- * Decides whether a request may be passed on. Any web page that is open in a browser can post to this machine; the
- * browser adds the page's Origin.
+ * Decides whether a request may be passed on. Any web page in a browser can post to this machine, but the browser adds
+ * the page's Origin.
  *
- * @param signature - the verdict; undefined where no secret is set
+ * @param signature - the verdict; undefined if no secret is set
  */
 export function withheldReason(
   headers: IncomingHttpHeaders,

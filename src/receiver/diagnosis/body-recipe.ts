@@ -1,16 +1,16 @@
 import type { Mistake } from './mistake.ts'
 import type { SuspectBody, SuspectRequest } from './suspect.ts'
 
-/** What bodies are made from. */
+/** The facts from which a recipe makes bodies. */
 export interface BodySource extends Pick<SuspectRequest, 'headers' | 'path'> {
   /** The body that was received. */
   readonly body: SuspectBody
 }
 
-/** A mistake about the body, and the bytes that are signed with it. */
+/** A mistake about the body, and the bytes that a sender signs by this mistake. */
 export interface BodyRecipe {
   /** The mistake. */
   readonly mistake: Mistake
-  /** The bytes that were signed, if it was this mistake: none where it cannot be, or a few guesses. */
+  /** Makes guesses of the signed bytes; none if the sender cannot have made this mistake. */
   readonly bodies: (source: BodySource) => readonly Buffer[]
 }

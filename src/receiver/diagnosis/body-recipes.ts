@@ -5,10 +5,10 @@ import { toggleByteOrderMark, windowsBytes, windowsText } from './charsets.ts'
 import { jsonRecipes } from './json-recipes.ts'
 import type { SuspectBody } from './suspect.ts'
 
-/** Compressing a larger body at several levels would take too long. */
+/** Maximum body to compress, because a larger body would take too long at several levels. */
 const compressedBytesMax = 64 * 1024
 const compressionLevels = [6, 9, 1]
-/** What writers of gzip put at the place of the system: Unix, unknown, macOS, Windows, FAT. */
+/** Values of the system byte in gzip: Unix, unknown, macOS, Windows, FAT. */
 const gzipSystems = [3, 255, 19, 10, 0]
 const gzipSystemOffset = 9
 
@@ -177,7 +177,7 @@ function orNone(inflate: () => Buffer): readonly Buffer[] {
   try {
     return [inflate()]
   } catch {
-    // Its header is wrong, or it is larger than any webhook.
+    // The data is damaged, or larger than any webhook.
     return []
   }
 }

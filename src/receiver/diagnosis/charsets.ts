@@ -1,10 +1,10 @@
-/** What 0x80 to 0x9f are in Windows-1252; all other bytes are as in Latin-1. */
+/** The characters 0x80 to 0x9f of Windows-1252. All other bytes are as in Latin-1. */
 const windowsCharacters = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
 const windowsStart = 0x80
 
 const mark = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** The text in Windows-1252; undefined where it has other characters. */
+/** Encodes text in Windows-1252; undefined if it has other characters. */
 export function windowsBytes(text: string): Buffer | undefined {
   const latin = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
     const index = windowsCharacters.indexOf(character)
@@ -13,9 +13,9 @@ export function windowsBytes(text: string): Buffer | undefined {
   return /[^\0-\xff]/.test(latin) ? undefined : Buffer.from(latin, 'latin1')
 }
 
-/** The text that bytes in Windows-1252 stand for. */
+/** Decodes bytes in Windows-1252. */
 export function windowsText(bytes: Buffer): string {
-  // Not by TextDecoder: in Node 20 it takes Windows-1252 for Latin-1.
+  // Don't use TextDecoder: in Node 20 it decodes Windows-1252 as Latin-1.
   return bytes
     .toString('latin1')
     .replace(/[\x80-\x9f]/g, (character) =>
@@ -23,7 +23,7 @@ export function windowsText(bytes: Buffer): string {
     )
 }
 
-/** The bytes with the byte order mark of UTF-8 before them, or without the one that they have. */
+/** Adds a byte order mark of UTF-8, or removes the one at the beginning. */
 export function toggleByteOrderMark(bytes: Buffer): Buffer {
   return bytes.subarray(0, 3).equals(mark) ? bytes.subarray(3) : Buffer.concat([mark, bytes])
 }

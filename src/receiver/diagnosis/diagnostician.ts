@@ -8,30 +8,30 @@ import { diagnosisOf, type Diagnosis, type Mistake } from './mistake.ts'
 import { readForm, type SignatureForm } from './signature-form.ts'
 import { SuspectBody, type SuspectRequest } from './suspect.ts'
 
-/** What one diagnosis may cost: about 1.5 ms for a body of 2 KB, 20 ms for the largest. */
+/** Limits of one diagnosis. It takes about 1.5 ms for a body of 2 KB, and 20 ms for the largest. */
 const hmacsMax = 200
 const hashedBytesMax = 16 * 1024 * 1024
 
-/** Diagnoses are so far apart in the long run: at most 20 a second, fewer where bodies are large. */
+/** Average interval between diagnoses: at most 20 a second, fewer for large bodies. */
 const spacingMs = 50
 const bytesPerMs = 256
-/** How much of that may come at once. */
+/** Intervals up to this sum may be used at once. */
 const burstMs = 2_000
 
-/** The mistakes that went into a signature. */
+/** The mistakes behind a wrong signature. */
 interface Cause {
-  /** Other bytes than the body. */
+  /** The mistake about the body. */
   readonly body?: BodyRecipe
-  /** Another key than the secret. */
+  /** The mistake about the secret. */
   readonly key?: KeyRecipe
-  /** Another digest than the HMAC. */
+  /** The mistake in computing the digest. */
   readonly digest?: DigestRecipe
 }
 
 /**
- * Says which mistake explains a bad signature. It costs no more than 200 HMACs over 16 MB in all, and
- * 20 searches a second: a receiver goes on under a flood of bad signatures. The mistake that was found
- * last is looked for every time.
+ * Finds the mistake that explains a wrong signature. A search computes at most about 200 HMACs over 16 MB, and there
+ * are at most 20 searches a second, so that a receiver survives a flood of wrong signatures. The last mistake found is
+ * tried every time.
  */
 export class Diagnostician {
   readonly #key: Buffer
@@ -39,7 +39,7 @@ export class Diagnostician {
   #last: Cause | undefined
   #paidUntilMs = -Infinity
 
-  /** @param secrets - the secret that should be used, and others that may be */
+  /** @param secrets - the right secret, and others that a sender may use by mistake */
   constructor(secrets: Secrets) {
     this.#key = Buffer.from(secrets.secret)
     this.#keys = keyRecipes(secrets)
@@ -49,7 +49,7 @@ export class Diagnostician {
    * Names the mistake.
    *
    * @param nowMs - milliseconds since 1970
-   * @returns undefined when no known mistake fits, or when too many were looked for lately
+   * @returns undefined if no known mistake fits, or after too many recent searches
    */
   diagnose(request: SuspectRequest, nowMs: number): Diagnosis | undefined {
     const { signature = '', headers, path } = request
@@ -78,7 +78,7 @@ export class Diagnostician {
     return undefined
   }
 
-  /** One mistake first, then two together. */
+  /** Yields single mistakes first, then pairs. */
   *#causes(): Generator<Cause> {
     yield {}
     for (const key of this.#keys) yield { key }
@@ -111,12 +111,12 @@ class Trials {
     return this.#hmacs >= hmacsMax || this.#hashedBytes >= hashedBytesMax
   }
 
-  /** Whether the signature was made with the key over one of the bodies, or over the one received. */
+  /** Whether the signature was made with the key over one of the recipe's bodies; without a recipe, over the body. */
   fit(recipe: BodyRecipe | undefined, key: Buffer): boolean {
     return this.#bodiesOf(recipe).some((body) => !this.areOver && this.#isSigned(body, key))
   }
 
-  /** Whether the signature was made of the body and the key by a mistaken digest. */
+  /** Whether the signature is one of the recipe's digests of the body and the key. */
   fitDigest({ digests }: DigestRecipe, key: Buffer): boolean {
     const { bytes: body } = this.#source.body
     const { algorithm, digest } = this.#form
@@ -152,9 +152,9 @@ function mistakesOf(form: SignatureForm, { body, key, digest }: Cause): readonly
 }
 
 /**
- * Names the mistake that explains a bad signature, once: a {@link Diagnostician} is for many.
+ * Names the mistake that explains one wrong signature. Use a {@link Diagnostician} for many.
  *
- * @returns undefined when no known mistake fits
+ * @returns undefined if no known mistake fits
  */
 export function diagnose({
   secret,

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Mistake } from './mistake.ts'
 import type { Algorithm } from './signature-form.ts'
 
-/** The bytes that a signature is made of. */
+/** The input of a signature. */
 export interface DigestSource {
   readonly algorithm: Algorithm
   readonly body: Buffer
@@ -10,11 +10,11 @@ export interface DigestSource {
   readonly key: Buffer
 }
 
-/** A mistake about the way from body and secret to the digest. */
+/** A mistake in computing the digest from body and secret. */
 export interface DigestRecipe {
   /** The mistake. */
   readonly mistake: Mistake
-  /** The digests that it makes. */
+  /** Computes the digests that the mistake gives. */
   readonly digests: (source: DigestSource) => readonly Buffer[]
 }
 
@@ -39,5 +39,5 @@ const withoutKey: DigestRecipe = {
     ),
 }
 
-/** Mistakes in making the digest. */
+/** Mistakes in computing the digest. */
 export const digestRecipes: readonly DigestRecipe[] = [swapped, withoutKey]

@@ -1,7 +1,7 @@
 import { diagnosisOf, type Diagnosis } from './mistake.ts'
 import { SuspectBody, type SuspectRequest } from './suspect.ts'
 
-/** The headers that a request without X-Signature has in its place; undefined if there are none. */
+/** Finds other signature headers of a request without X-Signature; undefined if there are none. */
 export function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
   const names = Object.keys(headers)
   if (names.includes('webhook-signature')) {
@@ -17,8 +17,8 @@ export function findElsewhere(headers: Readonly<Record<string, string>>): Diagno
 }
 
 /**
- * Tells that a body which claims to be compressed is plain JSON; undefined if it is not. That explains no
- * signature by itself, because a compressed body cannot be made again byte for byte.
+ * Notes that a body is plain JSON although its headers say that it is compressed; else undefined. This is only a hint,
+ * because the compressed bytes that were signed cannot be reproduced.
  */
 export function inflationHint({ body, headers }: SuspectRequest): string | undefined {
   const encoding = headers?.['content-encoding'] ?? ''

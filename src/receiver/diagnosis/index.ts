@@ -1,4 +1,4 @@
-/** Why a signature does not fit: the known mistakes, tried one after the other. Pure. */
+/** Explains wrong signatures, by trying one known mistake after another. Pure. */
 export { diagnose, Diagnostician } from './diagnostician.ts'
 export { inflationHint } from './header-clues.ts'
 export type { NamedSecret, Secrets } from './key-recipes.ts'

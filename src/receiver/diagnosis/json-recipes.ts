@@ -2,9 +2,9 @@ import type { BodyRecipe } from './body-recipe.ts'
 import type { JsonStyle } from '../../webhook/index.ts'
 import type { SuspectBody } from './suspect.ts'
 
-/** Everything but printable ASCII, DEL included, as Python escapes it. Line breaks stand between members. */
+/** Characters that Python escapes: all but printable ASCII. Line breaks are excluded, as they separate members. */
 const beyondAscii = /[^\n -~]/g
-/** The same without DEL, which PHP leaves alone. */
+/** Characters that PHP escapes. DEL is not among them. */
 const beyondSevenBits = /[\u0080-\uffff]/g
 const html = /[<>&\u2028\u2029]/g
 
@@ -12,7 +12,7 @@ const compact: JsonStyle = { comma: ',', colon: ':' }
 const python: JsonStyle = { comma: ', ', colon: ': ' }
 const goCompact: JsonStyle = { ...compact, escaped: html }
 
-/** The same JSON in other bytes: what parsing a body and writing it again makes of it. */
+/** Recipes for re-serialised bodies, which are the same JSON in other bytes. */
 export const jsonRecipes: readonly BodyRecipe[] = [
   reSerialised('JSON.stringify(JSON.parse(body))', ({ stringified }) =>
     stringified === undefined ? [] : [stringified],

@@ -1,7 +1,7 @@
 import { shortText } from '../../model/index.ts'
 import type { Mistake, MistakeCode } from './mistake.ts'
 
-/** What signatures are checked with. */
+/** The secrets for verifying and diagnosing signatures. */
 export interface Secrets {
   /** The shared secret that should have been used. */
   readonly secret: string
@@ -9,7 +9,7 @@ export interface Secrets {
   readonly otherSecrets?: readonly NamedSecret[] | undefined
 }
 
-/** Somebody else's secret. */
+/** A secret that belongs to another owner. */
 export interface NamedSecret {
   /** The owner of the secret, such as the id of a destination. */
   readonly name: string
@@ -17,13 +17,13 @@ export interface NamedSecret {
   readonly secret: string
 }
 
-/** A mistake about the secret, and the key that was used where it was made. */
+/** A mistake about the secret, and the key that a sender uses by this mistake. */
 export interface KeyRecipe {
   /** The mistake. */
   readonly mistake: Mistake
-  /** The key that was used, if it was this mistake. */
+  /** The wrong key. */
   readonly key: Buffer
-  /** Whether it is not tried together with another mistake, which would use up the time for likelier pairs. */
+  /** Whether the mistake is never tried together with another one, to save time for likelier pairs. */
   readonly isAlone?: boolean
 }
 
@@ -35,7 +35,7 @@ const missingFix =
   'Set the variable that the sender reads its secret from, and refuse to start without it.'
 const decodedFix = 'Use the characters of the secret as they stand, as UTF-8, for the key.'
 
-/** The mistakes that can be made with a secret, likely ones first. */
+/** Makes the recipes of mistakes with a secret, likely ones first. */
 export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly KeyRecipe[] {
   return [
     ...withoutSurroundings(secret),
@@ -46,7 +46,7 @@ export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly Key
   ]
 }
 
-/** The keys of senders that have no secret, and do not notice. */
+/** The keys of senders that have no secret and do not notice. */
 const missing: readonly KeyRecipe[] = [
   recipe(['secret_missing', 'The signature was made with an empty secret', missingFix], ''),
   ...['undefined', 'null', 'None'].map((text) => {

@@ -28,19 +28,19 @@ export type MistakeCode =
   | 'standard_webhooks'
   | 'other_header'
 
-/** One mistake, in words. */
+/** The texts for one mistake. */
 export interface Mistake {
-  /** Its stable name. */
+  /** The stable name. */
   readonly code: MistakeCode
-  /** The mistake as a sentence without its full stop. */
+  /** The mistake as a sentence without its final period. */
   readonly finding: string
   /** What to do about it, as one sentence. */
   readonly fix: string
 }
 
-/** Why a signature does not fit. Neither a secret nor a signature is ever in it. */
+/** Why a signature is wrong. It never contains a secret or a signature. */
 export interface Diagnosis {
-  /** A {@link MistakeCode}, or several joined by `+` where more than one was made. */
+  /** A {@link MistakeCode}, or several joined by `+`. */
   readonly mistake: string
   /** The mistake in one sentence. */
   readonly message: string
@@ -48,7 +48,7 @@ export interface Diagnosis {
   readonly fix: string
 }
 
-/** The diagnosis of mistakes that were made together: at least one. */
+/** Makes the diagnosis of one or more mistakes that were made together. */
 export function diagnosisOf(mistakes: readonly Mistake[]): Diagnosis {
   const [first, ...others] = mistakes.map(({ finding }) => finding)
   const lowered = others.map((finding) => finding.charAt(0).toLowerCase() + finding.slice(1))

@@ -1,26 +1,26 @@
 import { shortText } from '../../model/index.ts'
 import type { Mistake } from './mistake.ts'
 
-/** A digest that its length names. */
+/** A digest that is recognised by its length. */
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 
-/** The facts that a signature's form alone tells. */
+/** Facts that can be read from a signature's form alone. */
 export interface SignatureForm {
-  /** The bytes that it stands for. */
+  /** The bytes of the digest. */
   readonly digest: Buffer
-  /** What made them. */
+  /** The algorithm of the digest. */
   readonly algorithm: Algorithm
-  /** The mistakes in its form; empty if there are none. */
+  /** The mistakes in the form; empty if there are none. */
   readonly mistakes: readonly Mistake[]
 }
 
-/** The bytes of a digest, and the mistakes in how they are written. */
+/** The bytes of a digest, and the mistakes in their encoding. */
 interface Decoded {
   readonly digest: Buffer
   readonly mistakes: readonly Mistake[]
 }
 
-/** `sha1=`, `v1,`, `t=1767225600,v1=`: a scheme's name before the digest. */
+/** The name of a scheme before the digest: `sha1=`, `v1,`, `t=1767225600,v1=`. */
 const prefixed = /^((?:t=\d{1,20},)?[a-z][\w-]{0,15}\s?[=,:]\s?)(.{20,})$/i
 
 const algorithms: ReadonlyMap<number, Algorithm> = new Map([
@@ -31,7 +31,7 @@ const algorithms: ReadonlyMap<number, Algorithm> = new Map([
 
 const hexFix = 'Write the digest as lower-case hexadecimal digits.'
 
-/** Reads a signature that may be written in a wrong way; undefined where it is no digest at all. */
+/** Reads a signature in a right or wrong form; undefined if it is no digest at all. */
 export function readForm(signature: string): SignatureForm | undefined {
   const trimmed = signature.trim()
   const [, prefix, rest = trimmed] = prefixed.exec(trimmed) ?? []
@@ -55,7 +55,7 @@ function decode(text: string): Decoded | undefined {
     return { digest: Buffer.from(text, 'hex'), mistakes: isLower ? [] : [upperCase] }
   }
   if (/^[\w+/-]+={0,2}$/.test(text)) {
-    // Node reads either alphabet; its letters alone do not tell which it is, the padding does.
+    // Node decodes both alphabets. If no character tells them apart, missing padding means base64url.
     const isUrl = /[_-]/.test(text) || text.length % 4 !== 0
     return { digest: Buffer.from(text, 'base64'), mistakes: [isUrl ? base64url : base64] }
   }

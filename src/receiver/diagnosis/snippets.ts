@@ -9,10 +9,10 @@ export const snippetLanguages: readonly [
   'ruby',
 ] = Object.freeze(['express', 'fastify', 'hono', 'go', 'python', 'php', 'ruby'] as const)
 
-/** A framework or language that there is a snippet for. */
+/** A framework or language that has a snippet. */
 export type SnippetLanguage = (typeof snippetLanguages)[number]
 
-/** Tells a language that there is a snippet for. */
+/** Whether a text names a language that has a snippet. */
 export function isSnippetLanguage(text: string): text is SnippetLanguage {
   return (snippetLanguages as readonly string[]).includes(text)
 }
@@ -185,7 +185,7 @@ run lambda { |env|
 }
 `
 
-/** A handler for each that verifies X-Signature as it should be, with the secret in WEBHOOK_SECRET. */
+/** Handlers that verify X-Signature correctly, with the secret from WEBHOOK_SECRET. */
 export const snippets: Readonly<Record<SnippetLanguage, string>> = Object.freeze({
   express,
   fastify,

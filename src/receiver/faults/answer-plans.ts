@@ -2,28 +2,28 @@ import type { EventType } from '../../model/index.ts'
 import type { GivenAnswer } from './fault.ts'
 import { planText, type AnswerPlan } from './plan.ts'
 
-/** What plans tell webhooks apart by. */
+/** The facts about a webhook that select its plan. */
 export interface PlannedWebhook {
-  /** The kind of step. */
+  /** The type of the webhook. */
   readonly type: EventType
-  /** Which endpoint it came to, from 1. */
+  /** The endpoint that received the webhook, from 1. */
   readonly endpoint: number
 }
 
-/** A plan that is under way. */
+/** The progress of a plan. */
 export interface PlanProgress {
-  /** The plan as a text, such as `type=track:503x3,200`. */
+  /** The plan as text, such as `type=track:503x3,200`. */
   readonly plan: string
-  /** The answers that it has given. */
+  /** The number of answers that the plan has given. */
   readonly given: number
 }
 
-/** Plans that are under way: each knows how many answers it has given. */
+/** Plans, and how many answers each has given. */
 export class AnswerPlans {
   readonly #plans: readonly AnswerPlan[]
   readonly #given = new Map<AnswerPlan, number>()
 
-  /** @param plans - checked, and no two for the same webhooks */
+  /** @param plans - validated plans, each for different webhooks */
   constructor(plans: readonly AnswerPlan[]) {
     this.#plans = plans
   }
@@ -33,7 +33,7 @@ export class AnswerPlans {
     return this.#plans.map((plan) => ({ plan: planText(plan), given: this.#given.get(plan) ?? 0 }))
   }
 
-  /** Takes the next answer for a webhook; undefined where no plan is for it. */
+  /** Takes the next answer for a webhook; undefined if no plan is for it. */
   next(webhook: PlannedWebhook): GivenAnswer | undefined {
     const plan = planFor(this.#plans, webhook)
     if (plan === undefined) return undefined
@@ -43,7 +43,7 @@ export class AnswerPlans {
   }
 }
 
-/** The plan that is most closely for a webhook: by type and endpoint, by type, by endpoint, for all. */
+/** Returns the most specific plan for a webhook: by type and endpoint, by type, by endpoint, or for all. */
 export function planFor(
   plans: readonly AnswerPlan[],
   { type, endpoint }: PlannedWebhook,
@@ -61,7 +61,7 @@ function closeness({ type, endpoint }: AnswerPlan): number {
   return (type === undefined ? 0 : 2) + (endpoint === undefined ? 0 : 1)
 }
 
-/** The answer of a plan that has given some; the last one for ever. */
+/** Returns the next answer of a plan that has given some. The last answer repeats without end. */
 export function answerAt({ steps }: AnswerPlan, given: number): GivenAnswer | undefined {
   let passed = 0
   for (const { answer, times = 1 } of steps) {

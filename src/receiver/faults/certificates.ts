@@ -8,13 +8,13 @@ export interface Certificate {
   readonly key: string
 }
 
-/** How a certificate is made. */
+/** The settings of a certificate. */
 export interface CertificateSettings {
-  /** Signs it; itself when absent. */
+  /** The authority that signs the certificate; self-signed if absent. */
   readonly authority?: Certificate | undefined
-  /** The names and addresses that it is for. */
+  /** The names and addresses that the certificate is for. */
   readonly hosts: readonly string[]
-  /** When it begins and ends to be valid, in milliseconds from now. */
+  /** The period in which the certificate is valid, in milliseconds from now. */
   readonly validFromMs: number
   readonly validToMs: number
   /** The digest of its signature; default SHA-256. */
@@ -25,7 +25,7 @@ export interface CertificateSettings {
  * The fault of a receiver's certificate.
  *
  * - `valid`: none, for clients that trust its authority
- * - `self-signed`: it signs itself
+ * - `self-signed`: no authority signed it
  * - `expired`: it ended a day ago
  * - `wrong-host`: it is for another host
  */
@@ -39,9 +39,9 @@ export const tlsKinds: readonly TlsKind[] = Object.freeze([
   'valid',
 ] as const)
 
-/** The certificates that a receiver presents, and the authority that signed them. */
+/** The certificate of a receiver, and the authority that signed it. */
 export interface ReceiverCertificate extends Certificate {
-  /** The authority's certificate in PEM; null where there is none. */
+  /** The authority's certificate in PEM; null if there is none. */
   readonly authority: string | null
 }
 
@@ -49,7 +49,7 @@ const dayMs = 24 * 60 * 60 * 1_000
 const localHosts = ['127.0.0.1', '::1', 'localhost']
 const good = { hosts: localHosts, validFromMs: -dayMs, validToMs: 30 * dayMs } as const
 
-/** Makes the certificate of a receiver, with at most one thing wrong. */
+/** Makes the certificate of a receiver, with at most one fault. */
 export async function certificateOf(kind: TlsKind): Promise<ReceiverCertificate> {
   if (kind === 'self-signed') return { ...(await makeCertificate(good)), authority: null }
   const authority = await makeAuthority()
@@ -63,7 +63,7 @@ const flaws: Readonly<Record<Exclude<TlsKind, 'self-signed'>, Partial<Certificat
   'wrong-host': { hosts: ['wrong-host.example.com'] },
 }
 
-/** Makes an authority. Clients trust it only if they are told to. */
+/** Makes an authority. Clients trust it only if they are configured to. */
 export async function makeAuthority(): Promise<Certificate> {
   return generate('Evroute Test Authority', {
     notBeforeDate: fromNow(-dayMs),
@@ -93,7 +93,7 @@ export async function makeCertificate(settings: CertificateSettings): Promise<Ce
 type GenerateOptions = NonNullable<Parameters<typeof Selfsigned.generate>[1]>
 
 async function generate(commonName: string, options: GenerateOptions): Promise<Certificate> {
-  // Loaded for certificates only: it is larger than the rest of the receiver.
+  // Load the library only here, because it is larger than the rest of the receiver.
   const selfsigned = await import('selfsigned')
   const { cert, private: key } = await selfsigned.generate(
     [{ name: 'commonName', value: commonName }],
@@ -108,7 +108,7 @@ function altName(
   return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }
 }
 
-/** Clients check a certificate by the real time, whatever the clock of the receiver. */
+/** Returns a real time, whatever the receiver's clock is, because clients check certificates by real time. */
 function fromNow(ms: number): Date {
   return new Date(systemClock.nowMs() + ms)
 }

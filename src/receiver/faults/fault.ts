@@ -1,13 +1,13 @@
 /**
- * The faults that a receiver can give instead of an answer.
+ * The faults that a receiver can inject instead of an answer.
  *
  * - `reset`: resets the connection (RST)
  * - `hang`: never answers, until the sender gives up or the receiver closes
  * - `empty`: closes the connection without a byte
- * - `truncate`: 200, and then less of the body than its length promises
+ * - `truncate`: 200, then less of the body than Content-Length says
  * - `malformed`: bytes that are not HTTP
- * - `drip`: 200, and then a byte of the body every second, without end
- * - `endless`: 200, and then as much body as the sender takes, without end
+ * - `drip`: 200, then a byte of the body every second, without end
+ * - `endless`: 200, then a body without end, as fast as the sender reads
  */
 export type Fault = 'reset' | 'hang' | 'empty' | 'truncate' | 'malformed' | 'drip' | 'endless'
 
@@ -22,12 +22,12 @@ export const faults: readonly Fault[] = Object.freeze([
   'endless',
 ] as const)
 
-/** Whether a name is that of a fault. */
+/** Whether a value is the name of a fault. */
 export function isFault(name: unknown): name is Fault {
   return (faults as readonly unknown[]).includes(name)
 }
 
-/** The status that goes out before a fault shows; null where none does. */
+/** Returns the status that is sent before the fault takes effect; null if the fault sends none. */
 export function statusOfFault(fault: Fault): number | null {
   switch (fault) {
     case 'reset':
@@ -45,19 +45,19 @@ export function statusOfFault(fault: Fault): number | null {
 /** The answer to a request: an HTTP status from 200 to 599, or a fault. */
 export type GivenAnswer = number | Fault
 
-/** The lowest and the highest status that can be asked for. */
+/** The lowest and the highest status of an answer. */
 export const statusRange: readonly [number, number] = Object.freeze([200, 599] as const)
 
 /** The accepted answers, in words. */
 export const answersInWords: string = `a status from ${statusRange[0]} to ${statusRange[1]}, or ${faults.slice(0, -1).join(', ')} or ${faults.at(-1) ?? ''}`
 
-/** Reads the answer that a text names; undefined when it names none. */
+/** Reads the answer that a text names; undefined if it names none. */
 export function readAnswerName(text: string): GivenAnswer | undefined {
   if (isFault(text)) return text
   return /^\d{3}$/.test(text) && isAnswer(Number(text)) ? Number(text) : undefined
 }
 
-/** Whether a value is an answer that can be given. */
+/** Whether a value is a valid answer. */
 export function isAnswer(value: unknown): value is GivenAnswer {
   if (isFault(value)) return true
   const [lowest, highest] = statusRange

@@ -1,4 +1,4 @@
-/** Faults on demand: answers other than 200, by plan, by chance or by the path of a webhook. */
+/** Faults on demand: answers other than 200, by plan, at random or by the path of a webhook. */
 export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from './certificates.ts'
 export { delayInWords, delayMsMax, parseDelay, type DelayRange } from './delay.ts'
 export { faults, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'

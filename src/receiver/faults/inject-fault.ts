@@ -4,25 +4,25 @@ import type { Socket } from 'node:net'
 import { sleep, systemClock, type Clock } from '../../runtime/index.ts'
 import type { Fault } from './fault.ts'
 
-/** Where a fault happens. */
+/** The exchange into which a fault is injected. */
 export interface FaultScene {
-  /** The response that is not sent. */
+  /** The response that the fault replaces. */
   readonly response: ServerResponse
-  /** The connection that it would be sent over, below TLS. */
+  /** The connection of the request, below TLS. */
   readonly connection: Socket
   /** Aborts when the sender gives up or the receiver closes. */
   readonly ended: AbortSignal
-  /** Spaces the bytes of a drip. */
+  /** Clock for the interval between the bytes of a drip. */
   readonly clock: Clock
 }
 
-/** Between the bytes of a drip. */
+/** Interval between the bytes of a drip. */
 export const dripIntervalMs = 1_000
 
 const endlessChunk = Buffer.alloc(16 * 1024, ' ')
 const malformedBytes = 'these bytes are not HTTP\r\n\r\n'
 
-/** Does a fault instead of answering, and closes the connection. Resolves once that is done. */
+/** Injects a fault instead of an answer, then closes the connection. */
 export async function injectFault(fault: Fault, scene: FaultScene): Promise<void> {
   const { connection, ended } = scene
   switch (fault) {
@@ -66,18 +66,18 @@ async function drip({ response, ended, clock }: FaultScene): Promise<void> {
 async function pour({ response, ended }: FaultScene): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' })
   while (!ended.aborted) {
-    // Bytes that a sender does not take wait in a buffer of one chunk, not in memory.
+    // Wait for the sender to read, so that at most one chunk is buffered.
     if (!response.write(endlessChunk)) {
       await once(response, 'drain', { signal: ended }).catch(() => undefined)
     }
-    // A sender that takes everything at once must not keep the others from their turn.
+    // Yield, because a fast sender must not starve the others.
     await sleep(systemClock, 0, ended)
   }
 }
 
 /**
- * Resolves when bytes were handed to the system, or cannot be, or the scene has ended: a response waits
- * for those before it on its connection.
+ * Resolves when the bytes were handed to the system, when that failed, or when the scene has ended. Earlier responses
+ * on the same connection can delay the bytes.
  */
 function written(write: (done: () => void) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

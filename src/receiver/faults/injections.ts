@@ -7,43 +7,43 @@ import { readPlans } from './read-plans.ts'
 
 /** The injections of a receiver, checked. */
 export interface InjectionSettings {
-  /** The answers in turn; none means 200. */
+  /** The plans of answers; none means 200. */
   readonly respond: readonly AnswerPlan[]
-  /** How long answers wait. */
+  /** The delay of answers. */
   readonly delay: DelayRange
-  /** The share of webhooks that fail instead of having their turn, from 0 to 1. */
+  /** The share of webhooks that fail instead of following a plan, from 0 to 1. */
   readonly failShare: number
-  /** How those fail. */
+  /** The answer to webhooks that fail. */
   readonly failure: GivenAnswer
 }
 
 /** The answers that webhooks will get. */
 export interface PlannedAnswers {
-  /** Those that come before the plans, in turn: a status, a fault, or a text such as `200 after 2s`. */
+  /** Answers before the plans, in order: a status, a fault, or a text such as `200 after 2s`. */
   readonly next: readonly (number | string)[]
-  /** The plans after them. */
+  /** The plans that follow. */
   readonly plans: readonly PlanProgress[]
 }
 
 /** The answer to a webhook. */
 export interface NextAnswer {
   readonly answer: GivenAnswer
-  /** How long it waits; undefined for as long as others do. */
+  /** The delay of the answer; undefined for the usual delay. */
   readonly delayMs?: number | undefined
 }
 
-/** Decides the injected answers, one request after the other. */
+/** Decides the injected answer of one request after another. */
 export class Injections {
   readonly #settings: InjectionSettings
   readonly #random: () => number
   readonly #endpoints: number
-  /** The answers that come before the plans, in turn. */
+  /** Answers before the plans, in order. */
   #next: readonly NextAnswer[] = []
   #plans: AnswerPlans
 
   /**
-   * @param random - a number from 0 up to, but not including, 1
-   * @param endpoints - how many endpoints the receiver has
+   * @param random - returns a number from 0 up to, but not including, 1
+   * @param endpoints - the number of the receiver's endpoints
    */
   constructor(settings: InjectionSettings, random: () => number, endpoints = 1) {
     this.#settings = settings
@@ -53,7 +53,7 @@ export class Injections {
   }
 
   /**
-   * Follows other plans from now on, from their beginning.
+   * Replaces the plans. The new ones begin at their first step.
    *
    * @throws SettingError `respond`, with the mistake and the accepted forms
    */
@@ -62,7 +62,7 @@ export class Injections {
   }
 
   /**
-   * Gives a well-formed webhook this, before anything else; the plans go on after it.
+   * Adds an answer for one well-formed webhook, before the plans continue.
    *
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
@@ -71,12 +71,12 @@ export class Injections {
     this.#next = [...this.#next, next]
   }
 
-  /** Drops the answers that come before the plans. */
+  /** Drops the answers before the plans. */
   dropNext(): void {
     this.#next = []
   }
 
-  /** The answers to come. */
+  /** Returns the planned answers. */
   planned(): PlannedAnswers {
     const next = this.#next.map(({ answer, delayMs }) =>
       delayMs === undefined ? answer : `${answer} after ${formatDuration(delayMs)}`,
@@ -84,14 +84,14 @@ export class Injections {
     return { next, plans: this.#plans.progress }
   }
 
-  /** How long the next answer waits, in milliseconds. */
+  /** Returns the delay of the next answer, in milliseconds. */
   nextDelayMs(): number {
     return delayIn(this.#settings.delay, this.#random)
   }
 
   /**
-   * The answer to a well-formed webhook. One that fails by chance takes no step of its plan: a plan says how
-   * many answers of each kind are given.
+   * Returns the answer to a well-formed webhook. A webhook that fails at random takes no step of its plan, so that the
+   * plan still gives its number of answers of each kind.
    */
   nextAnswer(webhook: PlannedWebhook): NextAnswer {
     const [next, ...later] = this.#next

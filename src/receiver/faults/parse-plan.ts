@@ -8,24 +8,23 @@ import {
 import { answersInWords, readAnswerName } from './fault.ts'
 import { timesMax, type AnswerPlan, type PlanStep } from './plan.ts'
 
-/** A part of a text, and where it begins in it. */
+/** A part of a text, and its offset. */
 interface Part {
   readonly text: string
   readonly offset: number
 }
 
-/** A plan whose parts may still be set. */
+/** A mutable plan. */
 type Draft = { -readonly [Key in keyof AnswerPlan]: AnswerPlan[Key] }
 
-/** The longest text of a plan. */
+/** Maximum length of a plan's text. */
 const charactersMax = 10_000
 
 /**
- * Reads the text of a plan: answers with commas between them. An answer is a status or a fault, with `x3`
- * behind it to give it three times. `type=track:` and `endpoint=2:` at the front limit the plan to such
- * webhooks.
+ * Reads the text of a plan: answers, separated by commas. An answer is a status or a fault; a suffix `x3` repeats it
+ * three times. The prefixes `type=track:` and `endpoint=2:` limit the plan to such webhooks.
  *
- * @throws SettingError `respond`; the message names the bad place, the hint the accepted forms
+ * @throws SettingError `respond`; the message names the wrong character, the hint the accepted forms
  */
 export function parsePlan(text: string): AnswerPlan {
   if (text.length > charactersMax) {

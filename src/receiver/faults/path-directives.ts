@@ -4,11 +4,11 @@ import { faults, isFault, readAnswerName, statusRange, type GivenAnswer } from '
 
 /** The answer that the path of a request asks for. */
 export interface PathDirectives {
-  /** How long its answer waits, in milliseconds; undefined where the path does not say. */
+  /** The delay of the answer, in milliseconds; undefined if the path asks for none. */
   readonly delayMs: number | undefined
   /** The answer; undefined if the path asks for none. */
   readonly answer: GivenAnswer | undefined
-  /** The bad place and the accepted forms, in words; null if the path can be followed. */
+  /** The error message for an invalid path, with the accepted forms where there are any; null if the path is valid. */
   readonly problem: string | null
 }
 
@@ -28,7 +28,7 @@ const accepted: Readonly<Record<Directive, string>> = {
 
 /**
  * Reads the directives at the beginning of a path: `/status/503`, `/delay/6s`, `/fault/reset`, or several in
- * a row. The rest of the path is free.
+ * a row. Ignores the rest of the path.
  */
 export function readPathDirectives(target: string): PathDirectives {
   const [path = ''] = target.split('?', 1)
@@ -43,7 +43,7 @@ export function readPathDirectives(target: string): PathDirectives {
   return { delayMs: found.delayMs, answer: found.answer, problem: null }
 }
 
-/** @returns the mistake in words */
+/** Adds a directive. Returns the error message if the directive is invalid. */
 function follow(
   found: { delayMs?: number; answer?: GivenAnswer },
   directive: Directive,

@@ -1,31 +1,31 @@
 import type { EventType } from '../../model/index.ts'
 import type { GivenAnswer } from './fault.ts'
 
-/** An answer, and how often it is given before the next one has its turn. */
+/** An answer, and how often it is repeated. */
 export interface PlanStep {
   /** A status from 200 to 599, or a fault. */
   readonly answer: GivenAnswer
-  /** From 1 to 1,000,000; default 1. */
+  /** How often it is given before the next answer, from 1 to 1,000,000; default 1. */
   readonly times?: number | undefined
 }
 
-/** The answers that webhooks get in turn. The last one is given for ever. */
+/** The answers to webhooks, in order. The last one repeats without end. */
 export interface AnswerPlan {
-  /** The only type of webhooks that it is for. */
+  /** The type of webhooks that the plan is for; any if absent. */
   readonly type?: EventType | undefined
-  /** The only endpoint that it is for, from 1. */
+  /** The endpoint that the plan is for, from 1; any if absent. */
   readonly endpoint?: number | undefined
-  /** At least one. */
+  /** The answers; at least one. */
   readonly steps: readonly PlanStep[]
 }
 
-/** A plan in any form: a status for every webhook, a text such as `503x3,200`, or its parts. */
+/** A plan in any form: a status for every webhook, a text such as `503x3,200`, or an object. */
 export type PlanInput = number | string | AnswerPlan
 
-/** One plan, or several that are for different webhooks. */
+/** One plan, or several for different webhooks. */
 export type PlansInput = PlanInput | readonly PlanInput[]
 
-/** Writes a plan as the text that is read as the same plan. */
+/** Writes a plan as text, so that parsing it gives the same plan. */
 export function planText({ type, endpoint, steps }: AnswerPlan): string {
   const selectors = [
     type === undefined ? '' : `type=${type}:`,
@@ -37,5 +37,5 @@ export function planText({ type, endpoint, steps }: AnswerPlan): string {
   return `${selectors.join('')}${answers.join(',')}`
 }
 
-/** The most often that an answer can be asked for. */
+/** Maximum repetitions of an answer. */
 export const timesMax = 1_000_000

@@ -17,15 +17,15 @@ export interface ScenarioSettings {
   readonly endpoints?: number
 }
 
-/** The required end of every webhook. */
+/** The required outcome of every webhook. */
 export interface ScenarioExpectation {
-  /** How its delivery ends. */
+  /** The final state of the delivery. */
   readonly state: DeliveryState
-  /** The number of its requests over all endpoints: minimum and maximum. */
+  /** The number of requests over all endpoints: minimum and maximum. */
   readonly requests: readonly [least: number, most: number]
-  /** Why requests for it do not succeed; where there are several, the first of them. */
+  /** The error of the first failed request. */
   readonly error: string
-  /** The same in words. */
+  /** The outcome in words. */
   readonly text: string
 }
 
@@ -37,9 +37,9 @@ export interface Scenario {
   readonly rule: string
   /** The options of the receiver. */
   readonly settings: ScenarioSettings
-  /** How many webhooks have to be sent to see it. */
+  /** The number of webhooks to send. */
   readonly webhooks: number
-  /** The required end. */
+  /** The required outcome. */
   readonly expected: ScenarioExpectation
 }
 
@@ -79,7 +79,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
     webhooks: 1,
     expected: {
       state: 'expired',
-      // The schedule has ten; jitter makes it one more or less.
+      // The schedule has ten requests; jitter adds or removes some.
       requests: [9, 12],
       error: 'status_503',
       text: 'retried for four hours, and expired',
@@ -124,9 +124,9 @@ export const scenarios: readonly Scenario[] = Object.freeze([
 ] as const satisfies readonly Scenario[])
 
 /**
- * The scenario of a name.
+ * Returns the scenario with a name.
  *
- * @throws SettingError `scenario` with the names there are
+ * @throws SettingError `scenario` with the known names
  */
 export function scenarioNamed(name: string): Scenario {
   const scenario = scenarios.find((each) => each.name === name)

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
-/** How long a client may take to agree on how to talk. */
+/** Time for a TLS handshake. */
 const handshakeTimeoutMs = 10_000
 
 /** Puts TLS between a server and its clients. */
 export class SecureConnections {
-  /** By the address of the client, which is the same above TLS. */
+  /** Connections by the client's address, which is the same above and below TLS. */
   readonly #connections = new Map<string, Socket>()
   readonly #shaking = new Set<Socket>()
 
@@ -26,12 +26,12 @@ export class SecureConnections {
     })
   }
 
-  /** The connection that carries one with TLS. */
+  /** Returns the connection below a TLS connection. */
   below(socket: Socket): Socket {
     return this.#connections.get(addressOf(socket)) ?? socket
   }
 
-  /** Ends connections that no request can come over yet. */
+  /** Ends connections that are still in the handshake. */
   endHandshakes(): void {
     for (const socket of this.#shaking) socket.destroy()
   }

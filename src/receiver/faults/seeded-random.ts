@@ -1,5 +1,5 @@
 /**
- * Numbers from 0 up to, but not including, 1 that are the same for the same seed (mulberry32).
+ * Makes a generator of numbers from 0 up to, but not including, 1. Equal seeds give equal numbers (mulberry32).
  *
  * @param seed - a whole number
  */

@@ -4,7 +4,7 @@ import { id, part, type Phrase } from './part.ts'
 import { knownAsPhrase, subjectOf } from './subject.ts'
 import { textOf } from './value-text.ts'
 
-/** `anon_9 → u_42`; where `u_42` is known as another by now, `anon_9 → u_42 (u_43)`. */
+/** Formats `anon_9 → u_42`; `anon_9 → u_42 (u_43)` if `u_42` has been aliased to `u_43`. */
 export function aliasPhrases(body: JsonObject, memory: SummaryMemory): readonly Phrase[] {
   const previous = fieldOf(body, ['Previous ID', 'previousId'])
   const next = fieldOf(body, ['User ID', 'userId'])
@@ -20,7 +20,7 @@ export function aliasPhrases(body: JsonObject, memory: SummaryMemory): readonly 
   return [ids, knownAsPhrase(user, memory)]
 }
 
-/** The first of the fields with an id in it. */
+/** Returns the first of the fields that has an id; the second if neither has one. */
 function fieldOf(body: JsonObject, [first, second]: readonly [string, string]): string {
   return textOf(body, first) === undefined ? second : first
 }

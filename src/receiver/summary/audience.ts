@@ -3,20 +3,20 @@ import type { SummaryMemory } from './memory.ts'
 import { part, type Phrase } from './part.ts'
 import { objectOf } from './value-text.ts'
 
-/** A membership that an identify call tells. */
+/** The membership of a user in an audience, from an identify call. */
 export interface Membership {
-  /** The audience's name: the key of its trait. */
+  /** The audience's name, which is the key of its trait. */
   readonly key: string
   /** Whether the user is a member. */
   readonly isMember: boolean
 }
 
-/** What computes memberships; a computed trait is of the class `trait` and may have any value. */
+/** Computation classes whose trait is a membership. The class `trait` may have any value. */
 const audienceClasses: readonly unknown[] = ['audience', 'journey_step']
 
 /**
- * The membership of a computed audience: `context.personas` names the trait, whose value is true or
- * false; undefined where the call is of another kind.
+ * Reads the membership in a computed audience: `context.personas` names the trait, whose value is true or false.
+ * Undefined for any other call.
  */
 export function audienceOf(body: JsonObject): Membership | undefined {
   const personas = objectOf(objectOf(body, 'context'), 'personas')
@@ -26,7 +26,7 @@ export function audienceOf(body: JsonObject): Membership | undefined {
   return typeof value === 'boolean' ? { key, isMember: value } : undefined
 }
 
-/** `entered big_spenders`, `left big_spenders`; `in` or `not in` where this was known. */
+/** Formats `entered big_spenders` or `left big_spenders`; `in` or `not in` if nothing changed. */
 export function membershipPhrase(
   user: string | undefined,
   { key, isMember }: Membership,

@@ -5,7 +5,7 @@ import { subjectOf } from './subject.ts'
 import { traitPhrases } from './traits.ts'
 import { objectOf, textOf } from './value-text.ts'
 
-/** `u_1 in acme (Acme Inc) "total billed"=830`. */
+/** Formats `u_1 in acme (Acme Inc) "total billed"=830`. */
 export function groupPhrases(body: JsonObject, memory: SummaryMemory): readonly Phrase[] {
   const traits = objectOf(body, 'traits')
   const name = textOf(traits, 'name')

@@ -7,8 +7,8 @@ import { traitPhrases } from './traits.ts'
 import { objectOf } from './value-text.ts'
 
 /**
- * `plan: free → pro email=ada@example.com`; of a user that is known as another by now `(u_42)` first,
- * of a member of a computed audience `entered big_spenders`.
+ * Formats `plan: free → pro email=ada@example.com`. Begins with `(u_42)` if the user has been aliased to `u_42`, and
+ * with `entered big_spenders` for a computed audience.
  */
 export function identifyPhrases(body: JsonObject, memory: SummaryMemory): readonly Phrase[] {
   const user = subjectOf(body, 'userId', 'userId') ?? subjectOf(body, 'anonymousId', 'anonymousId')

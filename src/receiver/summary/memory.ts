@@ -1,48 +1,48 @@
 import type { ReceivedEvent } from '../received-event.ts'
 
-/** A trait as it is shown. */
+/** A trait as text. */
 export interface Trait {
-  /** Its name. */
+  /** The name of the trait. */
   readonly key: string
-  /** Its value as text. */
+  /** The value of the trait as text. */
   readonly text: string
 }
 
-/** A trait and its value before. */
+/** A trait and its previous value. */
 export interface SeenTrait extends Trait {
-  /** The text it had; undefined when it was not seen before. */
+  /** The previous value as text; undefined if the trait is new. */
   readonly before: string | undefined
 }
 
-/** Traits that are remembered of one user or group. */
+/** Maximum traits to remember of one user or group. */
 const traitsMax = 64
-/** Aliases that are followed one after the other. */
+/** Maximum aliases to follow. */
 const aliasesMax = 100
 
-/** What this run saw of each user and group, so that a summary can tell what changed. */
+/** The traits of users and groups in this run, so that a summary can show changes. */
 export class SummaryMemory {
   readonly #subjectsMax: number
   /** By subject, the least recently seen first. */
   readonly #subjects = new Map<string, Map<string, string>>()
-  /** Whom a user is known as now, by the subject before, the least recently told first. */
+  /** The new name of a user by the previous one, the least recently set first. */
   readonly #aliases = new Map<string, string>()
-  /** The first request with a messageId, the least recently repeated first. */
+  /** The first request by messageId, the least recently repeated first. */
   readonly #firsts = new Map<string, number>()
 
   /**
-   * @param subjectsMax - how many users and groups are remembered, the least recently seen is
-   * forgotten first; of each up to 64 traits. As many aliases are remembered
+   * @param subjectsMax - maximum users and groups to remember, with up to 64 traits each, and maximum aliases. The
+   * least recently seen are forgotten first.
    */
   constructor(subjectsMax = 10_000) {
     this.#subjectsMax = subjectsMax
   }
 
-  /** How many users and groups are remembered. */
+  /** The number of users and groups in memory. */
   get size(): number {
     return this.#subjects.size
   }
 
-  /** The number of the first request with the same messageId; undefined if this is the first. */
+  /** Returns the number of the first request with the same messageId; undefined if this is the first. */
   repeatOf({ seq, body }: Pick<ReceivedEvent, 'seq' | 'body'>): number | undefined {
     const messageId = body?.['messageId']
     if (typeof messageId !== 'string') return undefined
@@ -51,7 +51,7 @@ export class SummaryMemory {
     return first === seq ? undefined : first
   }
 
-  /** Whom a subject is known as now: the end of its aliases, itself where it has none. */
+  /** Returns the current name of a subject: the end of its aliases, or itself if it has none. */
   knownAs(subject: string): string {
     let known = subject
     for (let passed = 0; passed < aliasesMax; passed++) {
@@ -63,12 +63,12 @@ export class SummaryMemory {
   }
 
   /**
-   * Notes that a subject has another name from now on. The traits of the old name count for the new one,
-   * unless it has its own.
+   * Notes that a subject has another name from now on. Moves the traits of the old name to the new one, except traits
+   * that the new one has already.
    */
   alias(previous: string, subject: string): void {
     const known = this.knownAs(subject)
-    // An alias of itself, or back to whom it came from, says nothing new.
+    // An alias to itself, or back along earlier aliases, says nothing new.
     if (previous === known) return
     const before = this.#subjects.get(previous)
     if (before !== undefined) {
@@ -83,7 +83,7 @@ export class SummaryMemory {
     remember(this.#aliases, [previous, known], this.#subjectsMax)
   }
 
-  /** Notes a subject's traits, each beside its value before under any of its names. */
+  /** Notes a subject's traits, and returns each with its previous value under any of the subject's names. */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
     const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {
@@ -100,7 +100,7 @@ export class SummaryMemory {
   }
 }
 
-/** Sets an entry as the newest; the oldest goes where there are too many. */
+/** Sets an entry as the newest. Drops the oldest if there are too many. */
 function remember<Value>(
   entries: Map<string, Value>,
   [key, value]: readonly [string, Value],

@@ -2,7 +2,7 @@ import { type JsonObject, parseUrl, shortText } from '../../model/index.ts'
 import { part, title, type Phrase } from './part.ts'
 import { objectOf, textOf } from './value-text.ts'
 
-/** `/pricing “Pricing” ← google.com`. */
+/** Formats `/pricing “Pricing” ← google.com`. */
 export function pagePhrases(body: JsonObject): readonly Phrase[] {
   const properties = objectOf(body, 'properties')
   const path = textOf(properties, 'path') ?? urlOf(properties, 'url')?.pathname

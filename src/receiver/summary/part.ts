@@ -1,7 +1,7 @@
 /**
- * The role of a part of a summary, so that a terminal or a page can colour it: `name` a title or the name of
- * an event, `id` a user or group, `old` and `new` the sides of a change with an `arrow` between them, `muted`
- * a separator.
+ * The role of a part of a summary, so that a terminal or a page can colour the part. `name` is a title or the name of
+ * an event, `id` a user or group, and `muted` a separator. `old` and `new` are the sides of a change, with an `arrow`
+ * between them.
  */
 export type SummaryRole =
   'name' | 'id' | 'key' | 'value' | 'old' | 'new' | 'arrow' | 'muted' | 'warning'
@@ -10,14 +10,14 @@ export type SummaryRole =
 export interface SummaryPart {
   /** The role. */
   readonly role: SummaryRole
-  /** What to print, safe for a terminal. */
+  /** The text, safe for a terminal. */
   readonly text: string
 }
 
-/** Parts that belong together; blanks separate it from the next. */
+/** Parts that belong together. A blank separates phrases. */
 export type Phrase = readonly SummaryPart[]
 
-/** The summary as text: the parts one after the other. */
+/** Returns the text of a summary. */
 export function summaryText(parts: readonly SummaryPart[]): string {
   return parts.map(({ text }) => text).join('')
 }
@@ -29,7 +29,7 @@ export function part(role: SummaryRole, text: string): SummaryPart {
 
 const blank = part('muted', ' ')
 
-/** Puts phrases in a row; empty ones leave no gap. */
+/** Joins phrases with blanks. Skips empty phrases. */
 export function joinPhrases(phrases: readonly Phrase[]): readonly SummaryPart[] {
   const parts: SummaryPart[] = []
   for (const phrase of phrases) {
@@ -39,22 +39,22 @@ export function joinPhrases(phrases: readonly Phrase[]): readonly SummaryPart[] 
   return parts
 }
 
-/** A title in quotation marks; nothing where there is none. */
+/** Formats a title in quotation marks; an empty phrase if there is no title. */
 export function title(text: string | undefined): Phrase {
   return text === undefined ? [] : [part('name', `“${text}”`)]
 }
 
-/** A user or group by its id. */
+/** Formats the id of a user or group. */
 export function id(text: string | undefined): SummaryPart {
   return text === undefined ? part('muted', '(unknown)') : part('id', text)
 }
 
-/** `key=value`; either is quoted where blanks or signs in it would mislead. */
+/** Formats `key=value`. Quotes a key or value that has blanks, quotes or `=`. */
 export function pair(key: string, value: string): Phrase {
   return [part('key', quoted(key)), part('muted', '='), part('value', quoted(value))]
 }
 
-/** `key: before → after`, quoted like a pair. */
+/** Formats `key: before → after`, quoted like a pair. */
 export function change(key: string, before: string, after: string): Phrase {
   return [
     part('key', quoted(key)),

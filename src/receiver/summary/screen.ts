@@ -2,7 +2,7 @@ import type { JsonObject } from '../../model/index.ts'
 import { part, title, type Phrase } from './part.ts'
 import { objectOf, textOf } from './value-text.ts'
 
-/** `“Main” iOS 17.4 · Shop 2.1.0`. */
+/** Formats `“Main” iOS 17.4 · Shop 2.1.0`. */
 export function screenPhrases(body: JsonObject): readonly Phrase[] {
   const context = objectOf(body, 'context')
   const system = versionedName(objectOf(context, 'os'))

@@ -3,21 +3,19 @@ import type { SummaryMemory } from './memory.ts'
 import { id, part, type Phrase } from './part.ts'
 import { textOf } from './value-text.ts'
 
-/**
- * The characters of an id or trait that are compared: more than are shown, so a late difference counts too.
- */
+/** Characters of an id or trait to compare. It is more than are shown, so that late differences count too. */
 export const comparedCharacters = 128
 
-/** Whose id it is; the same text can be an id of each. */
+/** The kind of an id. The same text can be an id of each kind. */
 export type SubjectKind = 'userId' | 'anonymousId' | 'groupId'
 
-/** Tells a user or group from all others by the id in a field; undefined where there is none. */
+/** Returns a unique name of a user or group, from the id in a field; undefined if there is no id. */
 export function subjectOf(body: JsonObject, field: string, kind: SubjectKind): string | undefined {
   const text = textOf(body, field, comparedCharacters)
   return text === undefined ? undefined : `${kind} ${text}`
 }
 
-/** `(u_42)` where a user is known as another by now. */
+/** Formats `(u_42)` if a user has been aliased to `u_42`; else empty. */
 export function knownAsPhrase(subject: string | undefined, memory: SummaryMemory): Phrase {
   if (subject === undefined) return []
   const known = memory.knownAs(subject)

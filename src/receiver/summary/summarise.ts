@@ -9,7 +9,7 @@ import { joinPhrases, type Phrase, type SummaryPart } from './part.ts'
 import { screenPhrases } from './screen.ts'
 import { trackPhrases } from './track.ts'
 
-/** Types whose summary depends on the webhooks before. */
+/** Types whose summary depends on earlier webhooks. */
 export const typesOfMemory: ReadonlySet<EventType> = new Set([
   'identify',
   'group',
@@ -19,19 +19,19 @@ export const typesOfMemory: ReadonlySet<EventType> = new Set([
 
 /** A body to sum up: a received webhook, or any body with its type. */
 export interface Summarisable {
-  /** Its type. */
+  /** The type of the webhook. */
   readonly type: EventType
-  /** The parsed body; fields of any shape will do. */
+  /** The parsed body. Its fields may have any type. */
   readonly body: JsonObject
 }
 
 /**
- * Sums a webhook up in a line, each type in its own way. The line leaves out type and user, which stand
- * beside it, except for alias, group and delete, which are about the user.
+ * Summarises a webhook in a line, each type in its own form. The line leaves out type and user, because callers show
+ * them beside it. Only alias, group and delete include the user.
  *
- * Never throws for any body. Every text of the body is plain and cut at 60 characters.
+ * Never throws. Every text of the body is plain and cut at 60 characters.
  *
- * @param memory - the memory of the summaries before; it takes in this one
+ * @param memory - the memory of earlier summaries, to which this webhook is added
  */
 export function summarise(webhook: Summarisable, memory: SummaryMemory): readonly SummaryPart[] {
   return joinPhrases(phrasesOf(webhook, memory))

@@ -4,7 +4,7 @@ import { objectOf, textOf, valueText } from './value-text.ts'
 
 const shownMax = 3
 
-/** The properties that tell most about an event, in this order, however their words are joined. */
+/** The most important properties of an event, in order. Case and separators of their keys don't matter. */
 const tellingKeys = [
   'revenue',
   'total',
@@ -23,7 +23,7 @@ const tellingKeys = [
   'coupon',
 ]
 
-/** `“Order Completed” revenue=39.95 products=3`. */
+/** Formats `“Order Completed” revenue=39.95 products=3`. */
 export function trackPhrases(body: JsonObject): readonly Phrase[] {
   const telling = Object.entries(objectOf(body, 'properties'))
     .filter(([, value]) => tells(value))
@@ -39,7 +39,7 @@ function tells(value: JsonValue | undefined): boolean {
   return value !== '' && (typeof value !== 'object' || Array.isArray(value))
 }
 
-/** A list is shown as its length. */
+/** Formats a property; of a list, its length. */
 function propertyText(value: JsonValue | undefined): string {
   return Array.isArray(value) ? String(value.length) : valueText(value)
 }

@@ -4,14 +4,14 @@ import { change, pair, part, type Phrase } from './part.ts'
 import { comparedCharacters } from './subject.ts'
 import { valueText } from './value-text.ts'
 
-/** Traits that a summary shows; of the others it gives the number. */
+/** Traits that a summary shows. It counts the others. */
 const shownMax = 4
 
 /**
- * A subject's traits: those that changed within this run first, as `plan: free → pro`, then the new ones,
- * then the unchanged ones.
+ * Formats a subject's traits: first those that changed in this run, as `plan: free → pro`, then new ones, then
+ * unchanged ones.
  *
- * @param subject - tells the user or group from all others; undefined if there is no id
+ * @param subject - the unique name of the user or group; undefined if there is no id
  */
 export function traitPhrases(
   subject: string | undefined,

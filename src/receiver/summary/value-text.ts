@@ -1,15 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue, shortText } from '../../model/index.ts'
 
-/** How many levels and how many members of each are written; the rest is `…`. */
+/** Maximum levels, and maximum members per level. The rest is written as `…`. */
 const depthMax = 2
 const membersMax = 8
 
-/** Any JSON value in one short line: `pro`, `3`, `[a, b]`, `{city: Berlin}`. */
+/** Writes any JSON value in one short line: `pro`, `3`, `[a, b]`, `{city: Berlin}`. */
 export function valueText(value: JsonValue | undefined, charactersMax = 60): string {
   return shortText(write(value, depthMax), charactersMax)
 }
 
-/** The text or number of a field; undefined when it is anything else or there is nothing to see. */
+/** Reads the text or number of a field; undefined if it is anything else or blank. */
 export function textOf(object: JsonObject, field: string, charactersMax = 60): string | undefined {
   const value = object[field]
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
@@ -17,7 +17,7 @@ export function textOf(object: JsonObject, field: string, charactersMax = 60): s
   return text === '' ? undefined : text
 }
 
-/** The object in a field; an empty one when it is anything else. */
+/** Reads the object in a field; an empty object if it is anything else. */
 export function objectOf(object: JsonObject, field: string): JsonObject {
   const value = object[field]
   return isJsonObject(value) ? value : {}
