@@ -39,7 +39,7 @@ import type { AudienceMembersRecord, AudiencesRecord } from './records.ts'
 /** How long after one record about the progress of a sync the next may come. */
 const progressMs = 500
 
-/** What can be asked about audiences and computed traits. */
+/** Returns the operations on audiences and computed traits: list, show, sync and remove. */
 export function audienceOperations({
   audiences,
   runtime,
@@ -123,7 +123,7 @@ function listenerOf(
   let toldAtMs = clock.nowMs()
   const tellOfProgress = (record: ApiRecord): void => {
     const nowMs = clock.nowMs()
-    // A clock that was set back does not silence it.
+    // If the clock was set back, report at once: otherwise progress is silent until it catches up.
     if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
     toldAtMs = nowMs
     tell([record])

@@ -9,7 +9,7 @@ import {
   regulationBytesMax,
 } from './regulation-requests.ts'
 
-/** What can be asked about deletion requests. */
+/** Returns the operations on deletion requests. */
 export function regulationOperations({
   regulations,
 }: Pick<AdminApiOptions, 'regulations'>): readonly ApiOperation[] {

@@ -105,6 +105,6 @@ function unreadable(
     return new SettingError(flag, message, 'Set it, or give a value or @file.')
   }
   if (cause === undefined) return new SettingError(flag, message, 'Check where it comes from.')
-  const hint = 'A value that begins with @ is given through env:NAME.'
+  const hint = 'Pass a value that begins with @ as env:NAME.'
   return new EvrouteError({ code: 'cannot_read_file', message, hint, cause })
 }

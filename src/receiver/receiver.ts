@@ -186,7 +186,7 @@ export class Receiver implements AsyncDisposable {
     throw new EvrouteError({
       code: 'expectation_unmet',
       message: `Cannot wait any longer for ${wellFormed} webhooks: ${this.counts.wellFormed} arrived`,
-      hint: 'Look at the events for what was malformed, and at the sender for what was not sent.',
+      hint: 'Check the events for malformed webhooks, and the sender for webhooks that it did not send.',
     })
   }
 

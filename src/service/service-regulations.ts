@@ -15,7 +15,7 @@ import {
 import { keptArchives, withoutKept, type Archives } from './archives.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** What the regulations of a service are carried out with. */
+/** The parts that {@link ServiceRegulations} needs. */
 export interface ServiceRegulationsOptions extends Pick<
   RegulationsOptions,
   'store' | 'wake' | 'runtime'
@@ -127,7 +127,7 @@ export class ServiceRegulations implements RegulationOperations {
   }
 }
 
-/** Whoever asks has checked the request; what is wrong with it nevertheless is a fault of theirs. */
+/** Returns `created` and `unknown_source`, and throws the rest: callers check the request first. */
 function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
   switch (outcome.kind) {
     case 'created':
@@ -146,6 +146,6 @@ function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
       throw new SettingError('userIds', message)
     }
     case 'no_sources':
-      throw new SettingError('sourceIds', 'Cannot make a regulation of no source')
+      throw new SettingError('sourceIds', 'Cannot make a regulation with an empty list of sources')
   }
 }

@@ -176,7 +176,7 @@ export class Service implements AsyncDisposable {
     return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
   }
 
-  /** Deliveries that are not settled yet, of all in its store. */
+  /** Counts the deliveries in the whole store that are not settled yet. */
   async pending(): Promise<number> {
     return (await this.#store.ledger()).pending
   }

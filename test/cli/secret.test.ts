@@ -20,7 +20,7 @@ test('what is wrong with a secret is reported with the flag that it is given wit
   ])
   expect(await told(['sign', '--secret', `@${folder}`])).toEqual([
     7,
-    `evroute: Cannot read --secret from the file ${folder}: it is a folder. A value that begins with @ is given through env:NAME.\n`,
+    `evroute: Cannot read --secret from the file ${folder}: it is a folder. Pass a value that begins with @ as env:NAME.\n`,
   ])
   expect(await told([...asking, 'env:NOWHERE'])).toEqual([
     2,

@@ -19,7 +19,7 @@ export interface StoreFiguresOptions {
   readonly queues: () => Promise<readonly QueueState[]>
   /** Asks the store for the rows of its tables, where it can tell. */
   readonly tables?: (() => Promise<readonly TableRows[]>) | undefined
-  /** Whether this process tells of the store. Of several that share one, only the first does. */
+  /** Whether this process reports on the store. Of processes that share one, only the first does. */
   readonly isFirst: () => boolean
   /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>

@@ -36,7 +36,7 @@ const whereText =
   'through the admin API of the configuration. Otherwise it delivers by itself. A dry run only reads the store.'
 
 const exitCodesText =
-  'Exit codes: 0 as asked, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a delivery\n' +
+  'Exit codes: 0 success, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a delivery\n' +
   'failed or waits, 7 the store or the service cannot be used, or another sync is running, 130 interrupted.'
 
 const examples = `

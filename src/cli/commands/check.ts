@@ -53,7 +53,7 @@ export const addCheckCommand: AddCommand = (program, { io, end }) => {
     )
     .optionsGroup('Output:')
     .option('--list', 'list the cases and send nothing')
-    .option('--language <name>', 'if it is wrong, print a correct handler')
+    .option('--language <name>', 'if yours is wrong, print a correct handler in it')
     .option('--json', 'write NDJSON records to stdout')
     .option('-q, --quiet', 'print only mistakes and the result')
     .option('--no-color', 'use no colours')

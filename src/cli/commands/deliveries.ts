@@ -39,7 +39,7 @@ const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expir
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
 const exitCodesText =
-  'Exit codes: 0 as asked, even if nothing matched, 2 usage, an unknown id or a wrong token,\n' +
+  'Exit codes: 0 success, even if nothing matched, 2 usage, an unknown id or a wrong token,\n' +
   '7 the store or the service cannot be used, 130 interrupted.'
 
 const examples = `
@@ -86,7 +86,7 @@ Examples:
 ${exitCodesText}`
 
 /** The argument that names deliveries. */
-const idText = 'an id, its number, or a messageId for all deliveries of that event'
+const idText = 'crm/17, 17, or a messageId for all deliveries of its event'
 
 /** Adds `evroute deliveries` with the commands below it. */
 export const addDeliveriesCommand: AddCommand = (program, context) => {

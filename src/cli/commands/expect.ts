@@ -30,7 +30,7 @@ least, x1..5, never; within 2s. The default is at least one. With an upper bound
 the receiver waits until the time ends. In a capture, the time starts at the
 first event that counts.
 
-Exit codes: 0 all met, 2 usage, 3 some rows are no records, 5 one was not met,
+Exit codes: 0 all met, 2 usage, 3 some rows are not records, 5 some unmet,
 7 a file cannot be used.`
 
 /** Adds `evroute expect`. */

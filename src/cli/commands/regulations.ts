@@ -43,7 +43,7 @@ earlier folder of a source, yourself.
 If \`evroute serve\` delivers from the store, or the store is in memory, the command asks that service
 through the admin API of the configuration. Otherwise it erases and notifies by itself, and waits.
 
-Exit codes: 0 as asked, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a notification
+Exit codes: 0 success, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a notification
 failed or waits, 7 an archive, the store or the service cannot be used, or the file of the store cannot
 be rewritten yet, 130 interrupted.`
 
@@ -136,7 +136,7 @@ const limitMax = 1_000_000
 const limitDefault = 50
 
 const exitCodesText =
-  'Exit codes: 0 as asked, 2 usage, an unknown id, a wrong configuration or token, 7 the store or the\n' +
+  'Exit codes: 0 success, 2 usage, an unknown id, a wrong configuration or token, 7 the store or the\n' +
   'service cannot be used, 130 interrupted.'
 
 const regulationsExamples = `

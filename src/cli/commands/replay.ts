@@ -45,8 +45,8 @@ export const addReplayCommand: AddCommand = (program, { io, argv, end }) => {
     .argument('<file...>', 'files as `send --file` reads them, or captures; - for stdin')
     .optionsGroup('Which rows:')
     .option('--type <type>', 'only this type, repeatable', eventTypesFlag)
-    .option('--since <time>', 'only from this timestamp on, or 2h ago', momentFlag)
-    .option('--until <time>', 'only before this timestamp, or 2h ago', momentFlag)
+    .option('--since <time>', 'only from this time on, or 2h for 2 hours ago', momentFlag)
+    .option('--until <time>', 'only before this time, or 2h for 2 hours ago', momentFlag)
     .option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag)
     .optionsGroup('Captures:')
     .option('--resign', 'sign again with --secret')
@@ -173,5 +173,8 @@ function refuseWithCapture({ target, store, flushAt, flushAfterMs }: GivenSendin
   }
   if (flushAt === undefined && flushAfterMs === undefined) return
   const flag = flushAt === undefined ? '--flush-after' : '--flush-at'
-  throw new SettingError(flag, `Cannot use ${flag} with a capture: its webhooks make no batches`)
+  throw new SettingError(
+    flag,
+    `Cannot use ${flag} with a capture: captured webhooks are not batched`,
+  )
 }

@@ -71,7 +71,7 @@ export const addRunCommand: AddCommand = (program, { io, end }) => {
     .option('--save <file>', 'append every request to an NDJSON file')
     .option('--hold', 'if the run fails, keep the receiver until Ctrl-C')
     .addOption(
-      new Option('--scenario <name>', 'run a row of the table of errors, or all').conflicts(
+      new Option('--scenario <name>', 'play a named error, or all').conflicts(
         ofCommands,
       ),
     )

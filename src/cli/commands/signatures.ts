@@ -77,7 +77,7 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
     .requiredOption('--signature <hex>', 'the value of X-Signature')
     .option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]')
     .option('--config <file>', "try the secrets of a service's destinations too")
-    .option('--language <name>', 'if it is invalid, print a correct handler')
+    .option('--language <name>', 'if invalid, print a correct handler in this language')
     .option('--json', 'write a record instead of words')
     .option('-v, --verbose', 'if it is invalid, print a handler for express')
     .option('--no-color', 'use no colours')

@@ -32,7 +32,7 @@ export function addFaultFlags(command: Command): Command {
     .option('--tls <kind>', 'serve HTTPS with a certificate, named below')
     .option('--endpoints <n>', 'listen on up to 5 ports', countFlag(1, endpointsMax))
     .addOption(
-      new Option('--scenario <name>', 'a row of the table of errors, such as timeout').conflicts(
+      new Option('--scenario <name>', 'play an error that is named below').conflicts(
         setByScenarios,
       ),
     )

@@ -131,7 +131,7 @@ export class ServiceApi {
   stranger(): EvrouteError {
     return new SettingError(
       '--api',
-      `What answers at ${this.#url} is not the admin API of evroute, or of another version`,
+      `The server at ${this.#url} does not answer as the admin API of this version of evroute`,
       'Check the URL: the admin API has a port of its own, 4001 unless it is configured otherwise.',
     )
   }

@@ -27,7 +27,7 @@ export type DeliveryAction = 'retry' | 'discard'
 const pageRows = 50
 /** Deliveries of a page while they are counted. */
 const countedRows = 500
-/** Deliveries that are counted before something is done to them; of more it is said that there are more. */
+/** Counting before an action stops at this many deliveries. The page then says "at least". */
 export const countedMax = 5_000
 
 /** States that an action takes. */

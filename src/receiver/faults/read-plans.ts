@@ -61,7 +61,7 @@ function checkStep({ answer, times }: PlanStep): PlanStep {
   if (times !== undefined && !isWholeNumber(times, timesMax)) {
     throw new SettingError(
       'respond',
-      `Cannot give an answer ${times} times: it is a whole number from 1 to ${timesMax}`,
+      `Cannot give an answer ${times} times: the count is a whole number from 1 to ${timesMax}`,
     )
   }
   return Object.freeze({ answer, times: times ?? 1 })

@@ -59,7 +59,7 @@ function answersOf({ answers }: Inspected): NonNullable<Inspected['answers']> {
 
 function readAnswer(answer: unknown): GivenAnswer {
   if (typeof answer === 'number' || isFault(answer)) return answer
-  throw new SettingError('answer', 'Cannot answer with this: it is a status or a fault')
+  throw new SettingError('answer', 'Cannot answer with this: an answer is a status or a fault')
 }
 
 function readDelay(delay: unknown): number | undefined {

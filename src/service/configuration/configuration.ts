@@ -41,7 +41,7 @@ export interface ConfiguredDestination extends Destination {
   readonly retryForMs: number
 }
 
-/** Makes the paths of a document absolute, which are relative to its folder. */
+/** Makes the paths of a document absolute. Relative paths start at its folder. */
 export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
   const { store, sources, listen, admin, destinations } = document
   const file = /^sqlite:(.+)$/.exec(store)?.[1]

@@ -62,7 +62,7 @@ const retentionTime = () => duration('1m', '3650d')
 const backlog = () => wholeNumber(1, 1_000_000_000)
 const rate = () => wholeNumber(1, 1_000_000).nullable().default(null)
 
-/** Plain text keys by its UTF-8 bytes, `whsec_` by the bytes that its base64 stands for. */
+/** Whether a text is a signing secret: any text, or `whsec_` and 24 to 64 bytes as base64. */
 function isSigningSecret(text: string): boolean {
   if (!text.startsWith('whsec_')) return text !== ''
   const base64 = text.slice('whsec_'.length)

@@ -131,7 +131,7 @@ function replaceTexts(
 
 function hintFor(source: 'variable' | 'file', { env }: SecretSources): string {
   if (source === 'file') {
-    return 'It is relative to the configuration. A value that begins with @ is given through env:NAME.'
+    return 'It is relative to the configuration. Pass a value that begins with @ as env:NAME.'
   }
   return env === undefined
     ? 'Pass `env: process.env` beside the configuration, or give a value or @file.'

@@ -95,7 +95,7 @@ const formHint = 'Write it as postgres://user:password@host:5432/database.'
 /** Shows no part of the URL, because any part of a malformed URL can be the password. */
 const misread: UrlRefusal = {
   why: 'it has a character that has to be percent-encoded, or cannot be in a URL',
-  hint: 'In user, password and database write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
+  hint: 'In the user, the password and the database, write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
 }
 
 /** Returns why a PostgreSQL URL cannot be used; undefined if it can. Does not connect. */

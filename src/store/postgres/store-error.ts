@@ -75,7 +75,7 @@ const lasting: Hints = {
 const said: readonly (readonly [message: RegExp, hint: string])[] = [
   [
     /unsupported (?:options )?startup parameter/,
-    'Name the server in the URL and not a pooler such as PgBouncer, or let that ignore what it refuses: ignore_startup_parameters = options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout.',
+    'Name the server itself in the URL, not a pooler such as PgBouncer. Or make the pooler ignore the parameters that it refuses: ignore_startup_parameters = options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout.',
   ],
   [
     /pg_hba\.conf.* (?:no encryption|SSL off)$/,

@@ -55,7 +55,7 @@ export class FileGuard implements Guard {
     this.expectUnharmed()
     this.#expectSame(this.#lock, {
       effect: `, so that another process may deliver from ${this.#path} as well`,
-      hint: 'End this process; start it again once no other one delivers from the store, and leave the file alone.',
+      hint: 'End this process. Start it again once no other process delivers from the store, and leave the lock file alone.',
     })
   }
 

@@ -211,7 +211,7 @@ export class StoreCalls {
   #fail(why: string, cause?: unknown): void {
     this.#failure ??= new StoreUnusableError({
       message: `Cannot use the store ${this.#path}: ${why}`,
-      hint: 'End this process, and start it again; what was not confirmed may not be stored.',
+      hint: 'End this process and start it again. Data that was not confirmed may be missing from the store.',
       cause,
     })
     for (const { reject } of this.#waiting.values()) reject(this.#failure)

@@ -288,7 +288,9 @@ describe('requests that fail', () => {
       expect(JSON.parse(stderr)).toMatchObject({
         error: {
           code: 'invalid_setting',
-          message: expect.stringContaining('is not the admin API of evroute') as unknown,
+          message: expect.stringContaining(
+            'does not answer as the admin API of this version of evroute',
+          ) as unknown,
           hint: expect.stringContaining('4001') as unknown,
         },
       })
@@ -306,7 +308,9 @@ describe('requests that fail', () => {
     const { code, stderr } = await overApi(`http://127.0.0.1:${port}`, ['deliveries'])
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining('is not the admin API of evroute') as unknown,
+      stderr: expect.stringContaining(
+        'does not answer as the admin API of this version of evroute',
+      ) as unknown,
     })
   })
 

@@ -191,8 +191,12 @@ describe('a service that misbehaves', () => {
     { body: lines({ kind: 'progress', ...counts }), ends: 7, told: 'it ended its answer early' },
     { body: errorLine('internal_error'), ends: 7, told: 'broke off: why' },
     { body: errorLine('invalid_request'), ends: 2, told: 'refuses: why' },
-    { body: lines({ kind: 'hello' }), ends: 2, told: 'is not the admin API of evroute' },
-    { body: 'hello', ends: 2, told: 'is not the admin API of evroute' },
+    {
+      body: lines({ kind: 'hello' }),
+      ends: 2,
+      told: 'does not answer as the admin API of this version of evroute',
+    },
+    { body: 'hello', ends: 2, told: 'does not answer as the admin API of this version of evroute' },
   ])('that answers $body ends with $ends', async ({ body, ends, told }) => {
     const url = await serverThat((request, response) => {
       request.resume().on('end', () => response.writeHead(200).end(body))

@@ -223,7 +223,7 @@ describe('a store that cannot be opened', () => {
       {
         code: 2,
         message:
-          /it has a character that has to be percent-encoded, or cannot be in a URL\. In user/,
+          /it has a character that has to be percent-encoded, or cannot be in a URL\. In the user/,
       },
     ],
     [
@@ -262,7 +262,7 @@ describe('a store that cannot be opened', () => {
     expect(await run(['send', 'track', '--store', '@/missing'])).toMatchObject({
       code: 7,
       stderr:
-        'evroute: Cannot read --store from the file /missing: there is no such file. A value that begins with @ is given through env:NAME.\n',
+        'evroute: Cannot read --store from the file /missing: there is no such file. Pass a value that begins with @ as env:NAME.\n',
     })
     expect(await run(['audit', '--store', ''])).toMatchObject({ code: 2 })
   })

@@ -99,7 +99,7 @@ describe('a store whose lock is removed or replaced while it is open', () => {
   const alone = (word: string) => ({
     code: 'store_unusable',
     message: `Cannot use the store: ${path}-lock was ${word} while it was open, so that another process may deliver from ${path} as well`,
-    hint: 'End this process; start it again once no other one delivers from the store, and leave the file alone.',
+    hint: 'End this process. Start it again once no other process delivers from the store, and leave the lock file alone.',
   })
 
   /** Each in turn is the first one that can notice it. */
