@@ -70,11 +70,7 @@ export const addRunCommand: AddCommand = (program, { io, end }) => {
     )
     .option('--save <file>', 'append every request to an NDJSON file')
     .option('--hold', 'if the run fails, keep the receiver until Ctrl-C')
-    .addOption(
-      new Option('--scenario <name>', 'play a named error, or all').conflicts(
-        ofCommands,
-      ),
-    )
+    .addOption(new Option('--scenario <name>', 'play a named error, or all').conflicts(ofCommands))
   addOutputFlags(command, { quiet: 'print only what was not met' })
     .option('--page', 'print the URL of the page with every request')
     .addHelpText('after', examples)
