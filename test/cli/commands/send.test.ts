@@ -256,7 +256,7 @@ describe('--secret', () => {
     const missing = await run(['send', 'track', '--secret', '@/nowhere/secret'])
     expect(missing.code).toBe(7)
     expect(missing.stderr).toContain('Cannot read --secret from the file /nowhere/secret')
-    expect(missing.stderr).toContain('given through env:NAME')
+    expect(missing.stderr).toContain('Pass a value that begins with @ as env:NAME')
     expect((await run(['send', 'track', '--secret', `@${await fileOf('\n')}`])).code).toBe(2)
   })
 })
