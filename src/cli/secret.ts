@@ -53,6 +53,23 @@ export async function requireSecret(value: string | undefined, io: Io): Promise<
   )
 }
 
+/**
+ * Reads the values of headers like {@link readSecret}. A value may be empty.
+ *
+ * @param flag - the flag, for errors
+ */
+export async function readHeaders(
+  headers: Readonly<Record<string, string>> | undefined,
+  io: Io,
+  flag = '--header',
+): Promise<Readonly<Record<string, string>>> {
+  const read: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    read[name] = value === '' ? '' : ((await readSecret(value, io, `${flag} ${name}`)) ?? '')
+  }
+  return read
+}
+
 /** The values of `--store`, for help. */
 export const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
 

@@ -7,6 +7,7 @@ import {
   languageNames,
 } from '../flags.ts'
 import type { AddCommand } from '../io.ts'
+import { readHeaders } from '../secret.ts'
 
 interface CheckFlags {
   readonly secret?: string
@@ -74,7 +75,8 @@ export const addCheckCommand: AddCommand = (program, { io, end }) => {
       return
     }
     const { check } = await import('../checking/check.ts')
-    const { header: headers, timeout: timeoutMs, secret, language } = flags
+    const { timeout: timeoutMs, secret, language } = flags
+    const headers = await readHeaders(flags.header, io)
     const target = { url: requireUrl(url), headers, types, only, timeoutMs }
     end(await check({ target, secret, language, json, quiet, color }, io))
   })

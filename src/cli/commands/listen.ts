@@ -9,7 +9,7 @@ import { countFlag, durationFlag, durationFlagUpTo, headerFlag, addOutputFlags }
 import type { AddCommand, Io } from '../io.ts'
 import { addFaultFlags, forwardFlag, type FaultFlags } from '../listening/fault-flags.ts'
 import type { ListenOptions } from '../listening/listen.ts'
-import { readOtherSecrets, readSecret } from '../secret.ts'
+import { readHeaders, readOtherSecrets, readSecret } from '../secret.ts'
 
 /** The flags whose values are options as they are. */
 type PlainFlags = Partial<
@@ -104,7 +104,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
       ...(await readExpectationFlags(flags, secret)),
       token: token === undefined ? undefined : await readSecret(token, io, '--token'),
       timeoutMs: flags.timeout,
-      forwardHeaders: flags.forwardHeader ?? {},
+      forwardHeaders: await readHeaders(flags.forwardHeader, io, '--forward-header'),
       forwardInsecure: flags.insecure ?? false,
       forwardTimeoutMs: flags.forwardTimeout,
     }

@@ -19,7 +19,7 @@ import {
   addOutputFlags,
 } from '../flags.ts'
 import type { Io } from '../io.ts'
-import { readSecret, readGivenStoreUrl } from '../secret.ts'
+import { readGivenStoreUrl, readHeaders, readSecret } from '../secret.ts'
 import type { TimeShiftBy } from './captured-request.ts'
 
 /** The default target of `send` and `replay`: the default address of `listen`. */
@@ -210,7 +210,7 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | 
   }
   // `run` sets it to the URL of its receiver.
   const urls = flags.to ?? [io.env['EVROUTE_URL'] || defaultUrl]
-  const headers = flags.header ?? {}
+  const headers = await readHeaders(flags.header, io)
   const given = checkDestination({
     id: 'to',
     sourceIds: [],

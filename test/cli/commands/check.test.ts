@@ -18,7 +18,7 @@ describe('check', () => {
     const { code, stdout, stderr } = await checked(`${url}?key=hidden`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^Checking http:\/\/127\.0\.0\.1:\d+\/webhooks\?…\n/)
-    expect(stdout).toMatch(/A right handler takes a webhook\n✔ plain +200 +\d+ms {2}as evroute/)
+    expect(stdout).toMatch(/A right handler takes a webhook\n✔ plain +200 +[\d.]+m?s {2}as evroute/)
     expect(stdout).toMatch(/A right handler refuses a webhook\n✔ wrong-secret +401 /)
     expect(stdout).toMatch(/\n✔ (\d+) of \1 cases right \(.+\)\n$/)
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])

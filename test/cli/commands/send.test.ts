@@ -282,6 +282,22 @@ describe('--to and --header', () => {
       ])
     }
   })
+
+  test('reads the value of a header from a variable or a file', async () => {
+    const endpoint = await TestEndpoint.start()
+    const file = await fileOf('Bearer from-a-file\n')
+    const headers = ['-H', 'X-Team: env:TEAM', '-H', `Authorization: @${file}`, '-H', 'X-Empty:']
+    const argv = ['send', 'track', '--to', endpoint.url, ...headers]
+    expect(await run(argv, { env: { TEAM: 'growth' } })).toMatchObject({ code: 0 })
+    expect(endpoint.requests[0]?.headers).toMatchObject({
+      'x-team': 'growth',
+      authorization: 'Bearer from-a-file',
+      'x-empty': '',
+    })
+    const unset = await run(argv)
+    expect(unset).toMatchObject({ code: 2 })
+    expect(unset.stderr).toContain('Cannot read --header X-Team from the environment variable TEAM')
+  })
 })
 
 describe('--file', () => {
