@@ -13,6 +13,7 @@ test('limits are those of the specification and of the tracking protocol, and st
     endpointsMax: 5,
     endpointDeadlineMs: 5_000,
     retryWindowMs: 14_400_000,
+    retryWindowMsMax: 30 * 24 * 60 * 60 * 1_000,
     historicalAgeMs: 86_400_000,
     webhookBytesMax: 1_048_576,
   })
