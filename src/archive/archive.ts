@@ -20,7 +20,7 @@ import {
 
 const compress = promisify(gzip)
 
-/** Appends bytes to a file, which it makes if there is none. */
+/** Appends bytes to a file. Creates the file if it does not exist. */
 export type Append = (path: string, bytes: Buffer) => Promise<void>
 
 const appendPrivately: Append = (path, bytes) => appendFile(path, bytes, { mode: 0o600 })
@@ -209,7 +209,7 @@ export class Archive {
   }
 }
 
-/** Returns the size of a file; 0 if there is none. Throws for anything else, where a write would be lost. */
+/** Returns the size of a file, or 0 if it does not exist. Throws other errors, after which a write would be lost. */
 async function sizeBytesOf(path: string): Promise<number> {
   try {
     const found = await stat(path)

@@ -49,7 +49,7 @@ export class Looks {
     return this.#left.size > 0 ? this.#pause.untilMs : undefined
   }
 
-  /** Asks one question. False if there is none to ask now. */
+  /** Asks one question. Returns false if none is due. */
   async ask(): Promise<boolean> {
     const { store, clock, times } = this.#options
     const askedAtMs = clock.nowMs()

@@ -16,7 +16,7 @@ export interface AddressBlock extends IpAddress {
 
 const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 128 }
 
-/** IPv4 mapped into IPv6: `::ffff:0:0/96`. A system that connects to such an address speaks IPv4. */
+/** IPv4-mapped IPv6 addresses, `::ffff:0:0/96`. A connection to one uses IPv4. */
 const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
 
 /**

@@ -25,7 +25,7 @@ const lookUpSafeMs = 500
 /** Maximum number of cached names; 5,000 destinations have fewer. */
 const namesMax = 10_000
 
-/** Looks all addresses of a name up; rejects if there is none. */
+/** Looks up all addresses of a name. Rejects if it has none. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
 /** Options of names. */

@@ -92,7 +92,7 @@ function cookieName(port: number): string {
   return `evroute-${port}`
 }
 
-/** Returns the token in the cookie of a request; empty if there is none. */
+/** Returns the token in the cookie of a request, or an empty text. */
 function tokenOf({ cookie = '' }: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
   const prefix = `${cookieName(port)}=`
   const found = cookie.split(';').find((part) => part.trim().startsWith(prefix))

@@ -36,7 +36,7 @@ export class StructureScanner {
   /**
    * Reads to the next structural byte. Scan every byte of the text once, in order.
    *
-   * @returns the index of the byte in the chunk; the chunk's length if there is none
+   * @returns the index of the byte in the chunk, or the chunk's length if it is absent
    */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {

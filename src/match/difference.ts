@@ -10,7 +10,7 @@ export interface DifferenceRow {
   readonly field: string
   /** The wanted value, such as `>10`, `track or page`, `not valid`, `absent`. */
   readonly expected: string
-  /** The request's value, written in the language; `absent` if there is none. */
+  /** The request's value in the match language; `absent` if it has none. */
   readonly received: string
   /** Whether the term holds. */
   readonly holds: boolean

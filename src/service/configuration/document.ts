@@ -124,7 +124,9 @@ const endpoint = section({
   rate: pattern(/^\d+(\.\d+)?\/[smh]$/, rateForms)
     .refine((text) => parseRate(text) !== undefined, accepts(rateForms))
     .optional()
-    .describe('Requests that may start at the most: 50/s, 300/m or 1000/h. Unlimited without it.'),
+    .describe(
+      'Upper bound of requests that start, such as 50/s, 300/m or 1000/h; none by default.',
+    ),
   tls: section({
     cert: pemFile().optional().describe('The certificate that evroute shows to the endpoint.'),
     key: pemFile().optional().describe('The private key of the certificate, without a passphrase.'),
