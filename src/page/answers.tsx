@@ -7,7 +7,7 @@ import { useRead } from './use-read.ts'
 
 const answers = [200, 400, 404, 410, 429, 500, 503, 'reset', 'hang', 'empty', 'malformed'] as const
 
-/** What webhooks are answered: the next one, and those after it. */
+/** Forms that set the answer to the next webhook, and the plan for the later ones. */
 export function Answers({ session }: { readonly session: Session }): JSX.Element {
   return (
     <Popover label="Next answer">
@@ -66,7 +66,7 @@ function Plan({ session }: { readonly session: Session }): JSX.Element {
   const reading = useRead(readPlan, [version, session.list.version.value])
   if (reading.kind === 'loading') return <p class="muted">Reading the plan…</p>
   if (reading.kind === 'failed') return <p class="problem">{reading.message}</p>
-  if (reading.value === undefined) return <p class="muted">A capture answers nothing.</p>
+  if (reading.value === undefined) return <p class="muted">A capture does not answer.</p>
   const { next, plans } = reading.value
   const set = (event: SubmitEvent): void => {
     event.preventDefault()
@@ -83,7 +83,7 @@ function Plan({ session }: { readonly session: Session }): JSX.Element {
           : plans.map(({ plan, given }) => `${plan} (${countText(given)} given)`).join('; ')}
       </p>
       <label>
-        Plan, such as 503x3,200; one a line
+        Plans such as 503x3,200; one per line
         <textarea name="plan" rows={2} spellcheck={false} key={version}>
           {plans.map(({ plan }) => plan).join('\n')}
         </textarea>

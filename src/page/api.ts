@@ -7,74 +7,72 @@ import type {
   ShownExpectation,
 } from '../receiver/index.ts'
 
-/** Hears what the receiver tells. */
+/** Callbacks for the messages of the stream. */
 export interface StreamListener {
-  /** The list begins anew; the run is another one if the receiver was started again. */
+  /** The list starts over. The run differs if the receiver restarted. */
   readonly reset: (run: string) => void
-  /** So many requests are no longer kept. */
+  /** The receiver dropped this many requests before they were sent. */
   readonly missed: (count: number) => void
-  /** Requests arrived, the last one with this number; those that match are there, oldest first. */
+  /** New requests that match, oldest first. `lastSeq` also counts requests that don't match. */
   readonly arrived: (rows: readonly ListRow[], lastSeq: number) => void
-  /** Whether the receiver answers. */
   readonly connection: (state: 'open' | 'lost') => void
 }
 
-/** A request that came in a crowd: its summary is read when it is looked at. */
+/** A request of a burst, without its summary. The page reads the summary when the row is on the screen. */
 export interface UnreadRow {
   readonly seq: number
   readonly failed: boolean
-  /** Whether the receiver no longer keeps it. */
+  /** Whether the receiver dropped the request. */
   readonly isGone?: boolean
   readonly summary?: undefined
 }
 
-/** A message of the stream. */
 interface Arrivals {
   readonly summaries: readonly EventSummary[]
-  /** Requests before those that came too fast to be read: first, last, and whether they failed. */
+  /** Earlier requests of a burst, as ranges: the first and last number, and whether they failed. */
   readonly crowd?: readonly (readonly [from: number, to: number, failed: boolean])[]
 }
 
 /** A request in the list. */
 export type ListRow = EventSummary | UnreadRow
 
-/** What is wrong with a filter, and where. */
+/** A mistake in a filter. */
 export interface MatchProblem {
   readonly message: string
   readonly hint: string
-  /** The part that cannot be read begins here. */
+  /** Start of the invalid part in the text. */
   readonly offset: number
   readonly length: number
 }
 
-/** What is changed before a request is sent again. */
+/** Changes to a request before it is sent again. */
 export interface RequestEdit {
-  /** A path of the receiver; undefined for a URL. */
+  /** A path of the receiver; undefined if `url` is given. */
   readonly path?: string
-  /** A whole URL of another server. */
+  /** The URL of another server. */
   readonly url?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** A request that is no other one's repetition: text is signed, bytes are sent as they are. */
+/** A new request. The receiver signs a text body and sends `rawBase64` unchanged. */
 export type NewRequest = RequestEdit | (Omit<RequestEdit, 'body'> & { readonly rawBase64: string })
 
 /** The requests of a capture. */
 export interface Capture {
   readonly summaries: readonly EventSummary[]
   readonly records: ReadonlyMap<number, EventRecord>
-  /** How many requests it has; of very many the newest are shown. */
+  /** Requests in the file. The page shows the newest 10,000. */
   readonly read: number
-  /** Lines that are no records of a receiver. */
+  /** Lines that are not records of a receiver. */
   readonly badRows: number
 }
 
 /**
- * Follows the requests that match; an empty filter matches all of them. The browser connects again by
- * itself, and the receiver goes on behind the last request that it sent.
+ * Follows the requests that match; an empty filter matches all. The browser reconnects by itself, and
+ * the receiver continues after the last request that it sent.
  *
- * @returns ends it
+ * @returns a function that ends the stream
  */
 export function follow(filter: string, listener: StreamListener): () => void {
   const matched = filter === '' ? {} : { match: filter }
@@ -96,79 +94,79 @@ export function follow(filter: string, listener: StreamListener): () => void {
   return () => source.close()
 }
 
-/** The summaries of requests, as far as the receiver keeps them. */
+/** Reads summaries; requests that the receiver dropped are left out. */
 export async function readSummaries(seqs: readonly number[]): Promise<readonly EventSummary[]> {
   const query = { seqs: seqs.join(',') }
   const answer = await read<{ summaries: readonly EventSummary[] }>('summaries', query)
   return answer?.summaries ?? []
 }
 
-/** The whole of a request; undefined where the receiver no longer keeps it. */
+/** Reads a whole request; undefined if the receiver dropped it. */
 export function readEvent(seq: number): Promise<EventRecord | undefined> {
   return read('event', { seq })
 }
 
-/** How the payload differs from the one before; undefined where the receiver no longer keeps it. */
+/** Compares a payload with the previous one; undefined if the receiver dropped the request. */
 export function readChanges(seq: number): Promise<PayloadChanges | undefined> {
   return read('changes', { seq })
 }
 
-/** The condition of a match that a value of a payload meets. */
+/** Reads the match condition that selects requests with this value. */
 export async function readCondition(keys: readonly string[], value: unknown): Promise<string> {
   const isLong = typeof value === 'string' && value.length > 1_000
   const query = { keys: JSON.stringify(keys), value: isLong ? '{}' : JSON.stringify(value) }
   return (await read<{ text: string }>('condition', query))?.text ?? ''
 }
 
-/** The text of an expectation of a request like this one. */
+/** Reads the text of an expectation that this request would meet. */
 export async function readExpectation(seq: number): Promise<string> {
   return (await read<{ text: string }>('expectation', { seq }))?.text ?? ''
 }
 
-/** How the expectations stand, oldest first. */
+/** Reads the expectations and their states, oldest first. */
 export async function readExpectations(): Promise<readonly ShownExpectation[]> {
   const answer = await read<{ expectations: readonly ShownExpectation[] }>('expectations')
   return answer?.expectations ?? []
 }
 
-/** The answers to come; undefined where nothing is received. */
+/** Reads the planned answers; undefined for a capture. */
 export function readPlan(): Promise<PlannedAnswers | undefined> {
   return read('plan')
 }
 
-/** The body of a webhook of each type. */
+/** Reads a sample body for each type. */
 export async function readSamples(): Promise<Readonly<Record<string, string>>> {
   return (await read<{ samples: Readonly<Record<string, string>> }>('samples'))?.samples ?? {}
 }
 
-/** A handler that verifies, for each language or framework. */
+/** Reads a handler that verifies signatures, for each language or framework. */
 export async function readSnippets(): Promise<Readonly<Record<string, string>>> {
   return (await read<{ snippets: Readonly<Record<string, string>> }>('snippets'))?.snippets ?? {}
 }
 
-/** What is wrong with a filter; undefined where nothing is. */
+/** Checks a filter; undefined if it is valid. */
 export async function checkFilter(text: string): Promise<MatchProblem | undefined> {
   if (text === '') return undefined
   const answer = await read<MatchProblem & { readonly valid: boolean }>('match', { text })
   return answer?.valid === false ? answer : undefined
 }
 
-/** Sends a request to the receiver again, as it was or edited and signed anew. */
+/** Sends a request again: unchanged, or edited and signed anew. */
 export function resend(seq: number, edit?: Partial<RequestEdit>): Promise<Resent> {
   return act('resend', { seq, edit }) as Promise<Resent>
 }
 
-/** Sends a request to the receiver. */
+/** Sends a new request. */
 export function send(request: NewRequest): Promise<Resent> {
   return act('send', { request }) as Promise<Resent>
 }
 
-/** Gives the next webhook this status, or this fault; null drops those that were set so. */
+/** Answers the next webhook with a status or a fault; null cancels earlier settings. */
 export async function setNextAnswer(answer: number | string | null, delay?: string): Promise<void> {
   await act('next-answer', { answer, delay })
 }
 
-/** Follows another plan of answers: one plan a line. */
+/** Replaces the answer plans. */
 export async function setPlan(lines: readonly string[]): Promise<void> {
   await act('plan', { plan: lines })
 }
@@ -178,7 +176,7 @@ export async function expectWebhooks(text: string): Promise<number> {
   return ((await act('expect', { expect: text })) as { readonly id: number }).id
 }
 
-/** Shows an expectation no longer. */
+/** Removes an expectation. */
 export async function forgetExpectation(id: number): Promise<void> {
   await act('forget', { id })
 }
@@ -206,7 +204,7 @@ export async function readCapture(file: Blob, filter: string): Promise<Capture> 
   }
 }
 
-/** Reads an answer; undefined where the thing it is about does not exist. */
+/** Reads an answer; undefined for a 404. */
 async function read<Answer>(
   path: string,
   query: Readonly<Record<string, string | number>> = {},
@@ -227,7 +225,7 @@ async function act(name: string, body: object): Promise<unknown> {
   return bodyOf(answer)
 }
 
-/** @throws Error with the message of a refusal, and its hint */
+/** @throws Error with the message and hint of an error answer */
 async function bodyOf(answer: Response): Promise<unknown> {
   const body = (await answer.json()) as {
     readonly error?: { readonly message?: string; readonly hint?: string }

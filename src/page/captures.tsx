@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks'
 import type { Session } from './session.ts'
 import { counted, countText } from './text.ts'
 
-/** Saves the requests that match, and opens a file of them. */
+/** Buttons that open a capture, and save the requests that match as one. */
 export function CaptureButtons({ session }: { readonly session: Session }): JSX.Element {
   const input = useRef<HTMLInputElement>(null)
   const { filter } = session
@@ -30,7 +30,7 @@ export function CaptureButtons({ session }: { readonly session: Session }): JSX.
   )
 }
 
-/** Says that a capture is shown, and how to go back. */
+/** Names the shown capture, with a button back to the live requests. */
 export function CaptureBanner({ session }: { readonly session: Session }): JSX.Element | null {
   const { value: capture } = session.capture
   if (capture === undefined) return null
@@ -48,7 +48,7 @@ export function CaptureBanner({ session }: { readonly session: Session }): JSX.E
   )
 }
 
-/** Opens a file that is dropped anywhere on the page. */
+/** Opens capture files that are dropped anywhere on the page. */
 export function openDroppedCaptures(session: Session): void {
   document.addEventListener('dragover', (event) => event.preventDefault())
   document.addEventListener('drop', (event) => {

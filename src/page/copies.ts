@@ -1,7 +1,7 @@
 import type { EventRecord } from '../receiver/index.ts'
 import { bytesOf, textOf } from './text.ts'
 
-/** Headers that curl makes itself. */
+/** Headers that curl adds by itself. */
 const ownHeaders = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'expect'])
 
 /** A command for a POSIX shell that sends the same bytes and headers to the same URL. */
@@ -11,17 +11,17 @@ export function curlCommand(record: EventRecord, origin: string): string {
   const isText = text !== undefined && !text.includes('\0')
   const headers = Object.entries(record.headers)
     .filter(([name]) => !ownHeaders.has(name))
-    // A semicolon sends a header without a value; a colon would remove it.
+    // curl sends `name;` as a header without a value, and drops a header written as `name:`.
     .map(([name, value]) => `-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`)
   const data = isText ? `--data-binary ${quoted(text)}` : '--data-binary @-'
-  // A text that begins with @ would name a file.
+  // --data-binary would read a text that begins with @ as a file name.
   const safeData = isText && text.startsWith('@') ? `--data-raw ${quoted(text)}` : data
   const url = quoted(urlOf(record, origin))
   const command = ['curl', '-i', '-X', record.method, url, ...headers, safeData].join(' ')
   return isText ? command : `echo ${record.rawBase64} | base64 -d | ${command}`
 }
 
-/** The sender chose path and Host: neither may lead to another server. */
+/** Uses the origin of the page, because the sender chose path and Host and could name another server. */
 function urlOf({ path }: EventRecord, origin: string): string {
   return origin + (path.startsWith('/') ? path : '/')
 }
@@ -30,12 +30,12 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** What `evroute/testing` and `evroute send` make anew. */
+/** Fields that evroute sets. They differ from run to run, so a test does not expect them. */
 const madeFields = new Set(['version', 'messageId', 'timestamp', 'context'])
 
-/** A call that makes the same webhook, as `evroute send` reads it. */
+/** The call, in the format of `evroute send`, that results in the same webhook. */
 function callOf({ body }: EventRecord): Readonly<Record<string, unknown>> {
-  // An alias has other names in a webhook than in a call.
+  // Webhooks of an alias name these fields differently.
   const names: Readonly<Record<string, string>> = {
     'Previous ID': 'previousId',
     'User ID': 'userId',
@@ -51,12 +51,12 @@ export function sendCommand(record: EventRecord, origin: string): string {
   return `npx evroute send --file - --to ${to}${secret} <<'EOF'\n${JSON.stringify(callOf(record))}\nEOF`
 }
 
-/** The body, to be kept in a file for tests. */
+/** The body as a fixture file for tests. */
 export function fixtureText({ body }: EventRecord): string {
   return `${JSON.stringify(body, null, 2)}\n`
 }
 
-/** A test that expects such a webhook of the program that sends it. */
+/** A test that expects the tested program to send this webhook. */
 export function testText({ type, body }: EventRecord): string {
   const expected = Object.entries(body ?? {}).filter(([name]) => !madeFields.has(name))
   const text = JSON.stringify(Object.fromEntries(expected), null, 2).replaceAll('\n', '\n  ')

@@ -19,7 +19,6 @@ import {
 } from './text.ts'
 import { Payload } from './tree.tsx'
 
-/** Bytes of a body that are shown. */
 const rawBytesShown = 64 * 1024
 
 interface DetailParts {
@@ -27,7 +26,7 @@ interface DetailParts {
   readonly dialogs: Dialogs
 }
 
-/** The selected request: what came, what is wrong with it, what it was answered, and what can be done with it. */
+/** The selected request: its diagnosis, facts, answers, payload and bytes, and the actions on it. */
 export function Detail({ session, dialogs }: DetailParts): JSX.Element {
   const detail = session.detail.value
   switch (detail.kind) {
@@ -79,7 +78,7 @@ function ShownRequest({
       {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
       {record.body === null ? (
         <Part title="Payload">
-          <p class="muted">It is not a webhook.</p>
+          <p class="muted">This request is not a webhook.</p>
         </Part>
       ) : (
         <Payload
@@ -97,7 +96,7 @@ function ShownRequest({
         <Headers headers={record.headers} />
       </Part>
       <Part title={`Bytes (${countText(record.bytes)})`}>
-        <pre tabIndex={0} aria-label="The bytes of the body">
+        <pre tabIndex={0} aria-label="Bytes of the body">
           {rawText(bytes)}
         </pre>
       </Part>
@@ -105,7 +104,7 @@ function ShownRequest({
   )
 }
 
-/** The name of what it is about, as far as it has one. */
+/** The event name, or the name of a page or screen. */
 function titleOf({ body }: EventRecord): string {
   const name = body?.['event'] ?? body?.['name'] ?? ''
   return typeof name === 'string' ? name.slice(0, 100) : ''
@@ -123,7 +122,6 @@ function Headers({ headers }: Pick<EventRecord, 'headers'>): JSX.Element {
   )
 }
 
-/** The other side: what the application answered. */
 function TargetAnswer({
   forward: { url, status, error, ms, headers, answer },
 }: {
@@ -137,9 +135,9 @@ function TargetAnswer({
           <code>{visibleText(url)}</code> <span class="muted">in {ms} ms</span>
         </p>
         {answer === '' ? (
-          <p class="muted">{status === null ? 'There was no answer.' : 'Its body is empty.'}</p>
+          <p class="muted">{status === null ? 'There was no answer.' : 'The body is empty.'}</p>
         ) : (
-          <pre tabIndex={0} aria-label="The body of the answer">
+          <pre tabIndex={0} aria-label="Body of the answer">
             {visibleText(answer)}
           </pre>
         )}
@@ -283,11 +281,11 @@ function rawText(bytes: Uint8Array): string {
   const shown = bytes.subarray(0, rawBytesShown)
   const left = bytes.length - shown.length
   const text = textOf(shown.length === bytes.length ? bytes : withoutCutCharacter(shown))
-  const more = left > 0 ? `\n… and ${countText(left)} bytes more` : ''
+  const more = left > 0 ? `\n… and ${counted(left, 'more byte')}` : ''
   return (text === undefined ? hexText(shown.subarray(0, 4_096)) : visibleText(text)) + more
 }
 
-/** UTF-8 that was cut within a character. */
+/** Drops the last character of UTF-8 bytes, which may be cut. */
 function withoutCutCharacter(bytes: Uint8Array): Uint8Array {
   let end = bytes.length
   while (end > 0 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--

@@ -9,16 +9,15 @@ export type OpenDialog =
   | { readonly kind: 'edit'; readonly record: EventRecord }
   | { readonly kind: 'text'; readonly title: string; readonly text: string }
 
-/** Opens dialogs; one at a time. */
+/** Opens and closes dialogs, one at a time. */
 export class Dialogs {
   readonly open = signal<OpenDialog>({ kind: 'none' })
 
-  /** Shows one instead of the one that is open. */
+  /** Opens a dialog; it replaces an open one. */
   show(dialog: OpenDialog): void {
     this.open.value = dialog
   }
 
-  /** Closes the one that is open. */
   close(): void {
     this.open.value = { kind: 'none' }
   }
@@ -44,7 +43,7 @@ export function Dialog({
   )
 }
 
-/** The button at the end of a dialog that only shows something. */
+/** The only button of a dialog without a form. */
 export function CloseButton({ dialogs }: { readonly dialogs: Dialogs }): JSX.Element {
   return (
     <div class="actions">

@@ -1,41 +1,41 @@
 import { signal } from '@preact/signals'
 import type { ListRow } from './api.ts'
 
-/** Requests that the list keeps; the oldest go first. */
+/** Requests that the list keeps; it drops the oldest first. */
 export const rowsMax = 100_000
-/** Beyond the bound this many go at once, so that few batches pay for it. */
+/** The list exceeds its bound by this much before it drops rows, because each splice moves all others. */
 const rowsSlack = 5_000
-/** A batch of this many or more does not need to be drawn at once: no person reads so fast. */
+/** Batches of this size or more are drawn late: no person reads that fast. */
 const crowdedMin = 100
-/** Crowded batches are drawn this often, so that the browser leaves the processor to the receiver. */
+/** Large batches are drawn this often, to leave the processor to the receiver. */
 const crowdedMs = 300
 
 /**
- * The requests of the list, oldest first. They change in place, because copies of 100,000 would be made with every
- * batch: what shows them reads `version`.
+ * The requests of the list, oldest first. Rows change in place, because a batch must not copy 100,000
+ * rows. Components subscribe to `version`.
  */
 export class EventList {
-  /** Changes with the rows. */
+  /** Grows when rows change. */
   readonly version = signal(0)
   /** Requests that arrived while the list was paused. */
   readonly heldCount = signal(0)
-  /** Requests that came before and are not in the list any more. */
+  /** Earlier requests that are no longer in the list. */
   readonly missedCount = signal(0)
   #rows: ListRow[] = []
   #held: ListRow[] = []
   #failed: ListRow[] | undefined
   #isPaused = false
-  /** Draws crowded batches. */
+  /** Timer of the next delayed drawing. */
   #drawing: number | undefined
 
-  /** All rows, or those that failed. */
+  /** All rows, or only the failed ones. */
   rows(onlyFailed: boolean): readonly ListRow[] {
     if (!onlyFailed) return this.#rows
     this.#failed ??= this.#rows.filter(({ failed }) => failed)
     return this.#failed
   }
 
-  /** Adds requests, oldest first; keeps them back while the list is paused. */
+  /** Adds requests, oldest first. While the list is paused, holds them back. */
   add(rows: readonly ListRow[]): void {
     if (this.#isPaused) {
       this.#held = bounded([...this.#held, ...rows])
@@ -54,7 +54,7 @@ export class EventList {
     else this.#drawing ??= window.setTimeout(() => this.#changed(), crowdedMs)
   }
 
-  /** Puts rows in the place of those with the same numbers. */
+  /** Replaces rows that have the same numbers. */
   replace(rows: readonly ListRow[]): void {
     for (const row of rows) {
       const place = placeOf(this.#rows, row.seq)
@@ -63,7 +63,7 @@ export class EventList {
     this.#changed()
   }
 
-  /** Keeps new requests back, or shows those that were. */
+  /** Holds new requests back, or shows the held ones. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused
     if (isPaused) return
@@ -73,12 +73,11 @@ export class EventList {
     this.add(held)
   }
 
-  /** Some requests are no longer kept by the receiver. */
+  /** Counts requests that the receiver dropped. */
   missed(count: number): void {
     this.missedCount.value += count
   }
 
-  /** Empties the list. */
   clear(): void {
     this.#rows = []
     this.#held = []
@@ -99,7 +98,7 @@ function bounded(rows: ListRow[]): ListRow[] {
   return rows.length > rowsMax ? rows.slice(-rowsMax) : rows
 }
 
-/** The place of the first row with this number or a greater one. */
+/** Index of the first row with this number or a greater one. */
 function placeOf(rows: readonly ListRow[], seq: number): number {
   let [from, to] = [0, rows.length]
   while (from < to) {

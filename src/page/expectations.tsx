@@ -6,10 +6,10 @@ import type { Session } from './session.ts'
 import { visibleText } from './text.ts'
 import { useRead, useTick } from './use-read.ts'
 
-/** Time limits end without a webhook, so their state is asked for again after this time. */
+/** Polling interval: an expectation's time limit can end without a webhook. */
 const lookMs = 1_000
 
-/** What is expected, how it stands, and more to expect. */
+/** The expectations with their states, and a form to add one. */
 export function Expectations({ session }: { readonly session: Session }): JSX.Element {
   return <Popover label="Expectations">{() => <ExpectationsPanel session={session} />}</Popover>
 }

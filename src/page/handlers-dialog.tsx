@@ -5,7 +5,7 @@ import { CloseButton, Dialog, type Dialogs } from './dialog.tsx'
 import type { Session } from './session.ts'
 import { useRead } from './use-read.ts'
 
-/** Handlers that verify signatures as they should be, to copy. */
+/** Code of handlers that verify signatures correctly, to copy. */
 export function HandlersDialog({
   session,
   dialogs,

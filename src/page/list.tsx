@@ -7,12 +7,12 @@ import type { Session } from './session.ts'
 import { answerLook, counted, signatureText, timeText } from './text.ts'
 
 const rowPixels = 56
-/** Rows above and below the screen, so that scrolling shows no gaps. */
+/** Extra rows above and below the screen, so that scrolling shows no gaps. */
 const overscan = 8
-/** A list that was not scrolled for so long is looked at. */
+/** Summaries are read after this pause in scrolling. */
 const settledMs = 60
 
-/** The requests, newest first. Only those on the screen are in the document. */
+/** The requests, newest first. Only rows on the screen are in the document. */
 export function List({ session }: { readonly session: Session }): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const view = useSignal({ top: 0, height: 600 })
@@ -23,7 +23,7 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
 
   useLayoutEffect(() => {
     const element = box.current
-    // Who reads further down keeps the same rows on the screen.
+    // Keep the same rows on the screen while somebody reads further down.
     if (element !== null && element.scrollTop > 0 && rows.length > countBefore.current) {
       element.scrollTop += (rows.length - countBefore.current) * rowPixels
     }
@@ -66,7 +66,6 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
 
   useEffect(() => {
     if (unread.length === 0) return undefined
-    // Who scrolls on looks at none of them.
     const timer = setTimeout(() => void session.readRows(unread), settledMs)
     return () => clearTimeout(timer)
   }, [unread.join()])
@@ -161,7 +160,7 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
   )
 }
 
-/** Of a URL its host and path: there is little room in a row. */
+/** Shortens a URL to host and path. */
 function shortTarget(url: string): string {
   return url.replace(/^https?:\/\//, '').replace(/\/$/, '')
 }

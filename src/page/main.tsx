@@ -52,7 +52,7 @@ const connectionTexts = {
   lost: 'Not connected',
 } as const
 
-/** What a key does while no text is written and no dialog is open. */
+/** Keyboard shortcuts. They don't apply in text fields and dialogs. */
 const keyActions: Readonly<Record<string, () => void>> = {
   j: () => session.selectNeighbour(-1),
   k: () => session.selectNeighbour(1),

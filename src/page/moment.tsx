@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { durationText } from './text.ts'
 
-/** A moment, and how far it is from now. */
+/** A time, and how long ago it was or how soon it comes. */
 export function Moment({ at }: { readonly at: string }): JSX.Element {
   const awayMs = Date.parse(at) - Date.now()
   const away = durationText(Math.abs(awayMs))

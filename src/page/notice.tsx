@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals'
 import type { JSX } from 'preact'
 
-/** What an action did, and what can be done now, such as undoing it. */
+/** The outcome of an action, with an optional next step such as undo. */
 export interface Notice {
   readonly text: string
   readonly isProblem: boolean

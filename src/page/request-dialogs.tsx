@@ -12,7 +12,7 @@ interface Parts {
   readonly dialogs: Dialogs
 }
 
-/** Changes a request before it is sent again. */
+/** A form that edits a request before it is sent again. */
 export function EditDialog({
   record,
   session,
@@ -22,7 +22,7 @@ export function EditDialog({
   return (
     <Dialog title={`Edit and resend #${record.seq}`} dialogs={dialogs}>
       {body === undefined ? (
-        <p class="problem">Its body is not text: what you write replaces it.</p>
+        <p class="problem">The body is not text. The text that you enter replaces it.</p>
       ) : null}
       <RequestForm
         initial={{ path: record.path, headers: headersText(record), body: body ?? '' }}
@@ -33,7 +33,7 @@ export function EditDialog({
   )
 }
 
-/** Makes a webhook of a sample of its type. */
+/** A form that composes a webhook, filled with a sample of the chosen type. */
 export function ComposeDialog({ session, dialogs }: Parts): JSX.Element {
   const reading = useRead(readSamples, [])
   const [type, setType] = useState('track')
@@ -84,7 +84,7 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
     send({
       ...(target.startsWith('/') ? { path: target } : { url: target }),
       headers: headersOf(textOfField(fields, 'headers')),
-      // A form has other line breaks than the text that was typed.
+      // FormData turns each line break into CRLF.
       body: textOfField(fields, 'body').replaceAll('\r\n', '\n'),
     })
   }
@@ -102,7 +102,7 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
         />
       </label>
       <label>
-        Headers, one a line
+        Headers, one per line
         <textarea name="headers" rows={5} spellcheck={false}>
           {initial.headers}
         </textarea>
@@ -114,8 +114,8 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
         </textarea>
       </label>
       <p class="muted">
-        A path is one of the receiver. A whole URL sends it there instead. Both are signed with the
-        secret of the receiver, if it has one.
+        A path sends the request to this receiver, a URL to another server. The request is signed
+        with the secret of this receiver, if it has one.
       </p>
       <div class="actions">
         <button type="submit" class="primary">
@@ -129,7 +129,7 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
   )
 }
 
-/** What the receiver writes itself. */
+/** Headers that the receiver sets when it sends. */
 const madeHeaders = new Set(['host', 'content-length', 'connection', 'x-signature'])
 
 function headersText({ headers }: EventRecord): string {

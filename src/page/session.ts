@@ -7,22 +7,22 @@ import type { Notice } from './notice.tsx'
 import { signatureText } from './text.ts'
 import { messageOf } from './use-read.ts'
 
-/** What is shown of the selected request. */
+/** State of the view of the selected request. */
 export type Detail =
   | { readonly kind: 'none' | 'loading' | 'gone' }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'shown'; readonly record: EventRecord }
 
-/** The capture that is shown instead of the requests of the receiver. */
+/** A capture that replaces the live requests in the list. */
 export interface ShownCapture extends api.Capture {
   readonly file: File
 }
 
-/** What a person looks at: the list, its filter, the selected request; and what is done to them. */
+/** State of the page: the list, its filter and the selected request; and the actions on them. */
 export class Session {
   readonly list = new EventList()
   readonly filter = signal('')
-  /** What the field of the filter has; it may not apply yet. */
+  /** The text in the filter field. It may not apply yet. */
   readonly filterText = signal('')
   readonly filterProblem = signal<MatchProblem | undefined>(undefined)
   readonly onlyFailed = signal(false)
@@ -32,7 +32,7 @@ export class Session {
   readonly detail = signal<Detail>({ kind: 'none' })
   readonly notice = signal<Notice | undefined>(undefined)
   readonly capture = signal<ShownCapture | undefined>(undefined)
-  /** Changes with what was done to the receiver, so that it is read again. */
+  /** Grows with each action on the receiver, so that components read its state again. */
   readonly version = signal(0)
   /** Requests up to this number were cleared. */
   #clearedSeq = 0
@@ -41,19 +41,18 @@ export class Session {
   #endFollowing: () => void = () => undefined
   readonly #showText: (title: string, text: string) => void
 
-  /** @param showText - shows a text that the browser does not let be copied */
+  /** @param showText - shows a text if the browser denies access to the clipboard */
   constructor(showText: (title: string, text: string) => void) {
     this.#showText = showText
   }
 
-  /** Requests that the list would have without a filter. */
+  /** How many requests the list would have without a filter. */
   get all(): number {
     const { value: capture } = this.capture
     const without = Math.max(this.#clearedSeq, this.list.missedCount.value)
     return capture?.read ?? this.#lastSeq.value - without
   }
 
-  /** Follows the requests that match the filter. */
   follow(): void {
     this.#endFollowing()
     this.list.clear()
@@ -65,7 +64,7 @@ export class Session {
     })
   }
 
-  /** Filters, where the text can be read. */
+  /** Checks a filter, and applies it if it is valid. */
   async setFilter(text: string): Promise<void> {
     this.filterText.value = text
     const problem = await this.#tried(() => api.checkFilter(text))
@@ -77,7 +76,7 @@ export class Session {
     else await this.openCapture(capture.file)
   }
 
-  /** Shows the requests of a capture that match, instead of those of the receiver. */
+  /** Shows the requests of a capture that match, instead of the live ones. */
   async openCapture(file: File): Promise<void> {
     const read = await this.#tried(() => api.readCapture(file, this.filter.value))
     if (read === undefined) return
@@ -88,20 +87,19 @@ export class Session {
     this.list.add(read.summaries)
   }
 
-  /** Shows the requests of the receiver again. */
+  /** Shows the live requests again. */
   closeCapture(): void {
     this.capture.value = undefined
     this.close()
     this.follow()
   }
 
-  /** Shows new requests, or keeps them back. */
   togglePause(): void {
     this.isPaused.value = !this.isPaused.value
     this.list.pause(this.isPaused.value)
   }
 
-  /** Empties the list; the receiver keeps what was in it. */
+  /** Empties the list. The receiver keeps the requests. */
   clear(): void {
     const before = this.#clearedSeq
     this.#clearedSeq = this.#lastSeq.value
@@ -115,18 +113,18 @@ export class Session {
     this.tell('The list is cleared.', { label: 'Undo', act: undo })
   }
 
-  /** Selects a request and reads the whole of it. */
+  /** Selects a request and reads it. */
   async select(seq: number): Promise<void> {
     this.selected.value = seq
     if (this.detail.value.kind !== 'shown') this.detail.value = { kind: 'loading' }
     const captured = this.capture.value?.records.get(seq)
     const detail: Detail =
       captured === undefined ? await readDetail(seq) : { kind: 'shown', record: captured }
-    // Another one may have been selected meanwhile.
+    // Another request may be selected by now.
     if (this.selected.value === seq) this.detail.value = detail
   }
 
-  /** Reads the summaries of requests that came in a crowd, to show them. */
+  /** Reads the summaries of requests that arrived in a burst. */
   async readRows(seqs: readonly number[]): Promise<void> {
     const summaries = await this.#tried(() => api.readSummaries(seqs))
     if (summaries === undefined) return
@@ -135,7 +133,7 @@ export class Session {
     this.list.replace(seqs.map((seq) => read.get(seq) ?? { seq, ...gone }))
   }
 
-  /** Selects a neighbour in the list: 1 is the next newer one, -1 the next older one. */
+  /** Selects the next newer (1) or older (-1) request. */
   selectNeighbour(step: 1 | -1): void {
     const rows = this.list.rows(this.onlyFailed.value)
     const index = rows.findIndex(({ seq }) => seq === this.selected.value)
@@ -143,19 +141,18 @@ export class Session {
     if (next !== undefined) void this.select(next.seq)
   }
 
-  /** Selects the first or the last request of the list. */
   selectEnd(end: 'newest' | 'oldest'): void {
     const summary = this.list.rows(this.onlyFailed.value).at(end === 'newest' ? -1 : 0)
     if (summary !== undefined) void this.select(summary.seq)
   }
 
-  /** Shows no request. */
+  /** Deselects the request. */
   close(): void {
     this.selected.value = null
     this.detail.value = { kind: 'none' }
   }
 
-  /** Sends a request to the receiver again. */
+  /** Sends a request to the receiver again, or an edited one to another server. */
   async resend(record: EventRecord, edit?: RequestEdit): Promise<void> {
     const { seq, path, headers, rawBase64 } = record
     const isCaptured = this.capture.value !== undefined
@@ -166,18 +163,17 @@ export class Session {
     this.#tellSent(`Resent #${seq} ${edit === undefined ? 'as it was' : 'edited'}${where}`, resent)
   }
 
-  /** Sends the same bytes to the receiver again, with the signature that its secret gives. */
+  /** Sends the same bytes again, signed with the secret of the receiver. */
   async signAndResend({ seq, path }: EventRecord): Promise<void> {
     const resent = await this.#tried(() => api.resend(seq, { path }))
     this.#tellSent(`Signed and resent #${seq}`, resent)
   }
 
-  /** Sends a new request to the receiver. */
   async send(request: NewRequest): Promise<void> {
     this.#tellSent('Sent', await this.#tried(() => api.send(request)))
   }
 
-  /** Gives the next webhook this status, or this fault, after a time such as `2s`. */
+  /** Answers the next webhook with a status or a fault, after a delay such as `2s`. */
   setNextAnswer(answer: number | string, delay: string): Promise<boolean> {
     const undo = (): void =>
       void this.#done(() => api.setNextAnswer(null), 'The next webhook gets its usual answer.')
@@ -188,7 +184,7 @@ export class Session {
     )
   }
 
-  /** Follows another plan of answers, one a line, instead of the one before. */
+  /** Replaces the answer plans, one per line. `before` is what undo restores. */
   setPlan(text: string, before: string): Promise<boolean> {
     const lines = text.split('\n').filter((line) => line.trim() !== '')
     const plan = lines.length === 0 ? ['200'] : lines
@@ -199,7 +195,7 @@ export class Session {
     )
   }
 
-  /** Expects webhooks from now on. */
+  /** Expects webhooks from now on; false if the expectation is invalid. */
   async expect(text: string): Promise<boolean> {
     const id = await this.#tried(() => api.expectWebhooks(text))
     if (id === undefined) return false
@@ -215,7 +211,6 @@ export class Session {
     if (text !== undefined) await this.expect(text)
   }
 
-  /** Shows an expectation no longer. */
   forget(id: number, text: string): Promise<boolean> {
     return this.#done(
       () => api.forgetExpectation(id),
@@ -224,7 +219,7 @@ export class Session {
     )
   }
 
-  /** Copies the condition that a value of a payload meets, and offers to filter by it. */
+  /** Copies the match condition for a value of a payload, and offers to filter by it. */
   async copyCondition(keys: readonly string[], value: unknown): Promise<void> {
     const text = await this.#tried(() => api.readCondition(keys, value))
     if (text === undefined) return
@@ -233,7 +228,7 @@ export class Session {
     this.tell(`Copied ${text}`, offer)
   }
 
-  /** Copies a text, or shows it where the browser does not let it be copied. */
+  /** Copies a text, or shows it if the browser denies access to the clipboard. */
   async copy(title: string, text: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(text)
@@ -243,7 +238,7 @@ export class Session {
     }
   }
 
-  /** Says what was done. */
+  /** Shows a notice. */
   tell(text: string, offer?: Notice['offer']): void {
     this.notice.value = { text, isProblem: false, offer }
   }
@@ -256,7 +251,7 @@ export class Session {
       signature === null || signature === 'unchecked'
         ? ''
         : ` Signature ${signatureText(signature)}.`
-    // In a capture its number is another request's.
+    // A shown capture has its own numbers: this one would select another request.
     const isShowable = seq !== null && this.capture.value === undefined
     const offer = isShowable
       ? { label: `Show #${seq}`, act: () => void this.select(seq) }
@@ -275,7 +270,7 @@ export class Session {
   #reset(run: string): void {
     this.list.clear()
     if (run === this.#run) return
-    // Its numbers begin with 1 again.
+    // A new run counts from 1 again, so the selected number would mean another request.
     if (this.#run !== undefined) this.close()
     this.#run = run
     this.#clearedSeq = this.#lastSeq.value = 0

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { visibleText } from './text.ts'
 import type { Reading } from './use-read.ts'
 
-/** Shows what was read, or that it is being read, or why it cannot be. */
+/** Shows the value of a read, its error, or that it is still loading. */
 export function Shown<Value>({
   reading,
   children,
@@ -31,7 +31,7 @@ export function Pair({
   )
 }
 
-/** A section with a heading, and a control beside it. */
+/** A section with a heading, and an optional control beside the heading. */
 export function Part({
   title,
   aside,

@@ -25,19 +25,19 @@ const signatureWords: Readonly<Record<EventSummary['signature'], string>> = {
   unchecked: 'not checked',
 }
 
-/** A verdict in words, which do not need their colour. */
+/** A signature verdict in words, readable without the colour. */
 export function signatureText(signature: EventSummary['signature']): string {
   return signatureWords[signature]
 }
 
-/** How loud an answer is shown. */
+/** The style class for an answer. */
 export function answerLook(answer: number | string | null): 'good' | 'warning' | 'bad' {
   if (typeof answer !== 'number') return 'bad'
   if (answer >= 500) return 'bad'
   return answer >= 300 ? 'warning' : 'good'
 }
 
-/** Makes control and direction characters visible, so that a payload cannot change the text around it. */
+/** Escapes control and bidi characters, so that a payload cannot change the text around it. */
 export function visibleText(text: string): string {
   return text.replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
@@ -45,12 +45,12 @@ export function visibleText(text: string): string {
   )
 }
 
-/** The bytes of a request. */
+/** The bytes of a request body. */
 export function bytesOf({ rawBase64 }: Pick<EventRecord, 'rawBase64'>): Uint8Array {
   return Uint8Array.from(atob(rawBase64), (sign) => sign.charCodeAt(0))
 }
 
-/** Bytes as UTF-8; undefined where they are not. */
+/** Decodes UTF-8; undefined for other bytes. */
 export function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -59,7 +59,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Bytes in rows of 16: offset, hexadecimal, printable characters. */
+/** A hex dump in rows of 16: offset, hexadecimal, printable characters. */
 export function hexText(bytes: Uint8Array): string {
   const rows: string[] = []
   for (let offset = 0; offset < bytes.length; offset += 16) {
@@ -78,7 +78,7 @@ const units = [
   ['s', 1_000],
 ] as const
 
-/** A duration in its two largest units, or in one below a minute: `3 h 57 min`, `40 ms`. */
+/** A duration in its two largest units, or one below a minute: `3 h 57 min`, `40 s`. */
 export function durationText(durationMs: number): string {
   if (durationMs < 1) return 'under 1 ms'
   const place = units.findIndex(([, eachMs]) => durationMs >= eachMs)

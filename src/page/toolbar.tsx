@@ -7,7 +7,7 @@ import { Expectations } from './expectations.tsx'
 import type { Session } from './session.ts'
 import { counted, countText } from './text.ts'
 
-/** What is done to the list and to the receiver. */
+/** The actions on the list and on the receiver. */
 export function Toolbar({
   session,
   dialogs,
@@ -88,7 +88,7 @@ function Filter({ session }: { readonly session: Session }): JSX.Element {
   )
 }
 
-/** Marks the part of a filter that cannot be read, and says what to write. */
+/** Marks the invalid part of a filter, with a hint. */
 function Problem({
   text,
   problem: { offset, length, message, hint },

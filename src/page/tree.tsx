@@ -3,24 +3,23 @@ import type { JSX } from 'preact'
 import { Part } from './shown.tsx'
 import { counted, countText, visibleText } from './text.ts'
 
-/** Levels that are open at first. */
+/** Levels that are open initially. */
 const openLevels = 3
-/** Members that are shown at once; a button shows as many more. */
+/** Members that are shown initially; a button shows ten times as many more. */
 const membersAtOnce = 100
-/** Characters of a text that are shown at once. */
 const charactersAtOnce = 1_000
 
-/** Takes a value of a payload by the keys that lead to it. */
+/** Called with the path of keys to a value. */
 type Choose = (keys: readonly string[], value: unknown) => void
 
 interface PayloadParts {
   readonly title: string
   readonly value: unknown
-  /** Makes the key of each value a button. */
+  /** If given, the key of each value is a button that calls it. */
   readonly choose?: Choose
 }
 
-/** A payload as a tree, with a field that searches its keys and values. */
+/** A payload as a tree, with a search field for keys and values. */
 export function Payload({ title, value, choose }: PayloadParts): JSX.Element {
   const search = useSignal('')
   const wanted = search.value.toLowerCase()
@@ -39,7 +38,7 @@ export function Payload({ title, value, choose }: PayloadParts): JSX.Element {
   return (
     <Part title={title} aside={field}>
       {shown === undefined ? (
-        <p class="muted">Nothing in the payload has this text.</p>
+        <p class="muted">No key or value contains this text.</p>
       ) : (
         <div class="tree" key={wanted}>
           <Value value={shown} keys={[]} isFound={wanted !== ''} choose={choose} />
@@ -49,7 +48,7 @@ export function Payload({ title, value, choose }: PayloadParts): JSX.Element {
   )
 }
 
-/** The members whose key or value has a text, with what leads to them; undefined where none has. */
+/** Keeps the members whose key or value contains a text, and their parents; undefined if there are none. */
 function partsWith(wanted: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) {
     return String(value).toLowerCase().includes(wanted) ? value : undefined
@@ -63,9 +62,9 @@ function partsWith(wanted: string, value: unknown): unknown {
 
 interface Branch {
   readonly value: unknown
-  /** The keys that lead to it. */
+  /** Path of keys from the root. */
   readonly keys: readonly string[]
-  /** Whether it was searched for, which opens it. */
+  /** Whether it is a search result; results are open. */
   readonly isFound: boolean
   readonly choose: Choose | undefined
 }
@@ -86,7 +85,7 @@ function Value(branch: Branch): JSX.Element {
   )
 }
 
-/** What is closed is not in the document. */
+/** An object or list. Its members are in the document only while it is open. */
 function Members(branch: Branch & { readonly value: object }): JSX.Element {
   const { value, keys, isFound, choose } = branch
   const isOpen = useSignal(isFound || keys.length < openLevels)
@@ -127,7 +126,7 @@ function Name({ value, keys, choose }: Branch): JSX.Element | null {
   const name = keys.at(-1)
   if (name === undefined) return null
   const text = visibleText(name.slice(0, charactersAtOnce))
-  // The key of a branch is in the summary, which is a button itself.
+  // The key of a branch stands in its <summary>, which already is a button.
   return (
     <>
       {choose === undefined || isBranch(value) ? (

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Something that is read from the server. */
+/** State of a read from the server. */
 export type Reading<Value> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'read'; readonly value: Value }
 
-/** Reads something again whenever a dependency changes, and shows the value before until the next one is there. */
+/** Reads again when a dependency changes. Keeps the previous value until the next one arrives. */
 export function useRead<Value>(
   read: () => Promise<Value>,
   dependencies: readonly unknown[],
@@ -28,14 +28,14 @@ export function useRead<Value>(
   return reading
 }
 
-/** Says what went wrong, for a person. */
+/** The message of an error, for a person. */
 export function messageOf(error: unknown): string {
-  // A browser says of a server that is gone no more than that.
-  if (error instanceof TypeError) return 'There is no answer. Is it still running?'
+  // fetch rejects with a TypeError if the server cannot be reached.
+  if (error instanceof TypeError) return 'There is no answer. Is evroute still running?'
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Counts up in an interval, so that something is read again. */
+/** Counts up at an interval: a dependency that makes `useRead` poll. */
 export function useTick(everyMs: number): number {
   const [count, setCount] = useState(0)
   useEffect(() => {

@@ -144,7 +144,7 @@ test('a service without anything, one that reads and one that is gone are right 
   await page.getByRole('region', { name: 'Source website', exact: true }).waitFor()
   await service.close()
   await goTo(page, 'Audiences')
-  await page.getByText('There is no answer. Is it still running?').first().waitFor()
+  await page.getByText('There is no answer. Is evroute still running?').first().waitFor()
   await check(page, 'gone')
 })
 

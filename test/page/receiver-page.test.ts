@@ -361,7 +361,7 @@ describe('a hostile payload', () => {
     await post('['.repeat(4_000) + ']'.repeat(4_000))
     const page = await openPage(url)
     await page.getByRole('option').click()
-    await page.getByText('It is not a webhook.').waitFor()
+    await page.getByText('This request is not a webhook.').waitFor()
   })
 })
 

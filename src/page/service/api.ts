@@ -13,74 +13,68 @@ import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
 import type { AuditRecord, StoryRecord } from '../../delivery/index.ts'
 import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
 
-/** Which deliveries are meant, as the admin API names it; a condition that is empty is none. */
+/** Selects deliveries, with the names of the admin API. An empty condition does not apply. */
 export type Conditions = Readonly<
   Partial<
     Record<'id' | 'state' | 'type' | 'user' | 'destination' | 'message' | 'since' | 'until', string>
   >
 >
 
-/** What is done to deliveries. */
+/** An action on deliveries. */
 export type DeliveryAction = 'retry' | 'discard'
 
-/** Deliveries on a page of the list. */
+/** Rows on a page of a list. */
 const pageRows = 50
-/** Deliveries of a page while they are counted. */
+/** Deliveries that one request of `count` reads. */
 const countedRows = 500
-/** Counting before an action stops at this many deliveries. The page then says "at least". */
+/** `count` stops at this many deliveries. The page then says "at least". */
 export const countedMax = 5_000
 
-/** States that an action takes. */
+/** States to which an action applies. */
 const statesOf: Readonly<Record<DeliveryAction, readonly string[]>> = {
   retry: ['failed', 'expired'],
   discard: ['pending'],
 }
 
-/** Asks a service with the cookie of the session. */
+/** Client of the admin API. The browser sends the cookie of the session. */
 export class ServiceApi {
-  /** Whether somebody is signed in, as far as the service said. */
+  /** False once the service rejected a request as unauthorized. */
   readonly isSignedIn = signal(true)
 
-  /** How the service stands. */
   overview(): Promise<OverviewRecord> {
     return this.#ask('v1/overview')
   }
 
-  /** How the destinations stand. */
   async destinations(): Promise<readonly DestinationFields[]> {
     return (await this.#ask<DestinationsRecord>('v1/destinations')).destinations
   }
 
-  /** Turns a destination on or off. */
   setEnabled(id: string, enabled: boolean): Promise<unknown> {
     const action = enabled ? 'enable' : 'disable'
     return this.#post(`v1/destinations/${encodeURIComponent(id)}/${action}`, {})
   }
 
-  /** Sends a sample to a destination. Returns its messageId. */
+  /** Sends a sample event to a destination. Returns the messageId. */
   async sendTest(id: string): Promise<string> {
     const path = `v1/destinations/${encodeURIComponent(id)}/test`
     return (await this.#post<{ messageId: string }>(path, {})).messageId
   }
 
-  /** What the sources sent. */
   sources(): Promise<SourcesRecord> {
     return this.#ask('v1/sources')
   }
 
-  /** The audiences and computed traits. */
   async audiences(): Promise<readonly AudienceFields[]> {
     return (await this.#ask<AudiencesRecord>('v1/audiences')).audiences
   }
 
-  /** A page of the members of an audience. */
   members(key: string, after: string | undefined): Promise<AudienceMembersRecord> {
     const query = new URLSearchParams({ limit: String(pageRows) })
     if (after !== undefined) query.set('after', after)
     return this.#ask(`v1/audiences/${encodeURIComponent(key)}?${query}`)
   }
 
-  /** Lets the members of an audience leave, and forgets it; with a dry run it only counts them. */
+  /** Removes an audience: all members leave it. A dry run only counts them. */
   removeAudience(
     key: string,
     mode?: 'dry run',
@@ -89,7 +83,7 @@ export class ServiceApi {
     return this.#stream(`v1/audiences/${encodeURIComponent(key)}/remove${query}`, '{}')
   }
 
-  /** Gives an audience the members of a list; with a dry run it only counts what would change. */
+  /** Makes a list the members of an audience. A dry run only counts the changes. */
   syncAudience(
     { name, source }: { readonly name: string; readonly source: string },
     list: File,
@@ -101,14 +95,14 @@ export class ServiceApi {
     return this.#stream(`v1/audiences/sync?${query}`, list)
   }
 
-  /** A page of deletion requests, newest first. */
+  /** Reads a page of deletion requests, newest first. */
   regulations(before: string | undefined): Promise<RegulationsRecord> {
     const query = new URLSearchParams({ limit: String(pageRows) })
     if (before !== undefined) query.set('before', before)
     return this.#ask(`v1/regulations?${query}`)
   }
 
-  /** Asks for the deletion of users. */
+  /** Creates a deletion request. */
   createRegulation(
     regulationType: RegulationType,
     subjectIds: readonly string[],
@@ -116,7 +110,7 @@ export class ServiceApi {
     return this.#post('v1/regulations', { regulationType, subjectIds })
   }
 
-  /** Sends archived events again: all of them where there is no condition. */
+  /** Sends archived events again; all of them without a condition. */
   replay(
     conditions: Readonly<Record<string, string>>,
   ): Promise<{ readonly events: number; readonly deliveries: number }> {
@@ -124,17 +118,16 @@ export class ServiceApi {
     return this.#post('v1/replay', isAll ? { all: true } : conditions)
   }
 
-  /** Where every event and delivery is. */
   ledger(): Promise<DeliveryLedger> {
     return this.#ask('v1/ledger')
   }
 
-  /** Compares the ledger with the deliveries of the store, which are counted one by one. */
+  /** Compares the ledger with the store. The service counts every delivery for it. */
   audit(): Promise<AuditRecord> {
     return this.#ask('v1/audit')
   }
 
-  /** A page of deliveries, newest first. */
+  /** Reads a page of deliveries, newest first. */
   deliveries(conditions: Conditions, before?: number): Promise<DeliveriesRecord> {
     const query = queryOf(conditions)
     query.set('limit', String(pageRows))
@@ -142,12 +135,12 @@ export class ServiceApi {
     return this.#ask(`v1/deliveries?${query}`)
   }
 
-  /** What happened to a delivery. */
+  /** Reads a delivery and its requests. */
   story(id: string): Promise<StoryRecord> {
     return this.#ask(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`)
   }
 
-  /** Counts the deliveries that an action would take, at most 5,000. */
+  /** Counts the deliveries that an action would change, up to `countedMax`. */
   async count(action: DeliveryAction, conditions: Conditions): Promise<number> {
     const query = queryOf(conditions)
     query.set('limit', String(countedRows))
@@ -160,22 +153,20 @@ export class ServiceApi {
     }
   }
 
-  /** Retries or discards deliveries. Returns how many. */
+  /** Retries or discards deliveries. Returns their number. */
   async act(action: DeliveryAction, conditions: Conditions): Promise<number> {
     const given = Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== ''))
-    // An id names one delivery, and goes together with nothing else.
+    // The API rejects other conditions beside an id.
     const body = 'id' in given ? given : { state: statesOf[action], ...given }
     const { deliveries } = await this.#post<{ deliveries: number }>(`v1/deliveries/${action}`, body)
     return deliveries
   }
 
-  /** Signs in with the admin token. */
   async signIn(token: string): Promise<void> {
     await this.#post('sign-in', { token })
     this.isSignedIn.value = true
   }
 
-  /** Ends the session. */
   async signOut(): Promise<void> {
     await this.#post('sign-out', {})
     this.isSignedIn.value = false
@@ -185,7 +176,7 @@ export class ServiceApi {
     return this.#ask(path, post(JSON.stringify(body)))
   }
 
-  /** Sends a body, and gives the last record of the answer: the outcome. */
+  /** Posts a body. Returns the last record of the answer: the outcome. */
   async #stream<Answer>(path: string, body: BodyInit): Promise<Answer> {
     const lines = (await this.#textOf(path, post(body))).trimEnd().split('\n')
     return answerOf(lines.at(-1) ?? '') as Answer
@@ -195,7 +186,7 @@ export class ServiceApi {
     return answerOf(await this.#textOf(path, init)) as Answer
   }
 
-  /** @throws Error with the message of a refusal */
+  /** @throws Error with the message of an error answer */
   async #textOf(path: string, init?: RequestInit): Promise<string> {
     const answer = await fetch(path, init)
     const text = await answer.text()
@@ -206,12 +197,12 @@ export class ServiceApi {
   }
 }
 
-/** The media type is one that no form can send, whatever the body is. */
+/** Sends every body as JSON, a media type that forms of other sites cannot send. */
 function post(body: BodyInit): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
 }
 
-/** @throws Error with the message of a refusal */
+/** @throws Error with the message of an error answer */
 function answerOf(text: string): unknown {
   const body = (text === '' ? {} : JSON.parse(text)) as {
     readonly error?: { readonly message?: string }

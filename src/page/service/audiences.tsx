@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks'
 import type { AudienceFields } from '../../audience/index.ts'
 import { Moment } from '../moment.tsx'
 import { Part, Shown } from '../shown.tsx'
-import { countText, visibleText } from '../text.ts'
+import { counted, countText, visibleText } from '../text.ts'
 import { useRead } from '../use-read.ts'
 import { audiencePath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
-/** The audiences and computed traits, and a form to sync one with a list. */
+/** The audiences and computed traits, with a form that syncs one from a list. */
 export function Audiences({ session }: { readonly session: ServiceSession }): JSX.Element {
   const reading = useRead(() => session.api.audiences(), [session.version.value])
   return (
@@ -66,7 +66,7 @@ function SyncForm({ session }: { readonly session: ServiceSession }): JSX.Elemen
       </label>
       <label>
         Source
-        <input name="source" placeholder="where there are several" autocomplete="off" />
+        <input name="source" placeholder="if there are several" autocomplete="off" />
       </label>
       <label>
         List (CSV, NDJSON or JSON)
@@ -97,11 +97,11 @@ export function AudienceMembers({
       {({ name, members, memberList, next }) => (
         <>
           <h2>{visibleText(name)}</h2>
-          <p class="muted">{countText(members)} members</p>
+          <p class="muted">{counted(members, 'member')}</p>
           <Table
             label={`Members of ${visibleText(name)}`}
             columns={['userId', 'anonymousId', 'Email', 'Value']}
-            empty="It has no members."
+            empty="There are no members."
             rows={memberList.map(({ userId, anonymousId, email, value }, place) => ({
               key: String(place),
               cells: [

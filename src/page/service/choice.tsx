@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 
-/** A choice among options, or none of them. */
+/** A select field whose first option is "any". */
 export function Choice({
   name,
   label,
@@ -27,7 +27,7 @@ export function Choice({
   )
 }
 
-/** The fields of a form that are not empty. */
+/** Prevents the submission of a form. Returns its text fields that are not empty. */
 export function filledFields(event: SubmitEvent): Readonly<Record<string, string>> {
   event.preventDefault()
   const fields = new FormData(event.currentTarget as HTMLFormElement)

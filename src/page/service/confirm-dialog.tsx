@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { Dialog } from '../dialog.tsx'
 import type { ServiceSession } from './service-session.ts'
 
-/** Asks before something is done. */
+/** Asks a person to confirm an action. */
 export function ConfirmDialog({
   session,
 }: {

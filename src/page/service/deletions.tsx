@@ -18,7 +18,7 @@ const meanings: Readonly<Record<RegulationType, string>> = {
   SUPPRESS_WITH_DELETE_INTERNAL: 'delete here, and drop later calls',
   DELETE_ARCHIVE_ONLY: 'delete from archives',
   SUPPRESS_ONLY: 'drop later calls',
-  UNSUPPRESS: 'take calls again',
+  UNSUPPRESS: 'accept calls again',
 }
 
 /** The deletion requests, and a form for a new one. */
@@ -37,7 +37,7 @@ export function Deletions({ session }: { readonly session: ServiceSession }): JS
           <>
             <Table
               label="Deletion requests"
-              columns={['Request', 'Type', 'Status', 'Users', 'Deliveries erased', 'Asked']}
+              columns={['Request', 'Type', 'Status', 'Users', 'Deliveries erased', 'Requested']}
               empty="There is no deletion request."
               rows={regulations.map((each) => ({
                 key: each.id,
@@ -55,7 +55,7 @@ export function Deletions({ session }: { readonly session: ServiceSession }): JS
           </>
         )}
       </Shown>
-      <Part title="Ask for a deletion">
+      <Part title="Request a deletion">
         <DeletionForm session={session} />
       </Part>
     </>
@@ -84,11 +84,11 @@ function DeletionForm({ session }: { readonly session: ServiceSession }): JSX.El
         </select>
       </label>
       <label>
-        userIds, one a line
+        userIds, one per line
         <textarea name="users" rows={3} required spellcheck={false} />
       </label>
       <button type="submit" class="primary">
-        Ask
+        Request
       </button>
     </form>
   )

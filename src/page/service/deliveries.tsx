@@ -17,7 +17,7 @@ interface Parts {
   readonly conditions: Conditions
 }
 
-/** The deliveries that meet the conditions, page by page, and what can be done with all of them. */
+/** The deliveries that match, page by page, with actions on all of them. */
 export function Deliveries({ session, conditions }: Parts): JSX.Element {
   return (
     <>

@@ -14,7 +14,7 @@ const texts = [
   ['until', 'Accepted before', '1h, or a time'],
 ] as const
 
-/** The conditions of the list; they stand in the address, so that it can be kept. */
+/** A form for the conditions of the list. They go into the URL, so that it can be bookmarked. */
 export function DeliveryFilter({
   session,
   conditions,
@@ -28,7 +28,7 @@ export function DeliveryFilter({
     location.hash = deliveriesPath(filledFields(event))
   }
   return (
-    // Anew with other conditions only: what a person types stays while the page reads again.
+    // Only other conditions reset the form. Typed text stays while the page reads again.
     <form
       key={JSON.stringify(conditions)}
       class="conditions"
@@ -63,7 +63,7 @@ export function DeliveryFilter({
   )
 }
 
-/** A destination that is not configured any more can have deliveries. */
+/** Adds the chosen destination, which may have deliveries but no configuration any more. */
 function withChosen(options: readonly string[], chosen: string | undefined): readonly string[] {
   return chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
 }

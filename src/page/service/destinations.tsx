@@ -9,7 +9,7 @@ import type { ServiceSession } from './service-session.ts'
 
 const readMs = 5_000
 
-/** How the destinations stand, and what can be done with their deliveries. */
+/** The destinations and their states, with actions on their deliveries. */
 export function Destinations({ session }: { readonly session: ServiceSession }): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.destinations(), [tick, session.version.value])
@@ -20,8 +20,8 @@ export function Destinations({ session }: { readonly session: ServiceSession }):
           <h2>Destinations</h2>
           {destinations.length === 0 ? (
             <p class="empty">
-              No destination is configured. Add one to the file of the configuration; the service
-              reads it again.
+              No destination is configured. Add one to the configuration file; the service reloads
+              the file.
             </p>
           ) : null}
           {destinations.map((destination) => (
@@ -89,7 +89,7 @@ function Destination({
 const breakerTexts: Readonly<Record<EndpointFields['breaker'], string>> = {
   closed: '✓ in use',
   open: '✗ down',
-  'half-open': '… probed now',
+  'half-open': '… being probed',
   recovering: '… recovering',
 }
 const breakerLooks = {

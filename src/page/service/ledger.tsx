@@ -12,7 +12,7 @@ type Line = Exclude<keyof DeliveryLedger, 'accepted' | 'deliveries'>
 
 const width = 600
 const height = 26
-/** A part that is there is seen, however small it is. */
+/** Keeps a part visible, however small it is. */
 const partWidthMin = 4
 
 const flows = [
@@ -28,7 +28,7 @@ const flows = [
   parts: readonly Line[]
 }[]
 
-/** Where every accepted event and every delivery is, and whether the counts agree. */
+/** The ledger: accepted events and deliveries by outcome, and whether the sums agree. */
 export function LedgerView({ session }: { readonly session: ServiceSession }): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.ledger(), [tick, session.version.value])
@@ -56,7 +56,7 @@ export function LedgerView({ session }: { readonly session: ServiceSession }): J
   )
 }
 
-/** Whether the ledger balances, in a line. */
+/** Whether the ledger balances, in one line. */
 export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): JSX.Element {
   const isBalanced = flows.every(({ total, parts }) => {
     return parts.reduce((sum, name) => sum + ledger[name], 0) === ledger[total]
@@ -73,7 +73,7 @@ export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): 
   )
 }
 
-/** Counts the rows when it is asked to: in a large store that takes a while. */
+/** Counts the rows at the press of a button, because that takes long in a large store. */
 function Audit({ session }: { readonly session: ServiceSession }): JSX.Element {
   const [asked, ask] = useState(0)
   return (

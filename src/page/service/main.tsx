@@ -27,7 +27,7 @@ const views = [
   ['replay', 'Replay', '#/replay'],
 ] as const
 
-/** Views of one thing, which belong to those of all. */
+/** The navigation marks these as current for a view that it does not list. */
 const parentOf: Readonly<Partial<Record<Route['view'], string>>> = {
   story: 'deliveries',
   audience: 'audiences',

@@ -11,7 +11,7 @@ import type { ServiceSession } from './service-session.ts'
 
 const readMs = 5_000
 
-/** How the service stands: what is wrong, what it did in the last hour, and its ledger. */
+/** Problems, the last hour, deliveries by state, and the verdict on the ledger. */
 export function Overview({ session }: { readonly session: ServiceSession }): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.overview(), [tick, session.version.value])
@@ -75,7 +75,7 @@ function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Eleme
       ))}
       <Pair name="Acceptance to 2xx">
         {latency.p50 === null || latency.p99 === null ? (
-          'Nothing was delivered since the start.'
+          'Nothing has been delivered since the start.'
         ) : (
           <>
             <strong>{durationText(latency.p50)}</strong>

@@ -5,20 +5,20 @@ type Minutes = OverviewRecord['minutes']
 
 const width = 600
 const height = 120
-/** Keeps the strokes of the highest and the lowest values whole. */
+/** Margin that keeps the strokes at the top and the bottom visible. */
 const edge = 4
 const lines = ['accepted', 'delivered', 'failed'] as const
 
-/** Events per second over the last hour: one line each, told apart by their strokes too. */
+/** Events per second over the last hour. Lines differ by stroke as well as colour. */
 export function RatePlot({ minutes }: { readonly minutes: Minutes }): JSX.Element {
-  // The minute under way has not counted all of its seconds.
+  // The current minute is incomplete.
   const whole = minutes.slice(0, -1)
   const highest = Math.max(1, ...whole.flatMap((minute) => lines.map((line) => minute[line])))
   return (
     <figure class="plot">
       <div class="scale">
         <span>{rateText(highest)}</span>
-        <span>by the minute, of this process</span>
+        <span>average of each minute, this process only</span>
       </div>
       <svg
         viewBox={`0 0 ${width} ${height}`}

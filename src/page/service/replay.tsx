@@ -9,7 +9,7 @@ const texts = [
   ['until', 'Accepted before', '1h'],
 ] as const
 
-/** Sends archived events again. */
+/** A form that sends archived events again. */
 export function Replay({ session }: { readonly session: ServiceSession }): JSX.Element {
   const reading = useRead(() => session.api.sources(), [])
   const sources = reading.kind === 'read' ? reading.value.sources : []

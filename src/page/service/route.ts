@@ -1,12 +1,12 @@
 import type { Conditions } from './api.ts'
 
-/** Which view is shown. */
+/** The current view and its parameters. */
 export type Route =
   | { readonly view: PlainView }
   | { readonly view: 'deliveries'; readonly conditions: Conditions }
   | { readonly view: 'story' | 'audience'; readonly id: string }
 
-/** A view that is about everything of its kind. */
+/** A view without parameters. */
 export type PlainView = (typeof plainViews)[number]
 
 const plainViews = [
@@ -19,7 +19,7 @@ const plainViews = [
   'replay',
 ] as const
 
-/** Reads the view from the address behind `#`. */
+/** Reads the view from the fragment of the URL. */
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [view, ...rest] = path.split('/')
@@ -32,18 +32,18 @@ export function readRoute(hash: string): Route {
   return { view, conditions: Object.fromEntries(new URLSearchParams(query)) }
 }
 
-/** The address of the deliveries that meet some conditions. */
+/** The link to the deliveries that meet conditions. */
 export function deliveriesPath(conditions: Conditions): string {
   const given = Object.entries(conditions).filter(([, value]) => value !== '')
   return `#/deliveries?${new URLSearchParams(given)}`
 }
 
-/** The address of the members of an audience. */
+/** The link to the members of an audience. */
 export function audiencePath(key: string): string {
   return `#/audiences/${encodeURIComponent(key)}`
 }
 
-/** The address of a delivery's story. */
+/** The link to the history of a delivery. */
 export function storyPath(id: string): string {
   return `#/deliveries/${encodeURIComponent(id)}`
 }

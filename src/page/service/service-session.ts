@@ -7,15 +7,14 @@ import { messageOf } from '../use-read.ts'
 import { countedMax, ServiceApi, type Conditions, type DeliveryAction } from './api.ts'
 import { deliveriesPath, readRoute, type Route } from './route.ts'
 
-/** Something that waits for a person to confirm it. */
+/** An action that a person has to confirm. */
 export interface Proposal {
-  /** Asks whether it is meant, with how many it is about. */
+  /** The question, with the number of affected deliveries or users. */
   readonly title: string
-  /** What follows from it. */
   readonly consequence: string
-  /** Names the button. */
+  /** Label of the button. */
   readonly verb: string
-  /** Does it, and says what was done. */
+  /** Performs the action. Returns a report for the notice. */
   readonly act: () => Promise<string>
 }
 
@@ -23,7 +22,8 @@ const deliveryTexts = {
   retry: {
     verb: 'Retry',
     done: 'Retrying',
-    consequence: 'Each is due at once and gets a new retry window. Endpoints may get it again.',
+    consequence:
+      'Each is due at once and gets a new retry window. Endpoints may receive it a second time.',
   },
   discard: {
     verb: 'Discard',
@@ -33,21 +33,21 @@ const deliveryTexts = {
   },
 } as const
 
-/** What a person looks at, and what is done. */
+/** State of the page, and the actions that a person confirms. */
 export class ServiceSession {
   readonly api: ServiceApi = new ServiceApi()
   readonly route = signal<Route>(readRoute(location.hash))
   readonly notice = signal<Notice | undefined>(undefined)
   readonly proposal = signal<Proposal | undefined>(undefined)
-  /** Changes with what was done, so that it is read again. */
+  /** Grows with each action, so that components read again. */
   readonly version = signal(0)
 
-  /** Follows the address. */
+  /** Follows the fragment of the URL. */
   follow(): void {
     window.addEventListener('hashchange', () => (this.route.value = readRoute(location.hash)))
   }
 
-  /** Counts the deliveries of an action, and asks whether it is meant. */
+  /** Counts the deliveries of an action, and asks for confirmation. */
   async propose(action: DeliveryAction, conditions: Conditions): Promise<void> {
     await this.#tried(async () => {
       const count = await this.api.count(action, conditions)
@@ -56,7 +56,7 @@ export class ServiceSession {
     })
   }
 
-  /** Asks whether an action on some deliveries is meant. */
+  /** Asks for confirmation of an action on a known number of deliveries. */
   proposeFor(count: number, action: DeliveryAction, conditions: Conditions): void {
     const { verb, done, consequence } = deliveryTexts[action]
     const deliveries = counted(count, 'delivery', 'deliveries')
@@ -71,7 +71,7 @@ export class ServiceSession {
     }
   }
 
-  /** Counts the backlog of a destination, and asks whether it is to be turned off, or on again. */
+  /** Asks whether to enable or disable a destination, with the size of its backlog. */
   async proposeSwitch(id: string): Promise<void> {
     await this.#withDestination(id, ({ enabled, pending }) => {
       const [verb, done] = enabled ? ['Disable', 'Disabled'] : ['Enable', 'Enabled']
@@ -79,7 +79,7 @@ export class ServiceSession {
         ? `${waitingText(pending, 'will wait until you enable it')} Events from now on never reach it.`
         : `${waitingText(pending, 'will be sent')} Events from now on reach it.`
       const lasts =
-        'It lasts until the configuration changes or the service restarts, in this process only.'
+        'This applies to this process only, until the configuration changes or the service restarts.'
       return {
         title: `${verb} ${id}?`,
         consequence: `${follows} ${lasts}`,
@@ -92,11 +92,11 @@ export class ServiceSession {
     })
   }
 
-  /** Counts the backlog of a destination, and asks whether a test is to be sent to it. */
+  /** Asks whether to send a test event to a destination, with the size of its backlog. */
   async proposeTest(id: string): Promise<void> {
     await this.#withDestination(id, ({ pending }) => ({
       title: `Send 1 test event to ${id}?`,
-      consequence: `It gets a track call "Order Completed" of the user u_sample, signed and counted like others. ${waitingText(pending)}`,
+      consequence: `The destination gets a track call "Order Completed" of the user u_sample, signed and counted like other events. ${waitingText(pending)}`,
       verb: 'Send',
       act: async () => {
         location.hash = deliveriesPath({ message: await this.api.sendTest(id) })
@@ -105,7 +105,7 @@ export class ServiceSession {
     }))
   }
 
-  /** Counts the members that would leave an audience with its removal, and asks whether it is meant. */
+  /** Counts the members of an audience, and asks whether to remove it. */
   async proposeRemoval(key: string): Promise<void> {
     await this.#tried(async () => {
       const { left, audience } = await this.api.removeAudience(key, 'dry run')
@@ -121,7 +121,7 @@ export class ServiceSession {
     })
   }
 
-  /** Compares a list with an audience, and asks whether the audience is to have its members. */
+  /** Compares a list with an audience, and asks whether to sync. */
   async proposeSync(
     named: { readonly name: string; readonly source: string },
     list: File,
@@ -145,7 +145,7 @@ export class ServiceSession {
     })
   }
 
-  /** Asks whether the deletion of users is meant. */
+  /** Asks for confirmation of a deletion request. */
   proposeDeletion(type: RegulationType, subjectIds: readonly string[]): void {
     if (subjectIds.length === 0) {
       this.#tell('Name at least one user.')
@@ -153,24 +153,24 @@ export class ServiceSession {
     }
     const users = counted(subjectIds.length, 'user')
     this.proposal.value = {
-      title: `Ask for ${type} of ${users}?`,
+      title: `Request ${type} for ${users}?`,
       consequence:
-        'Nothing that is deleted comes back. You find the progress in the list of requests.',
-      verb: 'Ask',
+        'Deleted data cannot be restored. The list of deletion requests shows the progress.',
+      verb: 'Request',
       act: async () => {
         const { id } = await this.api.createRegulation(type, subjectIds)
-        return `Asked: the request is ${id}.`
+        return `Created the request ${id}.`
       },
     }
   }
 
-  /** Asks whether archived events are to be sent again. */
+  /** Asks whether to send archived events again. */
   proposeReplay(conditions: Readonly<Record<string, string>>): void {
     const described = Object.entries(conditions).map(([name, value]) => `${name} ${value}`)
     const chosen = described.length === 0 ? 'all archived events' : described.join(', ')
     this.proposal.value = {
       title: 'Replay archived events?',
-      consequence: `Destinations get them again: ${visibleText(chosen)}.`,
+      consequence: `Destinations get these events again: ${visibleText(chosen)}.`,
       verb: 'Replay',
       act: async () => {
         const { events, deliveries } = await this.api.replay(conditions)
@@ -179,7 +179,7 @@ export class ServiceSession {
     }
   }
 
-  /** Does what was proposed. */
+  /** Performs a proposed action. */
   async confirm({ act }: Proposal): Promise<void> {
     this.proposal.value = undefined
     await this.#tried(async () => {
@@ -188,7 +188,6 @@ export class ServiceSession {
     })
   }
 
-  /** Copies a text to the clipboard. */
   async copy(text: string): Promise<void> {
     await this.#tried(async () => {
       await navigator.clipboard.writeText(text)
@@ -196,19 +195,18 @@ export class ServiceSession {
     })
   }
 
-  /** Signs in with the admin token; false where it is wrong. */
+  /** Signs in with the admin token; false if that fails. */
   async signIn(token: string): Promise<boolean> {
     const isDone = await this.#tried(() => this.api.signIn(token))
     if (isDone) this.notice.value = undefined
     return isDone
   }
 
-  /** Ends the session. */
   async signOut(): Promise<void> {
     await this.#tried(() => this.api.signOut())
   }
 
-  /** Reads a destination as it stands now, and asks about it. */
+  /** Reads the current state of a destination, and asks for confirmation. */
   async #withDestination(
     id: string,
     proposalOf: (destination: DestinationFields) => Proposal,
@@ -235,9 +233,9 @@ export class ServiceSession {
   }
 }
 
-/** Such as `1,204 deliveries wait; they will be sent.` */
+/** The size of a backlog: `1,204 deliveries are waiting; they will be sent.` */
 function waitingText(count: number, fate?: string): string {
-  if (count === 0) return 'No delivery waits.'
-  const waiting = counted(count, 'delivery waits', 'deliveries wait')
+  if (count === 0) return 'No delivery is waiting.'
+  const waiting = counted(count, 'delivery is waiting', 'deliveries are waiting')
   return fate === undefined ? `${waiting}.` : `${waiting}; ${count === 1 ? 'it' : 'they'} ${fate}.`
 }

@@ -1,10 +1,10 @@
-/** How a language sends calls to the service. */
+/** Sample code that sends calls to the service. */
 export interface SetupSnippet {
   readonly language: string
   readonly text: string
 }
 
-/** How each language is set up, with the URL of the service and the write key of a source. */
+/** Sample code for each language, with the URL of the service and the write key of a source. */
 export function setupSnippets(url: string, writeKey: string): readonly SetupSnippet[] {
   const [endpoint, key] = [`'${url}'`, `'${writeKey}'`]
   return [

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { ServiceSession } from './service-session.ts'
 
-/** Asks for the admin token where no link was opened, or the session is over. */
+/** Asks for the admin token if there is no session. */
 export function SignIn({ session }: { readonly session: ServiceSession }): JSX.Element {
   const isRefused = new URLSearchParams(location.search).get('link') === 'refused'
   const submit = (event: SubmitEvent): void => {
@@ -10,7 +10,7 @@ export function SignIn({ session }: { readonly session: ServiceSession }): JSX.E
     const token = new FormData(form).get('token')
     if (typeof token !== 'string') return
     void session.signIn(token).then((isDone) => {
-      // The address would go on to say that the link was refused.
+      // Remove the note from the URL, or a reload would show it again.
       if (isDone && isRefused) history.replaceState(null, '', location.pathname + location.hash)
     })
   }
@@ -20,7 +20,7 @@ export function SignIn({ session }: { readonly session: ServiceSession }): JSX.E
         <h2>Sign in</h2>
         {isRefused ? (
           <p class="problem" role="alert">
-            This link was used before, or is older than an hour.
+            This link has been used before, or is older than an hour.
           </p>
         ) : null}
         <p>Open the link that `evroute serve` prints, or use the admin token.</p>

@@ -11,7 +11,7 @@ import { Table } from './table.tsx'
 
 const readMs = 5_000
 
-/** What each source sent, what was rejected and why, and how a program is set up to send. */
+/** The sources: accepted and rejected calls, the latest rejections, and sample code. */
 export function Sources({ session }: { readonly session: ServiceSession }): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.sources(), [tick, session.version.value])
@@ -20,7 +20,7 @@ export function Sources({ session }: { readonly session: ServiceSession }): JSX.
       {({ url, sources }) => (
         <>
           <h2>Sources</h2>
-          <p class="muted">Counts are of this process, since it started.</p>
+          <p class="muted">Counts of this process since it started.</p>
           {sources.map((source) => (
             <Source key={source.id} source={source} url={url} session={session} />
           ))}
@@ -58,8 +58,8 @@ function Source({ source, url, session }: Parts): JSX.Element {
             ? 'none'
             : codes.map(([code, count]) => `${countText(count)} ${code}`).join(', ')}
         </Pair>
-        <Pair name="Destinations">{destinations.join(', ') || 'none takes its events'}</Pair>
-        <Pair name="Archive">{archived ? 'its events are archived' : 'none'}</Pair>
+        <Pair name="Destinations">{destinations.join(', ') || 'none'}</Pair>
+        <Pair name="Archive">{archived ? 'on' : 'off'}</Pair>
       </dl>
       {latestRejected.length === 0 ? null : (
         <Table

@@ -2,17 +2,17 @@ import type { JSX } from 'preact'
 import type { DeliveryFields, RequestFields, StoryRecord } from '../../delivery/index.ts'
 import { Moment } from '../moment.tsx'
 import { Pair, Part, Shown } from '../shown.tsx'
-import { answerLook, countText, visibleText } from '../text.ts'
+import { answerLook, counted, countText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
 import { useRead, useTick } from '../use-read.ts'
 import type { ServiceSession } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
 
 const readMs = 2_000
-/** Requests that are shown: a delivery can be retried by hand for ever. */
+/** Bounds the shown requests: manual retries have no limit. */
 const requestsShown = 200
 
-/** Everything that happened to a delivery, and what happens next. */
+/** The history of a delivery: its facts, requests and body, and the next try. */
 export function Story({
   session,
   id,
@@ -100,11 +100,12 @@ function Facts({
       )}
       <Pair name="Attempts">
         {attempts}
-        {manualRetries === 0 ? '' : `, retried by hand ${countText(manualRetries)} times`}
+        {manualRetries === 0 ? '' : `, retried by hand ${counted(manualRetries, 'time')}`}
       </Pair>
       {holds.map(({ url, until }) => (
-        <Pair key={url} name="Not asked">
-          {visibleText(url)} {until === null ? 'any more' : <Moment at={until} />}
+        <Pair key={url} name="Not sent to">
+          {visibleText(url)} {until === null ? 'any more' : 'until '}
+          {until === null ? null : <Moment at={until} />}
         </Pair>
       ))}
     </dl>
@@ -119,12 +120,12 @@ function Requests({
   return (
     <ol class="timeline" aria-label="Requests">
       {requests.length > shown.length ? (
-        <li class="muted">{countText(requests.length - shown.length)} earlier requests</li>
+        <li class="muted">{counted(requests.length - shown.length, 'earlier request')}</li>
       ) : null}
       {shown.map((request, index) => (
         <Request key={index} request={request} />
       ))}
-      {requests.length === 0 && state !== 'pending' ? <li class="muted">None was sent.</li> : null}
+      {requests.length === 0 && state !== 'pending' ? <li class="muted">No request.</li> : null}
       {state === 'pending' ? (
         <li class="next">
           <NextTry dueAt={dueAt} />
@@ -139,7 +140,7 @@ function NextTry({ dueAt }: { readonly dueAt: string | null }): JSX.Element {
   const isDue = Date.parse(dueAt) < Date.now()
   return (
     <>
-      {isDue ? 'Waits for its turn or its endpoint, due since' : 'Next try'} <Moment at={dueAt} />
+      {isDue ? 'Waiting for its turn or its endpoint. Due since' : 'Next try'} <Moment at={dueAt} />
     </>
   )
 }
@@ -153,8 +154,8 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
       <p class="muted">
         {at === null ? null : <Moment at={at} />} attempt {attempt}
         {lane === 'manual' ? ', by hand' : ''}
-        {outcome === 'retry' ? ', to be tried again' : ''}
-        {outcome === 'final' ? ', refused for good' : ''}
+        {outcome === 'retry' ? ', will be retried' : ''}
+        {outcome === 'final' ? ', not retried' : ''}
       </p>
       {status !== null && error !== null && error !== `status_${status}` ? (
         <p class="problem">{visibleText(error)}</p>
@@ -169,7 +170,7 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
   )
 }
 
-/** The name of the event of a webhook, as far as it has one. */
+/** The event name of a webhook, or the name of a page or screen. */
 function nameIn(body: string): string {
   try {
     const { event, name } = JSON.parse(body) as Readonly<Record<string, unknown>>

@@ -6,7 +6,7 @@ export interface Row {
   readonly cells: readonly ComponentChildren[]
 }
 
-/** A table that scrolls where it is wider than the page, or a sentence where it is empty. */
+/** A table that scrolls sideways if it is too wide, or the text `empty` if there are no rows. */
 export function Table({
   label,
   columns,
@@ -45,7 +45,7 @@ export function Table({
   )
 }
 
-/** Turns the pages of a list. */
+/** Buttons for the first and the next page of a list. */
 export function Pager<Cursor>({
   place,
   next,
