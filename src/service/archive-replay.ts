@@ -6,28 +6,27 @@ import type { Destination } from '../model/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** What archived events are sent again with. */
+/** The parts that an {@link ArchiveReplay} needs. */
 export interface ArchiveReplayOptions {
-  /** The sources, those with an archive, and where events may go. */
+  /** The current sources, with their archives, and destinations. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
-  /** Takes deliveries in. */
+  /** Stores events with their deliveries. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
-  /** Whether so much waits for one of these that a replay would take the room of what sources send. */
+  /** Whether the backlog of a destination is so large that a replay must leave the rest to sources. */
   readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
-  /** Whether archives may have what a regulation wants erased: nothing of them is sent then. */
+  /** Whether archives may contain events that a regulation erases. No replay runs then. */
   readonly isHeld: () => boolean
-  /** Looks for what other processes want erased of archives, which ends the replay that is under way. */
+  /** Looks for regulations of other processes. One that erases from archives ends the running replay. */
   readonly look?: () => Promise<void>
-  /** Clock, ids and log. */
   readonly runtime: Runtime
   /** Aborts when the service closes. */
   readonly ending: AbortSignal
 }
 
-/** How often a replay looks whether there is room again. */
+/** How often a replay that waits for room checks again. */
 const roomLookMs = 500
 
-/** Sends archived events again, one request at a time. */
+/** Replays archives, one replay at a time. */
 export class ArchiveReplay {
   readonly #options: ArchiveReplayOptions
   #running: { readonly end: AbortController; readonly ended: Promise<unknown> } | undefined
@@ -37,13 +36,13 @@ export class ArchiveReplay {
   }
 
   /**
-   * Sends archived events again, to the destinations that their source has today, or to one of them.
+   * Sends archived events again, to all current destinations of their source or to one.
    *
-   * None is begun while users are being taken out of archives, and one that is under way is ended: it
-   * would send events of theirs that it has read already.
+   * While a regulation erases users from archives, no replay starts, and a running one ends: it may
+   * already have read events of these users.
    *
-   * @param signal - aborts when no one waits for the outcome any more; that ends the replay
-   * @throws whatever makes the store refuse them
+   * @param signal - aborts when the caller no longer waits for the outcome; the replay then ends
+   * @throws the error of the store, if it refuses events
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
     await this.#options.look?.()
@@ -64,7 +63,7 @@ export class ArchiveReplay {
     }
   }
 
-  /** Ends the replay that is under way because of a deletion; resolves once it has added its last event. */
+  /** Ends the running replay because of a deletion. Resolves once it has added its last event. */
   async end(): Promise<void> {
     const running = this.#running
     running?.end.abort(new Error('Users are being deleted from archives'))
@@ -96,7 +95,7 @@ const nothing: ReplayCounts = Object.freeze({ events: 0, deliveries: 0, unreadab
 type ConfiguredSources = Configuration['sources']
 type ConfiguredDestinations = Configuration['destinations']
 
-/** What a request means. */
+/** The sources and destinations that a request selects. */
 interface Choice {
   readonly kind: 'chosen'
   readonly sources: ConfiguredSources
@@ -118,7 +117,7 @@ function choose(
   return { kind: 'chosen', sources: archived, destinations: chosenDestinations }
 }
 
-/** All of them where none is named. */
+/** The item with this id; all items without one. */
 function named<Item extends { readonly id: string }>(
   items: readonly Item[],
   wantedId: string | undefined,
@@ -133,10 +132,10 @@ function unknown(
   return { kind: 'unknown', field, knownIds: items.map(({ id }) => id) }
 }
 
-/** Stands for the source within the intake of one replay. */
+/** Source id within the intake of a replay. */
 const replaySource = 'replay'
 
-/** One replay, and what it has done so far. */
+/** A running replay. */
 class ReplayRun {
   readonly #options: ArchiveReplayOptions
   readonly #signal: AbortSignal
@@ -153,7 +152,7 @@ class ReplayRun {
     return this.#counts
   }
 
-  /** @returns false when the signal ended it before its end */
+  /** @returns false if the signal ended it early */
   async send({ sources, destinations }: Choice, request: ReplayRequest): Promise<boolean> {
     for (const { id, archive } of sources) {
       if (archive === undefined) continue
@@ -170,7 +169,7 @@ class ReplayRun {
     return true
   }
 
-  /** Resolves once there is room, with true; with false as soon as the signal aborts. */
+  /** Resolves to true once there is room, or to false when the signal aborts. */
   async #hasRoom(destinations: ConfiguredDestinations): Promise<boolean> {
     const { isFull, runtime } = this.#options
     while (!this.#signal.aborted && (await isFull(destinations))) {
@@ -185,7 +184,7 @@ class ReplayRun {
     let { events, deliveries } = this.#counts
     for (const result of await intake.accept({ sourceId: replaySource, calls })) {
       if (result.kind === 'rejected') problems.push(result.message)
-      // An archive has an event twice that was sent twice.
+      // The source sent this event twice, so the archive has it twice.
       else if (result.outcome !== 'duplicate') {
         events++
         if (result.outcome === 'routed') deliveries += result.deliveries.length
@@ -195,7 +194,7 @@ class ReplayRun {
     this.#problems(path, problems)
   }
 
-  /** Counts them, and tells of a file once: whatever is wrong with it is often wrong with every row. */
+  /** Counts problems. Logs only the first of each file, because every row often has the same one. */
   #problems(path: string, problems: readonly string[]): void {
     const [reason] = problems
     if (reason === undefined) return
@@ -203,10 +202,10 @@ class ReplayRun {
     this.#counts = { ...this.#counts, unreadable }
     if (this.#logged.has(path)) return
     this.#logged.add(path)
-    this.#options.runtime.log.warn('an archive cannot be read whole', { path, reason })
+    this.#options.runtime.log.warn('part of an archive cannot be read', { path, reason })
   }
 
-  /** Each replay is a source of its own, so that its events are no duplicates of what they were. */
+  /** Stores each replay under its own source id, so that deduplication does not drop its events. */
   #intake(sourceId: string, connected: ConfiguredDestinations): Intake {
     const { add, runtime } = this.#options
     const storedSourceId = `${sourceId}/replay-${runtime.newId()}`

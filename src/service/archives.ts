@@ -13,40 +13,43 @@ import type { KeptArchive } from '../privacy/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import type { ConfiguredSource } from './configuration/index.ts'
 
-/** How long events wait to be written: a disk that hangs must not hold back every answer. */
+/** How long to wait for a write. A disk that hangs must not hold back every answer. */
 const waitMs = 5_000
 
-/** What archives are made of where it is not the system's. */
+/** Replacements for parts of {@link Archives}, for tests. */
 export interface ArchivesParts {
-  /** How long is waited; a disk takes real time, whatever the clock of the service is. */
+  /** Times the wait for the disk; real time by default, whatever the clock of the service is. */
   readonly clock?: Clock
-  /** How files are written. */
+  /** Appends to a file. */
   readonly append?: Append
 }
 
-/** Whose events are to be erased. */
+/** Selects the events to erase. */
 export interface ArchivesErasureRequest {
-  /** The sources; those without an archive are passed over. */
+  /** The sources; sources without an archive are skipped. */
   readonly sources: readonly Pick<ConfiguredSource, 'id' | 'archive'>[]
-  /** The users: those whose userId, or whose previousId on alias, is among them. */
+  /** Erases events whose userId, or on alias previousId, is one of these. */
   readonly userIds: readonly string[]
-  /** What was accepted at this moment or before, in milliseconds since 1970. */
+  /** Erases events accepted until this time, in milliseconds since 1970. */
   readonly untilMs: number
-  /** Ends it early, with its reason. */
+  /** Ends the erasure early. */
   readonly signal: AbortSignal
 }
 
-/** The archives of a service: one per folder, for all sources that keep their events there. */
+/** The archives of a service: one per folder. Several sources can share a folder. */
 export class Archives {
   readonly #startedAtMs: number
   readonly #clock: Clock
   readonly #append: Append | undefined
   readonly #archives = new Map<string, Archive>()
-  /** What is being kept, and what gives it up. */
+  /** Writes in progress, by the controllers that abort them. */
   readonly #keeping = new Map<AbortController, Promise<void>>()
   #endsAtMs = Infinity
 
-  /** @param startedAtMs - tells this run's files from those of others, in milliseconds since 1970 */
+  /**
+   * @param startedAtMs - start of this run, in milliseconds since 1970. The names of its files begin
+   *   with it, so that runs don't share files.
+   */
   constructor(startedAtMs: number, { clock = systemClock, append }: ArchivesParts = {}) {
     this.#startedAtMs = startedAtMs
     this.#clock = clock
@@ -54,11 +57,11 @@ export class Archives {
   }
 
   /**
-   * Keeps the accepted events among results, where their source wants them kept. Duplicates too: what
-   * they are duplicates of may have been stored by a run that ended before it was archived.
+   * Archives the accepted events among results, if their source has an archive. Duplicates too: a run
+   * may have ended after it stored the original and before it archived it.
    *
-   * @throws EvrouteError `cannot_write_file`, also when it takes more than 5 s; such events may be
-   * written or not
+   * @throws EvrouteError `cannot_write_file`, also if writing takes more than 5 s. Some of the events
+   *   may then have been written.
    */
   async keep(
     source: ConfiguredSource | undefined,
@@ -84,8 +87,8 @@ export class Archives {
   }
 
   /**
-   * Gives events `graceMs` from now to be written, those that come meanwhile too. Resolves once
-   * nothing waits for that, or everything was given up.
+   * Allows writes, also those that begin now, `graceMs` to end, then aborts them. Resolves once no write
+   * is in progress.
    */
   async close(graceMs: number): Promise<void> {
     this.#endsAtMs = this.#clock.nowMs() + graceMs
@@ -97,13 +100,12 @@ export class Archives {
   }
 
   /**
-   * Erases what archives have of users, that of runs before too, while events go on being kept. What
-   * was accepted and is kept only after it is not erased: wait for that first. One erasure at a time.
+   * Erases events of users from archives, also from files of earlier runs. New events can be archived
+   * meanwhile. Call it only once accepted events are archived, or it misses them. One erasure at a time.
    *
-   * The archives are those of the sources as they are configured: the folder of a source that is not
-   * configured any more, or had another folder before, is not known.
+   * It knows the current folders of configured sources only, not a folder that a source had before.
    *
-   * @throws the reason of the signal
+   * @throws the abort reason of the signal
    */
   async erase(request: ArchivesErasureRequest): Promise<ErasedFromArchive> {
     const { sources, userIds, untilMs, signal } = request
@@ -134,8 +136,7 @@ export class Archives {
 }
 
 /**
- * The archives of sources, as processes that share a store know of each other's. Each is one folder, for
- * all sources that keep their events there.
+ * Identifies the archives of sources for the other processes that share the store: one archive per folder.
  *
  * @throws EvrouteError `cannot_write_file`
  */
@@ -152,7 +153,7 @@ export async function keptArchives(
   return kept
 }
 
-/** Sources without those whose archive a service keeps that shares its store: that erases it itself. */
+/** Leaves out sources whose archive belongs to a service that shares its store. That service erases it. */
 export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive'>>(
   sources: readonly Source[],
 ): Promise<readonly Source[]> {
@@ -165,15 +166,13 @@ export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive
   return own
 }
 
-/** An archive that deletions will not find any more. */
+/** An archive that deletions no longer reach. */
 export interface LeftArchive {
-  /** The source whose events are in it. */
   readonly sourceId: string
-  /** Its folder. */
   readonly directory: string
 }
 
-/** The archives of sources that have another one now, or none, or are not configured any more. */
+/** Archives that a new configuration abandons: their source has another folder, no archive, or is removed. */
 export function leftArchives(
   before: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
   after: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
@@ -189,14 +188,14 @@ export function leftArchives(
 function tooSlow(directory: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
-    message: `Cannot write the archive ${directory}: it takes more than ${formatDuration(waitMs)}`,
-    hint: 'Check the disk that it is on.',
+    message: `Cannot write the archive ${directory}: writing takes more than ${formatDuration(waitMs)}`,
+    hint: 'Check the disk.',
   })
 }
 
 function notInTime(): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
-    message: 'Cannot write to an archive before the service has closed',
+    message: 'Cannot write to an archive in the time that the service has to close',
   })
 }

@@ -1,7 +1,7 @@
 import type { AudienceRemoveOutcome, AudienceSyncOutcome } from '../admin-api/index.ts'
 import type { Log } from '../runtime/index.ts'
 
-/** Logs what became of a sync that began; it has no ids of users. */
+/** Logs the outcome of a sync, without ids of users. */
 export function logSync(outcome: AudienceSyncOutcome, log: Log): void {
   if (!('counts' in outcome)) return
   const { kind, audience, counts } = outcome
@@ -14,7 +14,7 @@ export function logSync(outcome: AudienceSyncOutcome, log: Log): void {
   })
 }
 
-/** Logs what became of a removal that began. */
+/** Logs the outcome of a removal. */
 export function logRemoval(outcome: AudienceRemoveOutcome, log: Log): void {
   if (!('left' in outcome)) return
   const { kind, audience, left } = outcome

@@ -20,19 +20,17 @@ import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 import { readList } from './read-list.ts'
 
-/** What dry runs are made of. */
+/** The parts that {@link AudiencePreviews} needs. */
 export interface AudiencePreviewsOptions {
-  /** Where audiences are kept; it is only read. */
   readonly store: AudienceReader
-  /** The sources, and how long messageIds are remembered. */
+  /** The current sources, and how long messageIds are remembered. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'retention'>
-  /** Clock, ids and log. */
   readonly runtime: Runtime
-  /** Aborts when what is under way is to end. */
+  /** Aborts to end running previews. */
   readonly ending: AbortSignal
 }
 
-/** Tells what syncs and removals would do, whatever is asked for: nothing is stored and nothing sent. */
+/** Runs every sync and removal as a dry run: computes the changes, stores and sends nothing. */
 export class AudiencePreviews implements AudienceOperations {
   readonly #options: AudiencePreviewsOptions
 
@@ -60,7 +58,7 @@ export class AudiencePreviews implements AudienceOperations {
     const dedupeWindowMs = configuration().retention.messageIdsMs
     const means = { ...this.#means(request), store, audience, columns, dedupeWindowMs }
     const options = { ...means, destinations: [], rows: readList(list) }
-    // A list may be longer than memory, and a transaction of the store would block its writers meanwhile.
+    // A list may not fit in memory, and a transaction of the store would block its writers.
     const scratch = await openTemporaryStore()
     try {
       return await previewAudience({ ...options, scratch: scratch.audiences })

@@ -23,23 +23,21 @@ import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 import { readList } from './read-list.ts'
 
-/** What syncs are made of. */
+/** The parts that {@link AudienceSyncs} needs. */
 export interface AudienceSyncsOptions {
-  /** Where audiences are kept. */
   readonly store: AudienceStore
-  /** The sources, where their calls may go, and how long messageIds are remembered. */
+  /** The current sources and destinations, and how long messageIds are remembered. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations' | 'retention'>
   /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
-  /** Whether so much waits for one of these that a sync would take the room of what sources send. */
+  /** Whether the backlog of a destination is so large that a sync must leave the rest to sources. */
   readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
-  /** Clock, ids and log. */
   readonly runtime: Runtime
-  /** Aborts when nothing is to be begun any more, and what is under way is to end. */
+  /** Aborts to end running syncs. */
   readonly ending: AbortSignal
 }
 
-/** How often a sync looks whether there is room again. */
+/** How often a sync that waits for room checks again. */
 const roomLookMs = 500
 
 /** Syncs audiences and computed traits, one sync of each at a time. */
@@ -95,7 +93,7 @@ export class AudienceSyncs implements AudienceOperations {
     })
   }
 
-  /** One at a time: a second one would only supersede the first. */
+  /** Refuses a second sync or removal of the same audience, which would only supersede the first. */
   async #alone<Outcome>(
     key: string,
     work: () => Promise<Outcome>,
@@ -139,7 +137,7 @@ export class AudienceSyncs implements AudienceOperations {
     }
   }
 
-  /** Resolves once there is room, with true; with false as soon as the signal aborts. */
+  /** Resolves to true once there is room, or to false when the signal aborts. */
   async #hasRoom(destinations: readonly Destination[], signal: AbortSignal): Promise<boolean> {
     const { isFull, runtime } = this.#options
     while (!signal.aborted && (await isFull(destinations))) {

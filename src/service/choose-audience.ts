@@ -9,25 +9,22 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** What is known where an audience is chosen. */
+/** The existing audiences and the configured sources. */
 export interface KnownAudiences {
-  /** Where audiences are kept. */
   readonly store: Pick<AudienceReader, 'list'>
-  /** The sources. */
   readonly configuration: () => Pick<Configuration, 'sources'>
   /** Makes the id of a new audience. */
   readonly runtime: Runtime
 }
 
-/** The audience that is meant. */
+/** The audience that a request selects. */
 export interface AudienceChoice {
-  /** Tells it from a refusal. */
   readonly kind: 'chosen'
-  /** Of one that is there already, what is kept of it, with another name where one is given. */
+  /** A new audience, or an existing one, under the name that the request gives. */
   readonly audience: NewAudience
 }
 
-/** Which audience a request means, and what it is called. */
+/** Finds the audience that a request names, or describes a new one. */
 export async function chooseAudience(
   request: AudienceSyncRequest,
   { store, configuration, runtime }: KnownAudiences,
@@ -46,7 +43,7 @@ export async function chooseAudience(
   return { kind: 'chosen', audience: { key, name, computationClass, computationId, sourceId } }
 }
 
-/** The audience that has a key. */
+/** Finds an audience by its key. */
 export async function findAudience(
   key: string,
   store: Pick<AudienceReader, 'list'>,
@@ -58,7 +55,7 @@ export async function findAudience(
     : { kind: 'chosen', audience }
 }
 
-/** The key that is given, or else made of the name. */
+/** Uses the given key, or makes one from the name. */
 function chooseKey({
   key: given,
   name = '',
@@ -75,4 +72,4 @@ function onlyOne(ids: readonly string[]): string | undefined {
   return ids.length === 1 ? ids[0] : undefined
 }
 
-const noKey = 'No property can be made of the name: it has neither letters nor digits'
+const noKey = 'Cannot make a key from the name: it has no letters or digits'

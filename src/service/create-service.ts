@@ -6,8 +6,8 @@ import type { ServiceAddress } from './service-options.ts'
 import { Service } from './service.ts'
 
 /**
- * The settings as a program may give them: an imported JSON file has any text where one of some names is
- * meant, and leaves optional keys undefined.
+ * Loosens the types of settings for programs. TypeScript types the texts of an imported JSON file as `string`,
+ * not as the accepted names, and its optional keys as possibly undefined.
  */
 type Given<Settings> = Settings extends string
   ? Settings | (string & {})
@@ -21,38 +21,38 @@ type Given<Settings> = Settings extends string
       : Settings
 
 /**
- * What `evroute.config.json` holds, as an object. What is left out has the defaults of the file, except
- * that ports are free ones.
+ * The content of an `evroute.config.json` as an object. Settings that are left out have the defaults of
+ * the file, except ports: a free one is used.
  */
 export type ServiceConfiguration = Given<GivenDocument>
 
-/** What a service is made of. */
+/** Options of {@link createService}. */
 export interface CreateServiceOptions {
-  /** A configuration file, or what it would hold; paths in an object are relative to the working directory. */
+  /** The path of a configuration file, or its content. Paths in an object are relative to the working directory. */
   readonly configuration: string | ServiceConfiguration
-  /** Where `env:NAME` is looked up; none by default, so that a secret is never found by accident. */
+  /** Variables for `env:NAME`; none by default, so that a secret is never found by accident. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Clock, randomness, ids, log and observer; those of production by default. */
   readonly runtime?: Runtime
-  /** Called with what keeps the service from going on, for example a store that fails. Close the service then. */
+  /** Called with a fatal error, for example of the store. Close the service then. */
   readonly onFailure?: (error: unknown) => void
 }
 
 /** A service that accepts requests. */
 export interface RunningService extends AsyncDisposable {
-  /** Where it can be reached. */
+  /** The URLs of the service. */
   readonly address: ServiceAddress
   /**
-   * Accepts nothing more, gives requests under way `graceMs` (0 by default), leaves the rest in the store
-   * and closes it. Idempotent.
+   * Stops accepting, gives requests in progress `graceMs` (0 by default) to end, and closes the store.
+   * Pending deliveries stay in the store. Idempotent.
    */
   close(graceMs?: number): Promise<void>
 }
 
 /**
- * Starts a service in this process, as `evroute serve` does; resolves once it accepts requests.
+ * Starts a service in this process, as `evroute serve` does. Resolves once it accepts requests.
  *
- * @throws ConfigurationError (`invalid_setting`) with all that is wrong; EvrouteError `cannot_read_file`,
+ * @throws ConfigurationError (`invalid_setting`) with all problems; EvrouteError `cannot_read_file`,
  *   `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
  */
 export async function createService(options: CreateServiceOptions): Promise<RunningService> {
@@ -68,7 +68,7 @@ export async function createService(options: CreateServiceOptions): Promise<Runn
   })
 }
 
-/** Anything may be given by a program that is not type-checked; what is no object stays as it is. */
+/** A JavaScript program may pass any value. Values that are not objects stay as they are. */
 function withFreePorts(given: unknown): unknown {
   if (!isJsonObject(given)) return given
   const { listen = {}, admin } = given

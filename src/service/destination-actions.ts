@@ -5,20 +5,20 @@ import { sampleCall } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** The source of tests, beside those of the configuration. */
+/** Source id of test events. */
 const testSource = 'test'
 
 /** The parts of a service that actions on its destinations need. */
 interface ActionParts {
   readonly configuration: () => Configuration
-  /** Follows another configuration. */
+  /** Switches to another configuration. */
   readonly follow: (configuration: Configuration) => void
-  /** Takes deliveries in. */
+  /** Stores events with their deliveries. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
   readonly runtime: Runtime
 }
 
-/** Turns the destinations of a service on and off, and sends them tests. */
+/** Enables and disables destinations, and sends them test events. */
 export function destinationActions(parts: ActionParts): DestinationActions {
   const { configuration, follow, add, runtime } = parts
   return {

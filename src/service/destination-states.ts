@@ -2,20 +2,18 @@ import type { DestinationState, EndpointState } from '../admin-api/index.ts'
 import type { DeliveryStore, EndpointFaults } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 
-/** What is known of destinations beside their settings. */
+/** Sources of the state of destinations. */
 export interface DestinationKnowledge {
-  /** Has their counts. */
   readonly store: Pick<DeliveryStore, 'ledger'>
-  /** How an endpoint stands. */
   readonly breakers: {
-    /** The state of the breaker of one. */
+    /** Returns the state of an endpoint's breaker. */
     endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'>
   }
-  /** Knows which endpoints fail webhooks for good. */
+  /** Permanent failures by endpoint. */
   readonly faults: Pick<EndpointFaults, 'of'>
 }
 
-/** The states of destinations, with their counts. */
+/** Collects the states and delivery counts of destinations. */
 export function destinationStates(
   destinations: readonly Destination[],
   { store, breakers, faults }: DestinationKnowledge,

@@ -3,26 +3,26 @@ import { systemClock, type Log, type Timer } from '../runtime/index.ts'
 import { checkNames, type NameFinding } from '../webhook/index.ts'
 import type { Configuration, ConfigurationProblem } from './configuration/index.ts'
 
-/** What names are looked up with. */
+/** Parts of the check of host names. */
 export interface NameSurroundings {
-  /** Logs problems that do not refuse the configuration, and those that were found too late. */
+  /** Receives problems that don't make the configuration invalid, or were found too late. */
   readonly log: Log
-  /** The names of this process by default. */
+  /** Resolves a host name; the resolver of this process by default. */
   readonly resolveName?: AddressGuardOptions['resolveName']
 }
 
 /** How long DNS may delay the reading of a configuration, in real time. */
 const waitMs = 1_000
-/** Destinations that are looked at together. The check leaves room for the look-ups of connections. */
+/** Destinations that are checked concurrently. This leaves room for the look-ups of connections. */
 const lookingMax = 100
 
 /**
- * Looks up the names of all endpoints that are sent to. One that leads to an address which is refused
- * is a problem of the configuration; one without an address may get one, and is logged. So is
- * an answer that comes late. Names that are left then are not looked up: each connection is checked
- * again when it is made.
+ * Looks up the host names of all endpoints of enabled destinations. A name with a forbidden address is a
+ * problem of the configuration. A name without an address is only logged, because it may get one later.
+ * So are results that arrive after the time limit. The check then skips the remaining names: each
+ * connection is checked anyway.
  *
- * @returns what is wrong, as far as it is known in time
+ * @returns the problems that were found in time
  */
 export async function checkEndpointNames(
   { network, destinations }: Configuration,
@@ -53,7 +53,7 @@ export async function checkEndpointNames(
   return problems
 }
 
-/** Resolves as the work does, or once the time is over. */
+/** Waits for work, but not longer than this real time. */
 async function atMost(timeMs: number, work: Promise<unknown>): Promise<void> {
   let timer: Timer | undefined
   const timeIsOver = new Promise<void>((resolve) => {

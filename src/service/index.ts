@@ -1,4 +1,4 @@
-/** What the commands are made of: the rooms below, put together. */
+/** The service, online and offline, assembled from the lower rooms. */
 export * from './audience-previews.ts'
 export * from './configuration/index.ts'
 export * from './endpoint-names.ts'

@@ -2,22 +2,22 @@ import { createRuntime, type Runtime } from '../runtime/index.ts'
 import { readServiceConfiguration } from './read-service-configuration.ts'
 import { Service } from './service.ts'
 
-/** Where a service on this machine sends what it is given, for a test. */
+/** Options of a local service for a test. */
 export interface LocalServiceOptions {
-  /** The endpoint of its only destination, which may be on this machine. */
+  /** The endpoint of the only destination. It may be on this machine. */
   readonly url: string
-  /** Signs its webhooks. */
+  /** Signs the webhooks. */
   readonly secret: string
-  /** Identifies its only source. */
+  /** The write key of the only source. */
   readonly writeKey: string
   /** Clock, randomness, ids, log and observer; those of production by default. */
   readonly runtime?: Runtime | undefined
 }
 
 /**
- * Starts a service on a free port of this machine that keeps nothing: one source, one destination.
+ * Starts a service with one source, one destination and a store in memory, on a free port of this machine.
  *
- * @throws ConfigurationError where the secret or the write key cannot be used; EvrouteError
+ * @throws ConfigurationError if the secret or the write key cannot be used; EvrouteError
  * `cannot_listen`
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<Service> {
@@ -38,7 +38,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<S
         },
       ],
     },
-    // By name, so that a secret that looks like a reference is none.
+    // Pass secrets through env, because a secret may itself look like a reference.
     { env: { WRITE_KEY: writeKey, SECRET: secret }, log: runtime.log },
   )
   return Service.start({ configuration, runtime })

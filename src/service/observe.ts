@@ -4,17 +4,16 @@ import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { Tracing } from './tracing.ts'
 
-/** What learns of the service's work, beside the observer of its options. */
+/** Observers of a service, beside the one of its options. */
 export interface ServiceObservers {
-  /** Counts it. */
   readonly metrics: Metrics
-  /** Notes which endpoints fail webhooks for good. */
+  /** Notes permanent failures by endpoint. */
   readonly faults: EndpointFaults
-  /** Notes which destinations have a full backlog. */
+  /** Notes destinations with a full backlog. */
   readonly backlogs: FullBacklogs
 }
 
-/** A runtime whose observer keeps metrics, spans and the log of a service up to date. */
+/** A runtime whose observer also updates the metrics, spans and log of a service. */
 export function observedRuntime(
   given: Runtime,
   observers: ServiceObservers,
@@ -49,7 +48,7 @@ export function observedRuntime(
   }
 }
 
-/** An endpoint that stays down is logged once, not with every probe. */
+/** Logs an endpoint that stays down once, not at every probe. */
 function logEndpoint(
   { destinationId, url, state, error }: EndpointChange,
   { metrics, log }: Pick<ServiceObservers, 'metrics'> & Pick<Runtime, 'log'>,
@@ -57,5 +56,5 @@ function logEndpoint(
   const { breaker: before } = metrics.breakers.endpoint(destinationId, url)
   const endpoint = { destinationId, url: hiddenEndpoint(url) }
   if (state === 'open' && before !== 'open') log.warn('an endpoint is down', { ...endpoint, error })
-  if (state === 'closed' && before !== 'closed') log.info('an endpoint is well again', endpoint)
+  if (state === 'closed' && before !== 'closed') log.info('an endpoint has recovered', endpoint)
 }

@@ -9,26 +9,22 @@ import type { Configuration } from './configuration/index.ts'
 import { Pipeline } from '../pipeline/index.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 
-/** What an offline service is made of. */
+/** Options of an {@link OfflineService}. */
 export interface OfflineServiceOptions {
-  /** Its sources, destinations and settings. */
   readonly configuration: Configuration
-  /** Clock, randomness, ids, log and observer. */
   readonly runtime: Runtime
-  /** The store, where it is another than that of the configuration. */
+  /** Another store than the configured one. */
   readonly storeUrl?: string | undefined
-  /** Called with what made the store unusable: nothing is sent any more. */
+  /** Called with the error that made the store unusable. The service then sends nothing more. */
   readonly failed?: (error: unknown) => void
 }
 
 /**
- * A service that listens nowhere, for as long as a command runs: it delivers from the store of the
- * configuration to its destinations, syncs audiences and carries out regulations.
+ * A service without ports, for the time of a command. It delivers from the store to the configured
+ * destinations, syncs audiences and carries out regulations.
  */
 export class OfflineService implements AsyncDisposable {
-  /** Audiences and computed traits. */
   readonly audiences: AudienceOperations
-  /** Deletion requests. */
   readonly regulations: ServiceRegulations
   readonly #begin: DeliveryLedger
   readonly #pipeline: Pipeline
@@ -44,7 +40,7 @@ export class OfflineService implements AsyncDisposable {
       processes: store.processes,
       runtime,
       retention,
-      // What several processes share the services among them purge: a copy of the configuration may differ.
+      // Services purge a shared store. The retention that a command reads may differ from theirs.
       purges: store.processes === undefined,
       guard: new AddressGuard({ allow: network.allow }),
       ...(failed === undefined ? {} : { failed }),
@@ -57,7 +53,7 @@ export class OfflineService implements AsyncDisposable {
     this.audiences = new AudienceSyncs({
       ...common,
       store: store.audiences,
-      // Whatever a sync makes waits in a file, and nothing else needs room in it.
+      // Deliveries of a sync wait in the store, and no source needs that room.
       isFull: () => Promise.resolve(false),
       ending: this.#ending.signal,
     })
@@ -67,15 +63,14 @@ export class OfflineService implements AsyncDisposable {
       shared: store.sharedRegulations,
       keepsArchives: false,
       archives: new Archives(runtime.clock.nowMs()),
-      // Nothing is accepted here.
       archived: () => Promise.resolve(),
     })
   }
 
   /**
-   * Opens the store for delivery, and goes on with what is unfinished in it.
+   * Opens the store and resumes its unfinished work.
    *
-   * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
+   * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for an invalid URL
    */
   static async open(options: OfflineServiceOptions): Promise<OfflineService> {
     const store = await openStore(options.storeUrl ?? options.configuration.store, {
@@ -92,30 +87,30 @@ export class OfflineService implements AsyncDisposable {
   }
 
   /**
-   * Resolves once all that can be done now is done: deliveries made, what regulations want erased
-   * erased. What waits for endpoints that are down stays in the store.
+   * Resolves once all deliveries and regulations that can be carried out now are. Deliveries to endpoints
+   * that are down stay in the store.
    *
-   * @throws whatever made the store unusable
+   * @throws the error that made the store unusable
    */
   async idle(): Promise<void> {
     await this.regulations.idle()
     await this.#pipeline.idle()
-    // Notifications are erased once they are delivered.
+    // Regulations erase their notifications after these are delivered.
     await this.regulations.idle()
   }
 
-  /** The ledger since it was opened. Deliveries that waited then are part of it. */
+  /** The ledger since the start, with the deliveries that were pending then. */
   async ledger(): Promise<DeliveryLedger> {
     return ledgerSince(this.#begin, await this.#pipeline.ledger())
   }
 
-  /** Begins nothing more, and gives requests under way `graceMs` of real time to end. */
+  /** Starts no more work, and gives requests in progress `graceMs` of real time to end. */
   async stop(graceMs: number): Promise<void> {
     this.#ending.abort(new Error('The command is ending'))
     await Promise.all([this.#pipeline.stop(graceMs), this.regulations.close()])
   }
 
-  /** Lets go of everything; what is not done stays in the store. */
+  /** Stops and closes the store. Unfinished work stays in it. */
   async close(): Promise<void> {
     await this.stop(0)
     await this.#pipeline.close()

@@ -1,11 +1,11 @@
 import { readTable, type TableRow } from '../importer/index.ts'
 
 /**
- * The rows of the list of an audience.
+ * Reads the rows of an audience's list.
  *
- * @throws EvrouteError `cannot_read_file` from the iteration: of a list that has nothing in it, too, since
- * whatever should have made it may have failed
+ * @throws EvrouteError `cannot_read_file` during iteration, also for an empty list, because the program that
+ *   should have written it may have failed
  */
 export function readList(list: AsyncIterable<Uint8Array>): AsyncIterable<readonly TableRow[]> {
-  return readTable(list, 'A header without rows, or [], lets everybody leave.')
+  return readTable(list, 'To remove all members, send a header without rows, or [].')
 }

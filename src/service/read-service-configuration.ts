@@ -12,20 +12,20 @@ import { TlsFiles } from '../http/index.ts'
 import { silentLog } from '../runtime/index.ts'
 import { checkEndpointNames, type NameSurroundings } from './endpoint-names.ts'
 
-/** What the configuration of a service is read with. */
+/** The surroundings that a configuration is read in. */
 export interface ServiceSurroundings extends NameSurroundings {
-  /** Where `env:NAME` is looked up; undefined for nowhere. */
+  /** Variables for `env:NAME`, if any. */
   readonly env: ConfigurationSurroundings['env']
 }
 
-/** A configuration that can be used. */
+/** A valid configuration. */
 export type UsableConfiguration = Extract<ConfigurationOutcome, { kind: 'valid' }>
 
 /**
- * Reads and checks the configuration of a service, and looks the names of its endpoints up.
+ * Reads and checks the configuration of a service, with the host names of its endpoints.
  *
- * @param given - a file, or what one would hold; then its paths are relative to the working directory
- * @throws ConfigurationError with all that is wrong; EvrouteError `cannot_read_file`, also for certificates
+ * @param given - the path of a file, or its content; paths in content are relative to the working directory
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`, also for certificates
  */
 export async function readServiceConfiguration(
   given: unknown,
@@ -50,7 +50,7 @@ export async function readServiceConfiguration(
   throw new ConfigurationError(isFile ? given : 'the configuration', problems)
 }
 
-/** Reads all certificates and keys, so that a mistake shows before anything listens. */
+/** Reads all certificates and keys, to report mistakes before a port opens. */
 async function checkTlsFiles({ listen, admin, destinations }: Configuration): Promise<void> {
   const endpoints = destinations.flatMap((destination) => destination.endpoints)
   for (const { tls } of [listen, ...(admin === undefined ? [] : [admin]), ...endpoints]) {

@@ -4,32 +4,29 @@ import type { SendingHindrance } from '../pipeline/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import type { ServiceRole } from './service-options.ts'
 
-/** The least time for which a service is not ready after the store refused events. */
+/** How long a service is not ready after the store refused events, unless it accepts some sooner. */
 const refusedMs = 5_000
-/** How long an answer of the store holds: however often readiness is asked, it is written rarely. */
+/** How long a check of the store stays valid, so that frequent probes don't cause frequent writes. */
 const checkedMs = 1_000
-/** How long an answer of the store is waited for. A load balancer has a deadline too. */
+/** How long to wait for the check. It has to end before the deadline of a load balancer. */
 const patienceMs = 1_500
 
-/** What readiness is made of. */
+/** The parts that {@link Readiness} needs. */
 export interface ReadinessOptions {
-  /** Must take what is written. */
   readonly store: Pick<DeliveryStore, 'checkWritable'>
-  /** What the process does. */
   readonly role: ServiceRole
-  /** Why the process may send nothing for now; undefined while it may. */
+  /** Why the process may not send now; undefined if it may. */
   readonly hindrance: () => SendingHindrance | undefined
-  /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
 const hindranceReasons: Readonly<Record<SendingHindrance, string>> = {
-  joining: 'The process has joined others and may not send yet',
+  joining: 'The process has joined other processes and may not send yet',
   store: 'The store does not answer',
-  clocks: 'The clocks of the process and of the store disagree: it sends nothing',
+  clocks: 'The clocks of the process and of the store disagree, so the process sends nothing',
 }
 
-/** Knows whether a service can do its work. */
+/** Decides whether a service is ready for requests. */
 export class Readiness {
   readonly #options: ReadinessOptions
   #isClosing = false
@@ -45,38 +42,38 @@ export class Readiness {
     this.#options = options
   }
 
-  /** The store took events. */
+  /** Notes that the store accepted events. */
   took(): void {
     this.#refusedAtMs = -Infinity
     this.#tookAtMs = this.#options.runtime.clock.nowMs()
   }
 
-  /** Events were not taken. */
+  /** Notes that the store or an archive refused events. */
   refused(): void {
     this.#refusedAtMs = this.#options.runtime.clock.nowMs()
     this.#checkedAtMs = -Infinity
   }
 
-  /** The store failed for good. */
+  /** Notes that the store failed for good. */
   failed(): void {
     this.#hasFailed = true
   }
 
-  /** The service closes, now or once clients had time to go elsewhere. */
+  /** Notes that the service is closing, or drains before it closes. */
   closing(): void {
     this.#isClosing = true
   }
 
   /**
-   * Why the service cannot do its work, in words that anybody may read: the log has the details. Answers
-   * within two seconds, whatever the store does.
+   * Explains why the service is not ready, without details that are for the log only; empty if it is ready.
+   * Resolves within 2 s, whatever the store does.
    */
   async reasons(): Promise<readonly string[]> {
     const { role, hindrance, runtime } = this.#options
     if (this.#isClosing) return ['The service is closing']
     if (this.#hasFailed) return ['The store failed: nothing is delivered any more']
     if (role !== 'deliver' && runtime.clock.nowMs() - this.#refusedAtMs < refusedMs) {
-      return ['The store or an archive does not take events']
+      return ['The store or an archive does not accept events']
     }
     const storeReason = await this.#storeReason()
     if (storeReason !== undefined) return [storeReason]
@@ -84,9 +81,9 @@ export class Readiness {
     return hinders === undefined ? [] : [hindranceReasons[hinders]]
   }
 
-  /** Why the store cannot be used, as far as it is known in time. */
+  /** Why the store cannot be used; undefined if it can. */
   async #storeReason(): Promise<string | undefined> {
-    // Events that were just stored say more than a check would.
+    // Events that were just stored prove more than a check.
     if (this.#isRecent(this.#tookAtMs)) return undefined
     if (!this.#isChecking && !this.#isRecent(this.#checkedAtMs)) {
       const nowMs = this.#options.runtime.clock.nowMs()

@@ -1,38 +1,37 @@
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** Where a service can be reached. */
+/** The addresses of a running service. */
 export interface ServiceAddress {
   /** The URL of the tracking API, without a path. */
   readonly url: string
-  /** Its port. */
+  /** The port of the tracking API. */
   readonly port: number
-  /** The URL of the admin API, without a path; null where there is none. */
+  /** The URL of the admin API, without a path; null if it is off. */
   readonly admin: string | null
 }
 
-/** What is left to do for a service. */
+/** Unfinished work of a service. */
 export interface ServiceWork {
-  /** Requests to endpoints that are under way. */
+  /** Requests to endpoints in progress. */
   readonly requests: number
   /** Deliveries that stay in the store; 0 until the service is closed. */
   readonly pending: number
 }
 
-/** What a service is made of. */
+/** Options of a service. */
 export interface ServiceOptions {
-  /** Its sources, destinations and settings. */
   readonly configuration: Configuration
-  /** Clock, randomness, ids and log; those of production by default. Its observer is called too. */
+  /** Clock, randomness, ids, log and observer; those of production by default. */
   readonly runtime?: Runtime
-  /** What it does of all that a service does; everything by default. */
+  /** `all` by default. */
   readonly role?: ServiceRole | undefined
-  /** Called with what keeps the service from going on. Close the service then. */
+  /** Called with a fatal error. Close the service then. */
   readonly failed?: (error: unknown) => void
 }
 
 /**
- * What a process does of the work that several of them share: `ingest` takes calls and stores them,
- * `deliver` sends what is stored and carries regulations out, `all` does both.
+ * The role of a process among those that share a store: `ingest` accepts and stores calls, `deliver` sends
+ * deliveries and carries out regulations, `all` does both.
  */
 export type ServiceRole = 'all' | 'ingest' | 'deliver'

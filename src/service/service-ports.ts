@@ -5,7 +5,7 @@ import { EvrouteError, type TlsPaths } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { trackingFaultAnswer } from '../tracking-api/index.ts'
 
-/** How each port answers a request that has a fault, and how long its requests may take. */
+/** The answers to malformed requests, and the limits of connections, by port. */
 const portOptions = {
   listen: { answerFault: trackingFaultAnswer },
   admin: { answerFault: adminFaultAnswer, ...adminConnectionLimits },
@@ -14,8 +14,8 @@ const portOptions = {
 /**
  * Opens a port of a service.
  *
- * @param setting - whose: that of the tracking API, or of the admin API
- * @throws EvrouteError `port_in_use`, `cannot_listen`, or `cannot_read_file` for its certificate
+ * @param setting - `listen` for the tracking API, `admin` for the admin API
+ * @throws EvrouteError `port_in_use`, `cannot_listen`, or `cannot_read_file` for a certificate
  */
 export async function listenFor(
   setting: 'listen' | 'admin',
@@ -32,7 +32,7 @@ export async function listenFor(
   } catch (error) {
     if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
     const { code, message } = error
-    const hint = `Set ${setting}.port to another one, or to 0 for a free one.`
+    const hint = `Set ${setting}.port to another port, or to 0 for a free one.`
     throw new EvrouteError({ code, message, hint, cause: error })
   }
 }

@@ -20,26 +20,22 @@ export interface ServiceRegulationsOptions extends Pick<
   RegulationsOptions,
   'store' | 'wake' | 'runtime'
 > {
-  /** The sources, those with an archive, and where notifications may go. */
+  /** The current sources, with their archives, and destinations. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
-  /** Where events of sources are kept. */
   readonly archives: Archives
-  /** Resolves once events that are stored already are archived as well. */
+  /** Resolves once all stored events are archived too. */
   readonly archived: () => Promise<unknown>
-  /** Ends the replay of an archive that is under way; none where this process replays nothing. */
+  /** Ends the running replay; undefined if this process never replays. */
   readonly endReplays?: () => Promise<void>
-  /** What is known of other processes that use the store; undefined where there are none. */
+  /** Regulations of the other processes that share the store; undefined if none can. */
   readonly shared?: SharedRegulations | undefined
-  /**
-   * Whether all that regulations ask for is done, as by default, or only the archives are erased that
-   * this process keeps: others do the rest.
-   */
+  /** Whether this process carries out regulations (the default), or only erases from its archives. */
   readonly carriesOut?: boolean
-  /** Whether this process writes to archives, as by default; what it only finds there others erase. */
+  /** Whether this process writes to archives (the default). If not, it leaves registered archives alone. */
   readonly keepsArchives?: boolean
 }
 
-/** Carries the deletion requests of a service out, in its store and its archives. */
+/** Carries out the deletion requests of a service, in its store and its archives. */
 export class ServiceRegulations implements RegulationOperations {
   readonly #options: ServiceRegulationsOptions
   readonly #regulations: Regulations
@@ -62,36 +58,33 @@ export class ServiceRegulations implements RegulationOperations {
     })
   }
 
-  /**
-   * Lets others who use the store know which archives this process keeps; before something is written to
-   * them.
-   */
+  /** Registers the archives of this process in the shared store. Call it before the first write to them. */
   async register(): Promise<void> {
     await this.#watch?.register()
   }
 
-  /** Goes on with what is not finished; where others use the store, also with what they leave. */
+  /** Resumes unfinished regulations; in a shared store, also those that other processes leave. */
   async start(): Promise<void> {
     if (this.#watch === undefined) await this.#regulations.start()
     else this.#watch.start()
   }
 
-  /** Looks at once for what others who use the store have stored. */
+  /** Looks for new regulations of other processes at once. */
   async look(): Promise<void> {
     await this.#watch?.look()
   }
 
-  /** Whether archives may still have what a regulation wants erased of them. */
+  /** Whether a regulation has yet to erase from archives. */
   get holdsArchives(): boolean {
     return this.#regulations.holdsArchives
   }
 
-  /** Resolves when nothing is left but what waits for deliveries to come to their end. */
+  /** Resolves when all regulations are finished or wait for deliveries to settle. */
   idle(): Promise<void> {
     return this.#regulations.idle()
   }
 
-  /** Ends after the step under way; what is not finished stays in the store. */
+  /** Ends after the current step. Unfinished regulations stay in the store. */
   async close(): Promise<void> {
     await Promise.all([this.#regulations.close(), this.#watch?.close()])
   }
@@ -104,14 +97,14 @@ export class ServiceRegulations implements RegulationOperations {
     return this.#regulations.list(request)
   }
 
-  /** @throws SettingError for a request without ids, with too many, or with one that is invalid */
+  /** @throws SettingError for a request with no, too many or invalid ids */
   async create(request: RegulationRequest): Promise<RegulationOutcome> {
     return understood(await this.#regulations.create(request))
   }
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
     const { archives, archived, configuration } = this.#options
-    // Of this very moment, as those are that are registered: what is noted was erased.
+    // register() reads the sources at the same moment, so that every archive reported as erased is among these.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()
@@ -120,14 +113,14 @@ export class ServiceRegulations implements RegulationOperations {
     return { ...erased, archiveIds: kept.map(({ id }) => id) }
   }
 
-  /** The sources whose archives are this process's to erase. */
+  /** The sources whose archives this process has to erase. */
   async #own(sources: Configuration['sources']): Promise<Configuration['sources']> {
     const { shared, keepsArchives = true } = this.#options
     return shared === undefined || keepsArchives ? sources : withoutKept(sources)
   }
 }
 
-/** Returns `created` and `unknown_source`, and throws the rest: callers check the request first. */
+/** Throws outcomes that callers rule out by checking the request first. */
 function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
   switch (outcome.kind) {
     case 'created':
@@ -137,7 +130,7 @@ function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
     case 'no_users':
       throw new SettingError('userIds', 'Cannot make a regulation without a user id')
     case 'too_many_users': {
-      const message = `Cannot make a regulation about ${outcome.users} users: ${outcome.usersMax} is the most`
+      const message = `Cannot make a regulation about ${outcome.users} users: at most ${outcome.usersMax} are allowed`
       throw new SettingError('userIds', message)
     }
     case 'invalid_user_id': {

@@ -40,7 +40,7 @@ import { tracingOfProcess, type Tracing } from './tracing.ts'
 export class Service implements AsyncDisposable {
   readonly #store: Store
   readonly #runtime: Runtime
-  /** An outage or a fault repeats the same lines thousands of times. */
+  /** Coalesces lines, because an outage can repeat one thousands of times. */
   readonly #log: CoalescingLog
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
@@ -62,7 +62,6 @@ export class Service implements AsyncDisposable {
   #sources: SourceDirectory<ConfiguredSource>
   #admin: RequestListener | undefined
   #listening: readonly Listening[] = []
-  /** Deliveries that stay in the store. */
   #pendingAtEnd = 0
   #closed: Promise<void> | undefined
 
@@ -138,7 +137,7 @@ export class Service implements AsyncDisposable {
   }
 
   /**
-   * Opens the store and the ports; resolves once requests are accepted.
+   * Opens the store and the ports. Resolves once the service accepts requests.
    *
    * @throws EvrouteError `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
    */
@@ -159,33 +158,32 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** Where it can be reached. */
+  /** The URLs and the port. */
   get address(): ServiceAddress {
     const [tracking, admin] = this.#listening
     return { url: tracking?.url ?? '', port: tracking?.port ?? 0, admin: admin?.url ?? null }
   }
 
-  /** A new link that opens the page once, within an hour; null where there is no admin API. */
+  /** Makes a link that opens the page once, within an hour; null without an admin API. */
   signInLink(): string | null {
     const { admin } = this.address
     return admin === null ? null : `${admin}/_evroute/sign-in?token=${this.#sessions.newLink()}`
   }
 
-  /** What is left to do. */
+  /** Unfinished work. */
   get work(): ServiceWork {
     return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
   }
 
-  /** Counts the deliveries in the whole store that are not settled yet. */
+  /** Counts the pending deliveries of the store. */
   async pending(): Promise<number> {
     return (await this.#store.ledger()).pending
   }
 
   /**
-   * Follows another configuration from now on; nothing that is under way is lost. A service that is
-   * closed follows none.
+   * Applies another configuration without interrupting work in progress. Has no effect once closed.
    *
-   * @returns what differs; what needs a restart stays as it was
+   * @returns the differences; settings that need a restart keep their values
    */
   reconfigure(configuration: Configuration): readonly ConfigurationChange[] {
     if (this.#closed !== undefined) return []
@@ -197,10 +195,10 @@ export class Service implements AsyncDisposable {
   #follow(configuration: Configuration): readonly ConfigurationChange[] {
     const guard = new AddressGuard(configuration.network)
     const changes = changesBetween(this.#configuration, configuration)
-    // Where the same addresses are allowed, connections that are open stay so.
+    // A new guard closes open connections, so keep it if the allowed addresses are the same.
     if (isAbout(changes, /^network\./)) this.#guard = guard
     for (const left of leftArchives(this.#configuration.sources, configuration.sources)) {
-      const message = `the archive in ${left.directory} is not erased from any more`
+      const message = `deletions no longer reach the archive in ${left.directory}`
       this.#runtime.log.warn(message, { source: left.sourceId })
     }
     this.#configuration = followed(this.#configuration, configuration)
@@ -215,19 +213,19 @@ export class Service implements AsyncDisposable {
     return changes
   }
 
-  /** A new configuration cannot be used: the one before stays in force. */
+  /** Counts a configuration that cannot be used. The current one stays in force. */
   refuseConfiguration(): void {
     this.#metrics.reloaded('refused')
   }
 
-  /** Answers `/readyz` with 503 from now on, so that clients go elsewhere; all else goes on. */
+  /** Answers `/readyz` with 503 from now on, so that clients go elsewhere. All other work continues. */
   drain(): void {
     this.#readiness.closing()
   }
 
   /**
-   * Accepts nothing more, gives requests under way `graceMs` of real time, those of sources and those
-   * to endpoints at once; returns the rest to the store and closes it. Idempotent.
+   * Stops accepting, gives requests in progress, of sources and to endpoints alike, `graceMs` of real time to
+   * end, and closes the store. Pending deliveries stay in it. Idempotent.
    */
   close(graceMs = 0): Promise<void> {
     this.#readiness.closing()
@@ -261,7 +259,7 @@ export class Service implements AsyncDisposable {
       )
       this.#listening = [listening, adminListening]
     }
-    // What a run before has left is not sent sooner: this one could have failed to start.
+    // Send deliveries of an earlier run only now, because opening the ports could have failed.
     this.#pipeline.wake()
     await this.#regulations.start()
   }
@@ -325,7 +323,7 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  /** Holds no batch while it is stored, unless its events are archived. */
+  /** Does not keep the events of a batch in memory while they are stored, unless they will be archived. */
   #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const isArchived = this.#sourceOf(batch)?.archive !== undefined
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))
@@ -335,7 +333,7 @@ export class Service implements AsyncDisposable {
     this.#accepting.add(work)
     try {
       const outcomes = await work
-      // Rejected and filtered events say nothing about the store.
+      // Rejected and filtered events never reach the store.
       const isStored = outcomes.some(
         (each) => each.kind === 'accepted' && each.outcome !== 'filtered',
       )
@@ -351,7 +349,7 @@ export class Service implements AsyncDisposable {
 
   async #takeAndKeep(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = await this.#pipeline.intake.accept(batch)
-    // Of the folders of archives, erasing knows those that are configured by now.
+    // Look the source up again: erasures know only the archives that are configured now.
     await this.#archives.keep(this.#sourceOf(batch), results)
     return results
   }
@@ -360,7 +358,7 @@ export class Service implements AsyncDisposable {
     return this.#configuration.sources.find(({ id }) => id === sourceId)
   }
 
-  /** Whether a destination has half of its backlog: replays and syncs leave the rest to sources. */
+  /** Whether a backlog is half full. Replays and syncs leave the other half to sources. */
   async #isHalfFull(destinations: readonly Destination[]): Promise<boolean> {
     if (this.#adding.isFull) return true
     for (const { id: destinationId, enabled, backlogMax = Infinity } of destinations) {
@@ -378,10 +376,9 @@ export class Service implements AsyncDisposable {
       ...this.#listening.map((listening) => listening.close(graceMs)),
       this.#pipeline.stop(graceMs),
       this.#regulations.close(),
-      // What was stored before the end is archived too, as far as there is time for it.
+      // Stored events are archived too if there is time.
       this.#archives.close(graceMs),
     ])
-    // A store that failed tells nothing.
     this.#pendingAtEnd = await this.pending().catch(() => 0)
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)

@@ -2,7 +2,7 @@ import type { SourcesState } from '../admin-api/index.ts'
 import type { Configuration } from './configuration/index.ts'
 import type { ServiceAddress } from './service-options.ts'
 
-/** The configured sources, which destinations take their events, and the URL that they send to. */
+/** The configured sources with their destinations, and the URL that they send to. */
 export function sourcesState(
   { listen, sources, destinations }: Configuration,
   { url }: Pick<ServiceAddress, 'url'>,

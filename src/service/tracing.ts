@@ -12,21 +12,20 @@ import { hiddenEndpoint, type RequestRecord } from '../model/index.ts'
 
 /** Records spans with the OpenTelemetry SDK that the process has loaded. */
 export interface Tracing {
-  /** Records each request from its head to the end of its answer. */
+  /** Wraps a listener to record each request until its answer ends. */
   readonly serve: (listener: RequestListener) => RequestListener
-  /** Records a request to an endpoint, which has ended. */
+  /** Records a completed request to an endpoint. */
   readonly request: (record: RequestRecord) => void
 }
 
-/** What the API registers for any SDK. */
+/** The provider that the OpenTelemetry API registers; it returns a tracer only if an SDK is loaded. */
 interface Delegating {
   readonly getDelegateTracer: (name: string) => Tracer | undefined
 }
 
-/** Records nothing. */
 const silentTracing: Tracing = { serve: (listener) => listener, request: () => undefined }
 
-/** Records spans if an SDK was loaded before, with `node --import`. */
+/** Records spans if an SDK is loaded, for example with `node --import`. */
 export function tracingOfProcess(): Tracing {
   const provider: TracerProvider & Partial<Delegating> = trace.getTracerProvider()
   const tracer = provider.getDelegateTracer?.('evroute')
@@ -38,7 +37,7 @@ function spansOf(tracer: Tracer): Tracing {
     serve: (listener) => (request, response) => {
       const { method = '', url = '', headers } = request
       const active = context.active()
-      // An instrumentation of node:http has a span already.
+      // An instrumentation of node:http may already have started a span.
       const parent =
         trace.getSpan(active) === undefined ? propagation.extract(active, headers) : active
       const attributes = { 'http.request.method': method, 'url.path': publicPath(url) }
@@ -74,7 +73,7 @@ function spansOf(tracer: Tracer): Tracing {
   }
 }
 
-/** The path without its query and without a write key, which spans are not to hold. */
+/** The path without query and write key, which must not appear in spans. */
 function publicPath(url: string): string {
   const [path = ''] = url.split('?', 1)
   return path.replace(/(\/(?:projects|analytics\.js\/v1)\/)[^/]+/i, '$1:writeKey')

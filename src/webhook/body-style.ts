@@ -10,7 +10,7 @@ import { tokensOf, writeJson } from './json-style.ts'
  */
 export type BodyStyle = 'spaced' | 'escaped' | 'reordered' | 'pretty'
 
-/** The styles, in the order of the documentation. */
+/** All styles, in the order of the documentation. */
 export const bodyStyles: readonly BodyStyle[] = Object.freeze([
   'spaced',
   'escaped',
@@ -18,10 +18,10 @@ export const bodyStyles: readonly BodyStyle[] = Object.freeze([
   'pretty',
 ] as const)
 
-/** Everything that PHP escapes beside what JSON requires. */
+/** The characters that PHP escapes although JSON does not require it. */
 const beyondSevenBits = /[\u0080-\uffff]/g
 
-/** Writes a webhook's body in another style. Its value stays the same, its bytes change. */
+/** Writes a body in another style: other bytes for the same value. */
 export function restyleBody(body: string, style: BodyStyle): string {
   switch (style) {
     case 'spaced':

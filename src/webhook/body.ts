@@ -1,6 +1,6 @@
 import type { AliasBody, AliasKeys, AnalyticsEvent, WebhookBody } from '../model/index.ts'
 
-/** A body with all fields named, in order. JSON.stringify leaves undefined ones out. */
+/** A body with all fields in order. JSON.stringify leaves out undefined fields. */
 type Draft<Body> = { readonly [Name in keyof Body]-?: Body[Name] | undefined }
 
 /**
@@ -14,7 +14,7 @@ export function buildWebhookBody(event: AnalyticsEvent, aliasKeys: AliasKeys): s
   return JSON.stringify(draftBody(event, aliasKeys))
 }
 
-/** Without spreading one object into another, which takes several times as long as to write it out. */
+/** Lists all fields, because spreading objects takes several times as long. */
 function draftBody(call: AnalyticsEvent, aliasKeys: AliasKeys): Draft<WebhookBody> {
   const { type, userId, anonymousId, context, timestamp, messageId } = call
   const { event, name, category, groupId, properties, traits } = call

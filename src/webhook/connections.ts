@@ -23,56 +23,54 @@ export { TlsFiles }
  */
 const receivedBytesMax = 1024 * 1024
 
-/** After a minute at most a name is looked up again, so that traffic follows it to another address. */
+/** Maximum age of a connection. Each new one looks the name up again, so traffic follows it to another address. */
 const connectionAgeMsMax = 60_000
-/** Connections of one endpoint differ in age by up to this part, so that they are not all opened at once. */
+/** Shortens each age by up to this part, so that connections are not all replaced at once. */
 const ageSpread = 0.25
 
 /**
- * Makes a socket and returns it before it is connected, which undici's own type does not tell; undefined
- * when it may not be made.
+ * Opens a socket. Returns it before it is connected, which undici's own type omits; undefined if the address
+ * is forbidden.
  */
 type Connect = (
   options: buildConnector.Options,
   callback: buildConnector.Callback,
 ) => Socket | undefined
 
-/** Whether a connection was opened for a request, or for one before it. */
+/** Whether a connection was opened for this request or for an earlier one. */
 export type ConnectionKind = 'opened' | 'reused'
 
-/** What connections are made of. */
+/** Options of {@link Connections}. */
 export interface ConnectionsOptions {
-  /** Where they lead to. */
   readonly origin: string
-  /** Upper bound of connections. */
   readonly connectionsMax: number
   /** Refuses addresses; undefined allows all. */
   readonly guard: AddressGuard | undefined
-  /** The certificates to show and to trust; undefined for none and the usual ones. */
+  /** Client certificate and trusted authorities; undefined for no certificate and the usual authorities. */
   readonly tls?: TlsFiles | undefined
-  /** How much of an answer is of interest. */
+  /** How many bytes of an answer to read and to keep. */
   readonly answerLimits: AnswerLimits
-  /** Learns the kind of each request's connection once the request has ended. */
+  /** Called with the kind of each request's connection once the request has ended. */
   readonly onConnection: ((kind: ConnectionKind) => void) | undefined
-  /** Tells how old connections are. */
+  /** Measures the age of connections. */
   readonly clock: Clock
-  /** Spreads the ages that they reach. */
+  /** Spreads the maximum ages of connections. */
   readonly random: () => number
 }
 
-/** Makes a request, at the moment at which it can be sent. */
+/** Makes a request. Called when a connection is ready to send it. */
 export type MakeRequest = () => Dispatcher.DispatchOptions
 
 /**
  * The connections to one origin, each with one request at a time.
  *
- * One Pool of undici for all would not do: it cannot give up a connection that is being made, opens
- * more than it may after one failed, and closes without those.
+ * A single undici Pool cannot replace this: it cannot abort a connection attempt, not even when it closes, and
+ * exceeds its limit after a failed one.
  */
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #all: readonly Connection[]
-  /** The one that was used last is at the end, and is used next. */
+  /** A stack: the connection that was used last is used next. */
   readonly #idle: Connection[]
   readonly #waiters = new Set<(connection: Connection) => void>()
   #closed = false
@@ -86,8 +84,8 @@ export class Connections {
   }
 
   /**
-   * Makes a request over the next one that is idle, and resolves with its answer. The deadline ends the
-   * wait for a connection, and then the connection.
+   * Sends a request over the next idle connection. The deadline ends the wait for a connection, and after
+   * that the connection.
    */
   async request(make: MakeRequest, deadline: Deadline): Promise<Answer> {
     const connection = this.#idle.pop() ?? (await this.#nextIdle(deadline))
@@ -103,7 +101,7 @@ export class Connections {
     }
   }
 
-  /** Closes all connections. A request that waits for one gets it, and fails because it is closed. */
+  /** Closes all connections. Requests that wait for one fail. */
   async close(): Promise<void> {
     this.#closed = true
     for (const connection of this.#all) unused.delete(connection)
@@ -128,7 +126,7 @@ export class Connections {
     }
   }
 
-  /** Retires the connections to the addresses that the name had before. */
+  /** Retires the connections to earlier addresses of the name. */
   #retire(): void {
     for (const connection of this.#all) connection.retire()
     for (const connection of this.#idle) if (connection.isSpent) void connection.end()
@@ -144,7 +142,7 @@ export class Connections {
     })
   }
 
-  /** Reuses it only after the old socket has closed, so that the endpoint never sees more than connectionsMax. */
+  /** Reuses a connection only after its old socket has closed, so that the endpoint never sees too many. */
   #release(connection: Connection): void {
     if (connection.closing === undefined) this.#lend(connection)
     else void connection.closing.then(() => this.#lend(connection))
@@ -170,7 +168,7 @@ export class Connection {
   #socket: Socket | undefined
   #kind: ConnectionKind | undefined
   #closing: Promise<void> | undefined
-  /** From when to when it is used, in milliseconds since 1970; undefined unless it is open. */
+  /** The span in which it accepts requests, in milliseconds since 1970; undefined unless it is open. */
   #life: { readonly startMs: number; readonly endMs: number } | undefined
   /** Bytes that the socket had received before the current request. */
   #receivedBytesBefore = 0
@@ -180,38 +178,38 @@ export class Connection {
     this.#connect = connect
   }
 
-  /** The connection of the last request, as far as known; undefined if it got none. */
+  /** The kind of the last request's connection; undefined if it got none. */
   get kind(): ConnectionKind | undefined {
     return this.#kind
   }
 
-  /** Whether it was opened and not ended here; the other side may have closed it. */
+  /** Whether it is open on this side. The endpoint may have closed it. */
   get isOpen(): boolean {
     return this.#life !== undefined
   }
 
-  /** Whether it is open and must not be used for another request: it is too old, retired, or closing. */
+  /** Whether it must not take another request: it is too old, retired or closing. */
   get isSpent(): boolean {
     if (this.#life === undefined) return this.#closing !== undefined
     const nowMs = this.#options.clock.nowMs()
     return nowMs >= this.#life.endMs || nowMs < this.#life.startMs
   }
 
-  /** No other request goes over it, once the one under way has ended. */
+  /** Takes no more requests after the current one. */
   retire(): void {
     if (this.#life !== undefined) this.#life = { startMs: Infinity, endMs: 0 }
   }
 
-  /** Sends a request, the only one at the time, and resolves with its answer. */
+  /** Sends a request. Only one may be in progress. */
   request(options: Dispatcher.DispatchOptions, limits: AnswerLimits): Promise<Answer> {
-    // Unless there is none to reuse: then one is opened before anything is sent.
+    // #open corrects this if there is no connection to reuse.
     this.#kind = 'reused'
     // A pool of one connection, not a bare client: before a pool reuses a connection, it reads unsolicited
     // bytes, so that they are never taken for the next answer.
     const pool = (this.#pool ??= new Pool(this.#options.origin, {
       connections: 1,
       keepAliveMaxTimeout: connectionAgeMsMax,
-      // The deadline is exact; the pool's own timers are coarse and would come after it.
+      // The pool's own timers are coarse and would fire after the deadline.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (target, callback) => this.#open(target, callback),
@@ -222,14 +220,12 @@ export class Connection {
     })
   }
 
-  /** Resolves once it is closed; undefined unless it is being closed. */
+  /** Resolves once it is closed; undefined unless it is closing. */
   get closing(): Promise<void> | undefined {
     return this.#closing
   }
 
-  /**
-   * Aborts the request under way. Resolves once the connection is closed. The next request opens a new one.
-   */
+  /** Aborts the current request and closes the connection. The next request opens a new one. */
   end(): Promise<void> {
     this.#closing ??= this.#close().finally(() => (this.#closing = undefined))
     return this.#closing
@@ -240,7 +236,7 @@ export class Connection {
     this.#pool = undefined
     this.#socket = undefined
     this.#life = undefined
-    // The pool forgets a socket that is not connected yet, but does not end it.
+    // The pool drops a socket that is still connecting without closing it.
     const destroyed = pool?.destroy()
     socket?.destroy()
     await destroyed
@@ -273,16 +269,16 @@ export class Connection {
   }
 }
 
-/** Connections of this process that are open and without a request. */
+/** Open connections of this process without a request. */
 const unused = new Set<Connection>()
 
-/** Closes idle connections. The process has only so many descriptors and ports. */
+/** Closes idle connections, to free descriptors and ports of this process. */
 function closeUnused(): void {
   for (const connection of unused) void connection.end()
   unused.clear()
 }
 
-/** Whether the name of an origin leads to no address any more, or to one that is refused. */
+/** Whether a host name has no address any more, or a forbidden one. */
 function leadsNowhere(error: unknown): boolean {
   return error instanceof AddressRefusedError || systemCode(error) === 'ENOTFOUND'
 }
@@ -291,23 +287,23 @@ function connector(guard: AddressGuard | undefined, tls: TlsFiles | undefined): 
   const connect = following(tls, guard)
   if (guard === undefined) return connect
   return (target, callback) => {
-    // An address is not looked up.
+    // An IP address is never looked up, so check it here.
     const refusal = guard.refusalOf(target.hostname)
     if (refusal === undefined) return connect(target, callback)
-    // Later, as the answer of every connection that is tried comes.
+    // Asynchronous, like the outcome of a real connection attempt.
     queueMicrotask(() => callback(new AddressRefusedError(refusal), null))
     return undefined
   }
 }
 
-/** Connects with the certificates of the moment. Connections that are open end by their age. */
+/** Connects with the current certificates. Older connections end when they reach their maximum age. */
 function following(tls: TlsFiles | undefined, guard: AddressGuard | undefined): Connect {
   if (tls === undefined) return plainConnector(guard)
   let used = tls.current
   let connect = plainConnector(guard, used)
   return (...parameters) => {
     const { current } = tls
-    // A new one, because the last one would resume the sessions of the certificate before.
+    // The last connector would resume TLS sessions of the previous certificate.
     if (current !== used) connect = plainConnector(guard, current)
     used = current
     return connect(...parameters)
@@ -317,11 +313,11 @@ function following(tls: TlsFiles | undefined, guard: AddressGuard | undefined): 
 function plainConnector(guard: AddressGuard | undefined, certificates?: TlsTexts): Connect {
   return buildConnector({
     ...certificates,
-    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment has no effect.
     rejectUnauthorized: true,
-    // None of its own, which is coarse: the deadline of the request ends a connect too.
+    // The deadline of the request also ends a connect, and is more exact.
     timeout: 0,
-    // Never Node's own, and with a guard to the very addresses that were checked for this connection.
+    // The guard returns exactly the addresses that it checked.
     lookup: guard?.lookup ?? lookupBy(systemNames.resolve),
   }) as (...parameters: Parameters<Connect>) => Socket
 }

@@ -1,9 +1,6 @@
 import { systemClock, type Timer } from '../runtime/index.ts'
 
-/**
- * The moment at which a request has taken too long, in real time. One thing at a time waits for it: less
- * than an AbortSignal, which costs as much as signing a body.
- */
+/** The deadline of a request, in real time. Runs one task at most: an AbortSignal costs as much as signing a body. */
 export class Deadline {
   readonly #timer: Timer
   #isOver = false
@@ -17,7 +14,7 @@ export class Deadline {
     })
   }
 
-  /** Whether it has come. */
+  /** Whether the deadline has passed. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -27,7 +24,7 @@ export class Deadline {
     this.#whenOver = task
   }
 
-  /** It does not come any more. */
+  /** Stops the timer. */
   cancel(): void {
     this.#timer.cancel()
   }

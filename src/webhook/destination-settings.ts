@@ -21,25 +21,25 @@ import {
 export interface DestinationSettings {
   /** Unique among the destinations. */
   readonly id: string
-  /** The sources whose events it takes. */
+  /** The sources whose events go to the destination. */
   readonly sourceIds: readonly string[]
   /** One to five. */
   readonly endpoints: readonly EndpointSettings[]
-  /** Signs every request when set and not empty. */
+  /** Signs every request if set and not empty. */
   readonly sharedSecret?: string | undefined
   /** Default true. */
   readonly enabled?: boolean
-  /** How an alias spells its ids; default `spec`. */
+  /** The keys of the ids in an alias; default `spec`. */
   readonly aliasKeys?: AliasKeys
-  /** Whether events that are more than a day old are sent; default true. */
+  /** Whether to send events that are more than a day old; default true. */
   readonly acceptsHistorical?: boolean
-  /** Takes only the calls that fit; all by default. */
+  /** Selects the calls to send; all by default. */
   readonly filter?: DestinationFilter | undefined
-  /** Upper bound of requests in flight per endpoint; default 10. */
+  /** Maximum requests in flight per endpoint; default 10. */
   readonly concurrency?: number
-  /** Statuses from 400 to 499 that are retried beside 408, 425 and 429; none by default. */
+  /** Statuses from 400 to 499 to retry, beside 408, 425 and 429; none by default. */
   readonly retryStatuses?: readonly number[] | undefined
-  /** Deliveries that may be pending; a new one beyond fails at once. Any number by default. */
+  /** Maximum pending deliveries; further ones fail at once. No limit by default. */
   readonly backlogMax?: number | undefined
 }
 
@@ -49,9 +49,9 @@ export interface EndpointSettings {
   readonly url: string
   /** Static headers; none by default. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Upper bound of requests that start, such as `50/s`; none by default. */
+  /** Maximum rate of requests, such as `50/s`; none by default. */
   readonly rate?: string | undefined
-  /** PEM files: a certificate with its key, authorities in place of the usual ones, or both. */
+  /** PEM files: a client certificate with its key, trusted authorities instead of the usual ones, or both. */
   readonly tls?: TlsPaths | undefined
 }
 
@@ -59,8 +59,8 @@ const concurrencyDefault = 10
 const concurrencyMax = 1_000
 
 /**
- * Headers that evroute or the connection sets. Those of signatures are refused whether or not there is a
- * secret, so that one can be set later without a change of the headers.
+ * Headers that evroute or the connection sets. Signature headers are reserved even without a secret, so that
+ * a secret can be added later.
  */
 const reservedHeaders = new Set([
   'host',
@@ -82,19 +82,19 @@ const reservedHeaders = new Set([
 
 /** A problem with the host name of an endpoint. */
 export interface NameFinding {
-  /** `refused`: nothing would be sent there. `unresolved`: it has no address now, but may get one. */
+  /** `refused`: the address is forbidden. `unresolved`: the name has no address now, but may get one. */
   readonly kind: 'refused' | 'unresolved'
   /** The setting's name, such as `endpoints[1].url`. */
   readonly setting: string
-  /** The whole story, as a sentence without its final period. */
+  /** A sentence without its final period. */
   readonly message: string
 }
 
 /**
  * Copies, checks and freezes the settings of a destination.
  *
- * @param guard - refuses URLs by their address, as far as possible without DNS; see {@link checkNames}
- * @throws SettingError naming the setting and the accepted values
+ * @param guard - refuses URLs with forbidden IP addresses. {@link checkNames} checks host names
+ * @throws SettingError with the setting and the accepted values
  */
 export function checkDestination(settings: DestinationSettings, guard?: AddressGuard): Destination {
   const { endpoints, concurrency = concurrencyDefault } = settings
@@ -126,8 +126,8 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
 }
 
 /**
- * Looks up the names of a destination's endpoints. To be asked when a configuration is read: a mistake
- * shows at once then, and not with the first webhook. Each connection is checked again when it is made.
+ * Looks up the host names of a destination's endpoints, to report mistakes before the first webhook. Each
+ * connection is checked anyway.
  */
 export async function checkNames(
   { endpoints }: Destination,
@@ -193,11 +193,11 @@ function checkHeader(header: { name: string; value: string; setting: string }): 
   if (reservedHeaders.has(name.toLowerCase())) {
     throw new SettingError(
       setting,
-      `Cannot send a static header ${name}: its value is not free to choose`,
+      `Cannot set the header ${name}: evroute or the connection sets it`,
       'Use a name of your own, such as X-Team.',
     )
   }
-  // Printable Latin-1 and tabs are all that a header can carry unchanged.
+  // A header can carry only printable Latin-1 and tabs unchanged.
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     throw new SettingError(
       setting,

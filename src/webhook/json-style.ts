@@ -1,34 +1,32 @@
-/** How JSON is written. */
+/** A way of writing JSON. */
 export interface JsonStyle {
-  /** Between two members. */
   readonly comma: ',' | ', '
-  /** Between a key and its value. */
   readonly colon: ':' | ': '
-  /** Spaces per level, each member on a line of its own; undefined for everything on one line. */
+  /** Spaces per level, with each member on its own line; undefined for a single line. */
   readonly indent?: number
-  /** Which characters are escaped beside those that must be: none of those that JSON is made of. */
+  /** Characters to escape although JSON does not require it. Must not match JSON's own syntax. */
   readonly escaped?: RegExp
-  /** Whether a slash is written as `\/`. */
+  /** Whether to write a slash as `\/`. */
   readonly slashes?: boolean
 }
 
-/** A string, a sign, or a number or word. */
+/** A string, a punctuation mark, or a number or word. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
-/** The strings, signs, numbers and words of valid JSON, its strings with no more escapes than needed. */
+/** Splits valid JSON into strings, punctuation, numbers and words. Removes unnecessary escapes from strings. */
 export function tokensOf(json: string): readonly string[] {
   const tokens = json.match(token) ?? []
-  // Other encoders escape other characters. A string without escapes stays as it is.
+  // Only strings with escapes need the slower way.
   return tokens.map((part) => (part.includes('\\') ? JSON.stringify(JSON.parse(part)) : part))
 }
 
-/** Indentation may make a text this much longer. Deep nesting would make it grow with the square of its depth. */
+/** Maximum growth of a text by indentation, which grows with the square of the nesting depth. */
 const indentedGrowthMax = 16
 const indentedCharactersMin = 64 * 1024
 
 /**
- * Writes the tokens of valid JSON in a style. The order of keys, the digits of numbers and keys that
- * come twice stay as they are, other than through `JSON.parse`.
+ * Writes the tokens of valid JSON in a style. Unlike JSON.parse and JSON.stringify, it keeps the order of
+ * keys, the digits of numbers, and duplicate keys.
  *
  * @returns undefined if the indented text would be more than 16 times as long, and longer than 64 Ki characters
  */
@@ -40,7 +38,7 @@ export function writeJson(tokens: readonly string[], style: JsonStyle): string |
   return escaped === undefined ? withSlashes : withSlashes.replace(escaped, unicodeEscape)
 }
 
-/** The same value with the keys of every object in the order of their code units. */
+/** Sorts the keys of every object by their code units. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys)
   if (typeof value !== 'object' || value === null) return value
@@ -64,7 +62,7 @@ function indented(tokens: readonly string[], indent: number): string | undefined
     const isStart = last === '{' || last === '['
     const isEnd = part === '}' || part === ']'
     if (isEnd) depth -= 1
-    // An empty object or list stays on its line.
+    // An empty object or list stays on one line.
     if (last === ',' || isStart !== isEnd) {
       room -= depth * indent
       if (room < 0) return undefined

@@ -9,9 +9,8 @@ import {
 /** How one request to an endpoint ended. */
 export type RequestOutcome =
   | {
-      /** A status line with its headers arrived in time; the body may be cut. */
+      /** Status line and headers arrived in time. The body may be cut. */
       readonly kind: 'answered'
-      /** The HTTP status. */
       readonly status: number
       /** The value of `Retry-After`. */
       readonly retryAfter: string | undefined
@@ -22,43 +21,41 @@ export type RequestOutcome =
   | { readonly kind: 'timeout' }
   /**
    * - `certificate_refused`: the endpoint's certificate is not trusted; no request was sent
-   * - `address_refused`: the service does not send to the endpoint's address; no connection was made
+   * - `address_refused`: the endpoint's address is forbidden; no connection was made
    * - `connection_failed`: name resolution, connection or protocol failed
-   * - `shortage`: this machine has run out of something, for example file descriptors. The endpoint may be healthy
+   * - `shortage`: this machine ran out of a resource such as file descriptors. The endpoint may be healthy
    */
   | {
       readonly kind: 'certificate_refused' | 'address_refused' | 'connection_failed' | 'shortage'
       readonly code: string
       readonly message: string
     }
-  /** Cut off by our own side, which closed the sender: says nothing about the endpoint. */
+  /** The sender was closed. This says nothing about the endpoint. */
   | { readonly kind: 'interrupted' }
 
 /** The meaning of an outcome for its delivery. */
 export interface Judgement {
-  /** Whether to ask this endpoint again. */
   readonly verdict: RequestVerdict
-  /** The answer's status; null when there was none. */
+  /** The answer's status; null without an answer. */
   readonly status: number | null
   /**
    * Why the request failed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`, `malformed_answer`,
-   * the kind of refused address such as `private_address`, or the system's code such as `ECONNREFUSED`. Null
+   * the kind of forbidden address such as `private_address`, or a system code such as `ECONNREFUSED`. Null
    * on success.
    */
   readonly error: string | null
 }
 
-/** The answers besides 5xx that ask for another try. */
+/** Statuses that are retried, besides 5xx. */
 const retriedStatuses = new Set([408, 425, 429])
 
 /**
- * Decides the meaning of an outcome by the specification's table of errors.
+ * Judges an outcome by the specification's table of errors.
  *
- * A refused address is final, like a refused certificate. The operator has to fix both, and hours of retries
- * would hide the problem. The name of an endpoint may point elsewhere a minute later; deliveries that failed
- * until then can be retried by hand.
+ * A forbidden address and an untrusted certificate are final: the operator has to fix both, and hours of
+ * retries would hide the problem. Deliveries that failed until the fix can be retried by hand.
  *
- * @param alsoRetried - statuses that the operator of the destination has retried too
+ * @param alsoRetried - statuses to retry too, from the destination's settings
  */
 export function judge(outcome: RequestOutcome, alsoRetried?: readonly number[]): Judgement {
   switch (outcome.kind) {
@@ -76,17 +73,17 @@ export function judge(outcome: RequestOutcome, alsoRetried?: readonly number[]):
   }
 }
 
-/** Whether the endpoint asks for fewer requests. It is up, and has not looked at the webhook. */
+/** Whether the endpoint asks for fewer requests. It is up, but did not process the webhook. */
 export function isThrottled(outcome: RequestOutcome): boolean {
   return outcome.kind === 'answered' && outcome.status === 429
 }
 
-/** How long an endpoint wants to be left alone, in milliseconds; undefined when it does not say. */
+/** Reads Retry-After, as milliseconds from now; undefined without one. */
 export function retryAfterMsOf(outcome: RequestOutcome, nowMs: number): number | undefined {
   return outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : undefined
 }
 
-/** Whether a request did not reach the endpoint through a fault of ours: it is no attempt. */
+/** Whether a request failed because of this process or machine. It does not count as an attempt. */
 export function isOurs({ kind }: RequestOutcome): boolean {
   return kind === 'interrupted' || kind === 'shortage'
 }
@@ -122,20 +119,20 @@ const certificateCodes = new Set([
   'PATH_LENGTH_EXCEEDED',
   'ERROR_IN_CERT_NOT_BEFORE_FIELD',
   'ERROR_IN_CERT_NOT_AFTER_FIELD',
-  // All other verdicts of OpenSSL, such as a weak digest or key.
+  // OpenSSL's other verdicts, such as a weak digest or key.
   'UNSPECIFIED',
 ])
 
-/** What undici calls an answer that is none, beside the errors of its parser, which have a name only. */
+/** undici's codes for malformed answers. Errors of its parser have a name but no code. */
 const malformedAnswerCodes = new Set([
   'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
-  // undici considers some answers impossible, such as one with the status 000.
+  // undici fails an assertion at some answers, such as one with the status 000.
   'ERR_ASSERTION',
 ])
 
-/** undici's message when it closes a connection because of an unexpected answer. */
+/** undici's messages when it closes a connection because of an unexpected answer. */
 const refusals = new Set(['bad response', 'bad upgrade'])
 
 /** The system's codes for a lack of descriptors, memory or local ports. */
@@ -148,7 +145,7 @@ const shortageCodes = new Set([
   'EAI_MEMORY',
 ])
 
-/** Tells our own shortages, refused addresses and refused certificates from other failures. */
+/** Classifies the error of a request that got no answer. */
 export function failureOutcome(error: unknown): RequestOutcome {
   const code = failureCode(error)
   const message = messageOf(error)
@@ -158,14 +155,11 @@ export function failureOutcome(error: unknown): RequestOutcome {
   return { kind: 'connection_failed', code, message }
 }
 
-/**
- * Whether our own machine lacks something. Where several addresses were tried, that must have been the
- * reason for all of them.
- */
+/** Whether this machine ran out of a resource. If several addresses were tried, all must have failed so. */
 export function isShortage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isShortage)
   const code = systemCode(error) ?? ''
-  // On a machine without IPv6 this says that the address cannot be reached, not that ports are used up.
+  // For an IPv6 address the code means that the machine has no IPv6, not that it ran out of ports.
   const isUnreachable = code === 'EADDRNOTAVAIL' && addressOf(error).includes(':')
   return shortageCodes.has(code) && !isUnreachable
 }
@@ -174,7 +168,7 @@ function addressOf(error: unknown): string {
   return String((error as { readonly address?: unknown }).address)
 }
 
-/** The system's name where there is one, our own for what only the HTTP library sees. */
+/** The system's code, or evroute's own code for errors of the HTTP library. */
 function failureCode(error: unknown): string {
   const code = systemCode(error) ?? 'connection_failed'
   if (code === 'UND_ERR_SOCKET') {

@@ -11,52 +11,49 @@ import {
   type StandardWebhooksSigning,
 } from './standard-webhooks.ts'
 
-/** Upper bounds of the bytes read of an answer, and of the excerpt kept for the delivery log. */
+/** How many bytes of an answer to read, and to keep for the delivery log. */
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
 
-/** What one request carries. */
+/** Headers and body of a request. */
 export interface RequestContent {
   /** All headers except the connection's. */
   readonly headers: Readonly<Record<string, string>>
-  /** Its body. */
   readonly body: string
 }
 
-/** Makes the request of a webhook to an endpoint, signatures included. */
+/** Makes the request for a webhook, with its signatures. */
 export type ComposeRequest = (webhook: OutgoingWebhook, endpoint: Endpoint) => RequestContent
 
 /** Options of a sender. */
 export interface SenderOptions {
-  /** Where to send, with which headers and secret. */
   readonly destination: Destination
   /** Time for connect, headers and body together; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
   /** Refuses addresses; undefined allows all, as for a tool on a developer's machine. */
   readonly guard?: AddressGuard | undefined
-  /** Signs in the way of Standard Webhooks too; not by default. */
+  /** Adds Standard Webhooks signatures; none by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
-  /** Makes the requests; by default the webhook's text with the headers of the destination. */
+  /** Makes the requests; by default the webhook's text with the headers of the endpoint. */
   readonly compose?: ComposeRequest | undefined
-  /** Tells the time that Standard Webhooks signs, and how old connections are; the system's by default. */
+  /** Clock for signed timestamps and the age of connections; the system's by default. */
   readonly clock?: Clock
-  /** Learns of certificates that were changed and cannot be used; nobody by default. */
+  /** Receives warnings about changed certificates that cannot be used; none by default. */
   readonly log?: Pick<Log, 'warn'>
-  /** Spreads the ages that connections reach; all reach the same by default. */
+  /** Spreads the maximum ages of connections; all are the same by default. */
   readonly random?: () => number
-  /** Learns the kind of each request's connection once the request has ended. */
+  /** Called with the kind of each request's connection once the request has ended. */
   readonly onConnection?: ((kind: ConnectionKind) => void) | undefined
 }
 
-/** How an endpoint is reached. */
+/** Connections and path of an endpoint. */
 interface Target {
-  /** The connections to its origin. */
   readonly connections: Connections
-  /** Its path and its query. */
+  /** Path and query. */
   readonly path: string
 }
 
 /**
- * The headers of a webhook by the specification, after the static ones of its endpoint.
+ * Makes the headers of a webhook by the specification, after the static ones of its endpoint.
  *
  * @param signature - the value of X-Signature; undefined sends none
  */
@@ -72,10 +69,10 @@ export function webhookHeaders(
   }
 }
 
-/** Loads undici, which takes longer than all else, only in processes that send. Repeated imports are cheap. */
+/** Loads undici only in processes that send, because it loads slowly. Repeated imports are cheap. */
 const loadConnections = () => import('./connections.ts')
 
-/** Sends webhooks to the endpoints of one destination over connections of its own. */
+/** Sends webhooks to the endpoints of one destination over its own connections. */
 export class WebhookSender {
   readonly #options: SenderOptions
   readonly #deadlineMs: number
@@ -91,21 +88,18 @@ export class WebhookSender {
     this.#options = options
     this.#deadlineMs = Math.min(deadlineMs, limits.endpointDeadlineMs)
     this.#clock = clock
-    // Ahead of the first request.
+    // Load ahead of the first request.
     void loadConnections()
   }
 
   /**
-   * Signs a webhook and posts it once. Doesn't follow redirects. Never throws: every result is an outcome.
-   * After {@link close} it is `interrupted`.
-   *
-   * The deadline runs in real time, even if the runtime has a virtual clock, because it measures the
-   * endpoint.
+   * Signs a webhook and posts it once. Doesn't follow redirects. Never throws: every result is an outcome,
+   * `interrupted` after {@link close}. The deadline always runs in real time, because it measures the endpoint.
    */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
     let target = this.#targets.get(endpoint.url)
     try {
-      // Before the deadline begins: loading what sends is no fault of the endpoint.
+      // Load before the deadline starts, because slow loading is not the endpoint's fault.
       target ??= await this.#targetOf(endpoint)
     } catch (error) {
       return failureOutcome(error)
@@ -126,7 +120,7 @@ export class WebhookSender {
     }
   }
 
-  /** Ends all connections at once, requests in flight included. Idempotent. */
+  /** Closes all connections at once and aborts requests in flight. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#connections.values()].map((connections) => connections.close()))
@@ -157,7 +151,7 @@ export class WebhookSender {
     return target
   }
 
-  /** With a connection for every request that the destination's endpoints may have in flight there. */
+  /** Allows as many connections as the endpoints of this origin may have requests in flight. */
   async #connectionsTo(origin: string, paths: TlsPaths | undefined): Promise<Connections> {
     const { destination, guard, onConnection, random = () => 0, log = silentLog } = this.#options
     const { Connections, TlsFiles } = await loadConnections()

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { SettingError } from '../model/index.ts'
 
 /**
- * Signs a webhook as the specification has it: hex-encoded HMAC-SHA1 of the body's bytes, keyed with
- * the UTF-8 bytes of the shared secret.
+ * Signs a webhook by the specification: hex-encoded HMAC-SHA1 of the body's bytes, keyed with the UTF-8
+ * bytes of the shared secret.
  *
  * @returns 40 lower-case hexadecimal digits, the value of `X-Signature`
  */
@@ -12,13 +12,12 @@ export function signBody(body: string | Uint8Array, secret: string): string {
 }
 
 /**
- * How a signature compares with the body: `missing` is an absent or empty header, `malformed` one
- * that is not 40 lower-case hexadecimal digits, `mismatch` the signature of other bytes or another
- * secret.
+ * The result of a check: `missing` for an absent or empty header, `malformed` for a header that is not 40
+ * lower-case hexadecimal digits, `mismatch` for a signature of other bytes or with another secret.
  */
 export type SignatureCheck = 'valid' | 'missing' | 'malformed' | 'mismatch'
 
-/** Compares a signature with the expected one for the bytes, in constant time, and says how they differ. */
+/** Checks the signature of a body in constant time. */
 export function checkSignature(
   rawBody: string | Uint8Array,
   header: string | undefined,
@@ -31,11 +30,11 @@ export function checkSignature(
 }
 
 /**
- * Whether a webhook was signed with the shared secret.
+ * Checks whether a webhook was signed with the shared secret.
  *
  * @param rawBody - the bytes as they arrived, before any parsing
  * @param header - the value of `X-Signature`; a list counts if it holds exactly one value
- * @throws SettingError for a parsed body, or a secret that is missing or empty: no header makes it throw
+ * @throws SettingError for a parsed body, or a missing or empty secret; never because of the header
  */
 export function verifySignature(
   rawBody: string | Uint8Array,
@@ -48,7 +47,7 @@ export function verifySignature(
   return values.length === 1 && checkSignature(rawBody, values[0], secret) === 'valid'
 }
 
-/** Untyped callers often pass the parsed body of their framework. */
+/** Guards against untyped callers, which often pass the parsed body of their framework. */
 function expectRawBody(rawBody: unknown): void {
   if (typeof rawBody === 'string' || rawBody instanceof Uint8Array) return
   throw new SettingError(

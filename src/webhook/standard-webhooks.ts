@@ -4,30 +4,29 @@ import { createHash, createHmac } from 'node:crypto'
 export interface OutgoingWebhook {
   /** The exact text to send and sign. */
   readonly body: string
-  /** The event's, which the body of a delete notification does not have. */
+  /** The event's messageId. The body of a delete notification does not contain it. */
   readonly messageId: string
 }
 
-/** What signs webhooks in the way of Standard Webhooks. */
+/** Keys for Standard Webhooks signatures. */
 export interface StandardWebhooksSigning {
-  /** At least one, the newest first; there is a signature for each, see {@link signStandardWebhook}. */
+  /** At least one, the newest first. Each makes a signature; see {@link signStandardWebhook}. */
   readonly secrets: readonly string[]
 }
 
-/** What Standard Webhooks 1.0.0 adds to a request. */
+/** The headers of Standard Webhooks 1.0.0. */
 export interface StandardWebhooksHeaders {
   readonly 'webhook-id': string
   readonly 'webhook-timestamp': string
   readonly 'webhook-signature': string
 }
 
-/** The signed content. */
+/** The content that is signed. */
 export interface SignedContent {
   /** The value of `webhook-id`. */
   readonly id: string
   /** The value of `webhook-timestamp`, in whole seconds since 1970. */
   readonly timestamp: number
-  /** The body, byte for byte. */
   readonly body: string
 }
 
@@ -35,9 +34,9 @@ export interface SignedContent {
 const idLengthMax = 256
 
 /**
- * The headers of Standard Webhooks for one request.
+ * Makes the Standard Webhooks headers of one request.
  *
- * @param nowMs - the time of the attempt, which a retry has anew
+ * @param nowMs - the time of this attempt, not of the first one
  */
 export function standardWebhooksHeaders(
   { body, messageId }: OutgoingWebhook,
@@ -66,10 +65,9 @@ export function webhookId(messageId: string): string {
 }
 
 /**
- * Signs as Standard Webhooks has it: HMAC-SHA256 of id, timestamp and body, joined by full stops.
+ * Signs by Standard Webhooks: HMAC-SHA256 of id, timestamp and body, joined by full stops.
  *
- * @param secret - `whsec_` and base64 stands for the bytes that are encoded; any other text is a key by
- *   its UTF-8 bytes
+ * @param secret - `whsec_` and the base64 of the key, or any other text, whose UTF-8 bytes are the key
  * @returns `v1,` and the signature in base64
  */
 export function signStandardWebhook(
@@ -87,7 +85,7 @@ function percentEncode(text: string): string {
 function keyOf(secret: string): Buffer {
   const [, base64] = /^whsec_(.+)$/.exec(secret) ?? []
   const decoded = Buffer.from(base64 ?? '', 'base64')
-  // Buffer would decode invalid base64 to another key or to an empty one, without an error.
+  // Buffer decodes invalid base64 to another key, or to an empty one, without an error.
   const isEncoded = base64 !== undefined && decoded.toString('base64') === base64
   return isEncoded ? decoded : Buffer.from(secret)
 }

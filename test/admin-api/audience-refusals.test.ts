@@ -49,8 +49,8 @@ const refusals: readonly RefusalRow[] = [
     { status: 404, code: 'not_found', message: 'There is no such audience: known are vip' },
   ],
   [
-    { kind: 'unusable_name', message: 'No property can be made of the name' },
-    { status: 400, code: 'invalid_request', message: 'No property can be made of the name' },
+    { kind: 'unusable_name', message: 'Cannot make a key from the name' },
+    { status: 400, code: 'invalid_request', message: 'Cannot make a key from the name' },
   ],
 ]
 

@@ -63,11 +63,11 @@ describe('a coalescing log', () => {
   test('keeps the order in which kinds came last', async () => {
     const { lines, clock, log } = createLog()
     const down = (): void => log.warn('an endpoint is down')
-    const well = (): void => log.info('an endpoint is well again')
+    const well = (): void => log.info('an endpoint has recovered')
     for (const tell of [down, well, down, well, down]) tell()
     await clock.advance(minuteMs)
     expect(lines.slice(2)).toEqual([
-      'info an endpoint is well again repeated=1',
+      'info an endpoint has recovered repeated=1',
       'warn an endpoint is down repeated=2',
     ])
   })

@@ -66,7 +66,7 @@ describe('createService', () => {
         {
           path: 'admin.token',
           message: 'Cannot read the environment variable VITEST: no environment is given',
-          hint: 'Pass `env: process.env` beside the configuration, or give a value or @file.',
+          hint: 'Pass the option `env: process.env`, or give a value or @file.',
         },
       ],
     })

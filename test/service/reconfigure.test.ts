@@ -198,7 +198,7 @@ describe('a service that is given another configuration', () => {
     await reconfigure(at('./a', './b', './c'))
     expect(warnings).toEqual([])
     await reconfigure(at('./a2', ''))
-    const left = (name: string) => `the archive in ${folder}/${name} is not erased from any more`
+    const left = (name: string) => `deletions no longer reach the archive in ${folder}/${name}`
     expect(warnings).toEqual([
       { message: left('a'), source: 'website' },
       { message: left('b'), source: 'app' },

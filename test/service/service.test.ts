@@ -77,7 +77,7 @@ describe('a service', () => {
     expect(await track('m_1')).toMatchObject(refusedAs(503, 'store_unavailable'))
     expect(await ready()).toEqual({
       status: 503,
-      body: { status: 'not_ready', reasons: ['The store or an archive does not take events'] },
+      body: { status: 'not_ready', reasons: ['The store or an archive does not accept events'] },
     })
     expect(await admin('/v1/ledger')).toMatchObject({ body: { accepted: 0, deliveries: 0 } })
     expect(endpoint.requests).toEqual([])
@@ -159,7 +159,7 @@ describe('a service', () => {
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [{ endpoints: [closed] }],
     })
-    expect(infos).toContainEqual({ message: 'an endpoint is well again', ...told })
+    expect(infos).toContainEqual({ message: 'an endpoint has recovered', ...told })
     const after = await admin('/metrics')
     expect(after.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 0$/m)
   })
@@ -233,11 +233,11 @@ describe('a service', () => {
     const { port } = other
     await expect(start({ listen: { port } })).rejects.toMatchObject({
       code: 'port_in_use',
-      hint: 'Set listen.port to another one, or to 0 for a free one.',
+      hint: 'Set listen.port to another port, or to 0 for a free one.',
     })
     await expect(start({ admin: { port, token } })).rejects.toMatchObject({
       code: 'port_in_use',
-      hint: 'Set admin.port to another one, or to 0 for a free one.',
+      hint: 'Set admin.port to another port, or to 0 for a free one.',
     })
     const service = await start({})
     await expect(start({})).rejects.toMatchObject({ code: 'store_in_use' })

@@ -3,21 +3,18 @@ import type { Configuration } from './configuration.ts'
 
 /** One difference between two configurations. */
 export interface ConfigurationChange {
-  /**
-   * What differs, with sources and destinations by their ids: `listen.port`, `sources.website`,
-   * `destinations.crm.sharedSecret`.
-   */
+  /** `listen.port`, `sources.website` or `destinations.crm.sharedSecret`, with ids instead of indexes. */
   readonly setting: string
-  /** What happened to it; only a source, a destination or the admin API is added or removed. */
+  /** Only a source, a destination or the admin API can be added or removed. */
   readonly kind: 'added' | 'removed' | 'changed'
-  /** Whether a running service can follow. */
+  /** Whether a running service applies the change. */
   readonly effect: 'at_once' | 'after_restart'
 }
 
-/** What a running service holds on to: its ports and its store. */
+/** Settings that a running service cannot change: its ports and its store. */
 const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|store$)/
 
-/** What the settings are called in the file, where their names differ here. */
+/** Names of settings in the file, if they differ from the names here. */
 const namesInFile: Readonly<Record<string, string>> = {
   deliveredMs: 'delivered',
   failedMs: 'failed',
@@ -27,10 +24,7 @@ const namesInFile: Readonly<Record<string, string>> = {
   sourceIds: 'sources',
 }
 
-/**
- * Tells what differs between two configurations, and what of it needs a restart. Where a source or a
- * destination stands among the others makes no difference.
- */
+/** Lists the differences between two configurations. The order of sources and destinations does not count. */
 export function changesBetween(
   before: Configuration,
   after: Configuration,
@@ -61,7 +55,7 @@ function changesOf(
 ): readonly ConfigurationChange[] {
   if (before === undefined) return [change(name, 'added')]
   if (after === undefined) return [change(name, 'removed')]
-  // Most parts do not change, and to compare them whole is faster.
+  // Most parts are equal, and comparing a whole part is faster.
   if (isDeepStrictEqual(before, after)) return []
   const fieldsBefore = new Map<string, unknown>(Object.entries(before))
   return Object.entries(after)
@@ -70,7 +64,7 @@ function changesOf(
     .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
 }
 
-/** What a running service has in force after a change: its ports and its store stay as they were. */
+/** The configuration of a running service after a change: it keeps its ports and its store. */
 export function followed(before: Configuration, after: Configuration): Configuration {
   const { listen, admin, store } = before
   const access = admin && {
@@ -82,7 +76,7 @@ export function followed(before: Configuration, after: Configuration): Configura
   return { ...after, listen, admin: access, store }
 }
 
-/** Whether some of the changes are about settings of that name. */
+/** Whether a change affects a setting whose name matches. */
 export function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {
   return changes.some(({ setting }) => settings.test(setting))
 }

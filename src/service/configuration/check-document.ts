@@ -3,7 +3,7 @@ import { nearestName } from '../../model/index.ts'
 import { documentSchema, type ConfigurationDocument } from './document.ts'
 import { shownValue, type DocumentPath, type PlacedProblem } from './problem.ts'
 
-/** What became of a document. */
+/** The outcome of {@link checkDocument}. */
 export type DocumentOutcome =
   | { readonly kind: 'valid'; readonly document: ConfigurationDocument }
   | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
@@ -12,7 +12,7 @@ export type DocumentOutcome =
  * Checks each setting by itself and fills in defaults.
  *
  * @param given - the document with its secrets read
- * @param isKept - tells the places whose values may be secret, and are not shown
+ * @param isKept - whether a value may be secret, so that problems must not show it
  */
 export function checkDocument(
   given: unknown,
@@ -34,7 +34,7 @@ export function checkDocument(
 /** An issue and its place in the document. */
 interface PlacedIssue {
   readonly path: DocumentPath
-  /** What is accepted there; undefined for a key that is not known. */
+  /** The accepted values; undefined for an unknown key. */
   readonly accepted?: string
   readonly hint?: string
 }
@@ -50,7 +50,7 @@ function placeIssues(
       return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
     }
     if (issue.code === 'invalid_union') {
-      // The alternative that was meant is the one whose type fits: what is wrong is further inside.
+      // The intended alternative is the one with the right type: its problems are further inside.
       const meant = issue.errors.find((inner) =>
         inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
       )
@@ -62,7 +62,7 @@ function placeIssues(
 
 function keyHint(key: string, known: readonly string[]): string {
   if (key === 'pendingDeliveries') {
-    return 'Set backlogMax instead: it bounds what waits for each destination, and sources are not refused.'
+    return 'Set backlogMax instead: it bounds the backlog of each destination, and sources are not refused.'
   }
   const meant = nearestName(key, known)
   return meant === undefined

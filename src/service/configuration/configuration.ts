@@ -7,7 +7,7 @@ import type { SourceType } from '../../tracking-api/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import type { ConfigurationDocument, DestinationDocument, SourceDocument } from './document.ts'
 
-/** What a service is set up with: checked, complete and frozen, its secrets read. */
+/** The configuration of a service: checked, complete and frozen, with its secrets read. */
 export interface Configuration {
   readonly listen: ConfigurationDocument['listen']
   /** The admin API; undefined for none. */
@@ -15,33 +15,32 @@ export interface Configuration {
   /** `memory:`, `sqlite:` and an absolute path, or the URL of a PostgreSQL with its password. */
   readonly store: string
   readonly network: ConfigurationDocument['network']
-  /** How long the store remembers. */
   readonly retention: RetentionPolicy
-  /** At least one; their ids are unique, and so are their write keys. */
+  /** At least one, with unique ids and write keys. */
   readonly sources: readonly ConfiguredSource[]
-  /** Their ids are unique. */
+  /** With unique ids. */
   readonly destinations: readonly ConfiguredDestination[]
 }
 
 /** A source of calls. */
 export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
-  /** What its clients are; undefined where each request tells it. */
+  /** The kind of its clients; undefined to decide by each request. */
   readonly type?: SourceType | undefined
-  /** Events that it may send per second; undefined for any number. */
+  /** Rate limit; undefined for none. */
   readonly eventsPerSecond: number | undefined
-  /** Where its events are kept; undefined for nowhere. */
+  /** The folder of its archive; undefined for none. */
   readonly archive: { readonly directory: string } | undefined
 }
 
 /** A destination of events. */
 export interface ConfiguredDestination extends Destination {
-  /** Adds the signatures of Standard Webhooks, one for each secret; undefined for none. */
+  /** Adds a Standard Webhooks signature for each secret; undefined for none. */
   readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined
   /** The retry window of a delivery, which begins with its first attempt. */
   readonly retryForMs: number
 }
 
-/** Makes the paths of a document absolute. Relative paths start at its folder. */
+/** Makes the paths of a document absolute. They are relative to the folder. */
 export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
   const { store, sources, listen, admin, destinations } = document
   const file = /^sqlite:(.+)$/.exec(store)?.[1]
@@ -71,7 +70,7 @@ function withPaths<Section extends { readonly tls?: object | undefined }>(
   return { ...section, tls }
 }
 
-/** The configuration that a document without problems stands for. */
+/** Converts a document without problems. */
 export async function configurationOf(
   document: ConfigurationDocument,
   breather: Breather,
@@ -137,7 +136,7 @@ function signingOf(
 
 function durationMsOf(text: string): number {
   const durationMs = parseDuration(text)
-  if (durationMs === undefined) throw new Error(`"${text}" passed as a duration and is none`)
+  if (durationMs === undefined) throw new Error(`"${text}" is not a duration`)
   return durationMs
 }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { limits, parseDuration, parseRate, rateForms } from '../../model/index.ts'
 
-/** The message of every issue says what is accepted; who reports it adds what was given. */
+/** Makes the accepted values the message of every issue. The report of the issue adds the given value. */
 const accepts = (accepted: string) => ({ error: () => accepted })
 
-/** A section that knows all its keys. The message about an unknown one is the list of those. */
+/** A section. The message about an unknown key lists the known keys. */
 function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, given?: string) {
   const keys = Object.keys(shape)
   const accepted = given ?? `an object with ${keys.map((key) => `"${key}"`).join(', ')}`
@@ -38,7 +38,7 @@ function list<Element extends z.core.$ZodType>(
   return max === Infinity ? any : any.max(max, accepts(accepted))
 }
 
-/** A text that is checked once it is read: editors see `env:NAME` or `@file` in its place. */
+/** A text that may be `env:NAME` or `@file` in the file. The check applies to the value that is read. */
 function secret(isAccepted: (text: string) => boolean, accepted: string) {
   return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted))
 }
@@ -62,7 +62,7 @@ const retentionTime = () => duration('1m', '3650d')
 const backlog = () => wholeNumber(1, 1_000_000_000)
 const rate = () => wholeNumber(1, 1_000_000).nullable().default(null)
 
-/** Whether a text is a signing secret: any text, or `whsec_` and 24 to 64 bytes as base64. */
+/** Accepts any text that is not empty; after `whsec_`, 24 to 64 bytes as base64. */
 function isSigningSecret(text: string): boolean {
   if (!text.startsWith('whsec_')) return text !== ''
   const base64 = text.slice('whsec_'.length)
@@ -73,13 +73,13 @@ function isSigningSecret(text: string): boolean {
 const bearerToken = () =>
   secret(
     (text) => /^[\w.~+/-]+=*$/.test(text),
-    `letters, digits and . _ ~ + / - as bearer tokens have them, ${secretForms}`,
+    `a bearer token of letters, digits and . _ ~ + / -, ${secretForms}`,
   )
 
 const host = () =>
   pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1').default('127.0.0.1')
 
-/** What is wrong with the URL of a server in detail is for the room that opens it to tell. */
+/** Checks the form only. The store room reports details of a server's URL. */
 function isStoreUrl(text: string): boolean {
   return /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/.test(text) || /^postgres(ql)?:\/\//i.test(text)
 }
@@ -90,18 +90,18 @@ const signingSecret = () =>
 const source = section({
   id: id().describe('Unique among the sources.'),
   writeKeys: list(writeKey(), { accepted: 'a list of at least one write key', min: 1 }).describe(
-    'What SDKs are set up with, several for rotation: values, env:NAME or @file.',
+    'Keys that SDKs send, several for rotation: values, env:NAME or @file.',
   ),
   type: z
     .enum(['browser', 'mobile', 'server'], accepts('"browser", "mobile", "server" or null'))
     .nullable()
     .default(null)
     .describe(
-      'What its clients are: browser fills context.ip and context.userAgent from the connection, mobile context.ip only, server neither; null tells browsers by their requests.',
+      'Kind of the clients: browser fills context.ip and context.userAgent from the connection, mobile fills context.ip only, server neither; null recognizes browsers by their requests.',
     ),
   enabled: flag().default(true).describe('Off refuses its calls with 403.'),
   eventsPerSecond: rate().describe(
-    'Events it may send per second; null for limits.eventsPerSecond. Above it the answer is 429.',
+    'Events that the source may send per second, then it gets 429; null for limits.eventsPerSecond.',
   ),
   archive: section({
     directory: pattern(/./, 'a directory').describe('Relative to this file.'),
@@ -116,7 +116,7 @@ const pemFile = () => pattern(/./, 'the path of a PEM file')
 const endpoint = section({
   url: z
     .string(accepts(`a full http or https URL, ${secretForms}`))
-    .describe(`Where webhooks are posted to: a full http or https URL, ${secretForms}.`),
+    .describe(`The URL that receives webhooks: a full http or https URL, ${secretForms}.`),
   headers: z
     .record(z.string(), z.string(accepts(`a text, ${secretForms}`)), accepts('an object of texts'))
     .default({})
@@ -124,13 +124,13 @@ const endpoint = section({
   rate: pattern(/^\d+(\.\d+)?\/[smh]$/, rateForms)
     .refine((text) => parseRate(text) !== undefined, accepts(rateForms))
     .optional()
-    .describe(
-      'Upper bound of requests that start, such as 50/s, 300/m or 1000/h; none by default.',
-    ),
+    .describe('Maximum rate of requests, such as 50/s, 300/m or 1000/h; none by default.'),
   tls: section({
     cert: pemFile().optional().describe('The certificate that evroute shows to the endpoint.'),
     key: pemFile().optional().describe('The private key of the certificate, without a passphrase.'),
-    ca: pemFile().optional().describe('Authorities that may sign for the endpoint, and no others.'),
+    ca: pemFile()
+      .optional()
+      .describe('Certificate authorities to trust for the endpoint, instead of the usual ones.'),
   })
     .refine(
       ({ cert, key, ca }) =>
@@ -138,7 +138,7 @@ const endpoint = section({
       accepts('an object with "cert" and "key", with "ca", or with all three'),
     )
     .optional()
-    .describe('PEM files, relative to this one, that are read again when they change.'),
+    .describe('PEM files, relative to this file; evroute reads them again when they change.'),
 })
 
 function clientError() {
@@ -152,14 +152,14 @@ const destination = section({
     .literal('Webhooks', accepts('"Webhooks"'))
     .describe('The name that calls refer to in `integrations`.'),
   sources: list(id(), { accepted: 'a list of at least one id of a source', min: 1 }).describe(
-    'The ids of the sources whose events it takes.',
+    'The ids of the sources whose events go to this destination.',
   ),
-  enabled: flag().default(true).describe('Off means that nothing is sent to it.'),
+  enabled: flag().default(true).describe('Off sends nothing to this destination.'),
   endpoints: list(endpoint, {
     accepted: `a list of 1 to ${limits.endpointsMax} endpoints`,
     min: 1,
     max: limits.endpointsMax,
-  }).describe('Where events go; one success among them is enough.'),
+  }).describe('Each event goes to all of these; one success is enough.'),
   sharedSecret: secret(
     (text) => text !== '',
     `a text that is not empty, ${secretForms}, or null to send without X-Signature`,
@@ -176,20 +176,24 @@ const destination = section({
             accepted: 'a list of 1 to 5 secrets',
             min: 1,
             max: 5,
-          }).describe('Signed with each, so that secrets can be rotated.'),
+          }).describe('One signature per secret, so that secrets can be rotated.'),
         }),
       ],
       accepts('true, false or an object with "secrets"'),
     )
     .default(false)
-    .describe('Adds webhook-id, webhook-timestamp and webhook-signature; true: by sharedSecret.'),
+    .describe(
+      'Adds webhook-id, webhook-timestamp and webhook-signature; true signs with sharedSecret.',
+    ),
   aliasKeys: z
     .enum(['spec', 'camel', 'both'], accepts('"spec", "camel" or "both"'))
     .default('spec')
-    .describe('How an alias spells its ids: "Previous ID", previousId, or both.'),
+    .describe(
+      'The keys of the ids in an alias: spec for "Previous ID", camel for previousId, both.',
+    ),
   acceptsHistorical: flag()
     .default(true)
-    .describe('Whether events that are more than a day old are sent.'),
+    .describe('Off skips events that are more than a day old.'),
   filter: z
     .string(accepts('a match such as "type:track properties.revenue:>10", or null for every call'))
     .nullable()
@@ -197,28 +201,28 @@ const destination = section({
     .describe('Sends only calls that match: type:track properties.revenue:>10. null sends all.'),
   concurrency: wholeNumber(1, 1_000)
     .default(10)
-    .describe('Requests in flight per endpoint at the most.'),
+    .describe('Maximum requests in flight per endpoint.'),
   backlogMax: backlog()
     .nullable()
     .default(null)
-    .describe('Deliveries that may wait for it; null for limits.backlogMax.'),
+    .describe('Maximum pending deliveries; null for limits.backlogMax.'),
   retryFor: duration('0s', '30d')
     .default('4h')
-    .describe('From the first attempt to the last moment another may start, at most 30d.'),
+    .describe('How long to retry a delivery after its first attempt, at most 30d.'),
   retryStatuses: list(clientError(), { accepted: 'a list of statuses from 400 to 499' })
     .default([])
-    .describe('Answers from 400 to 499 that are retried like 5xx, beside 408, 425 and 429.'),
+    .describe('More statuses from 400 to 499 to retry like 5xx, beside 408, 425 and 429.'),
 })
 
 const serverCertificate = (described: string) =>
   section({
-    cert: pemFile().describe('Its certificate, with those between it and its authority.'),
+    cert: pemFile().describe('The certificate, with its intermediate certificates.'),
     key: pemFile().describe('The private key of the certificate, without a passphrase.'),
   })
     .optional()
     .describe(described)
 
-/** The ports of a document that names none. */
+/** The default ports. */
 export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
 
 /** Checks each setting by itself and fills in defaults. */
@@ -230,9 +234,9 @@ export const documentSchema = section(
       port: wholeNumber(0, 65_535).default(defaultPorts.listen).describe('0 for a free one.'),
       trustedProxies: wholeNumber(0, 10)
         .default(0)
-        .describe('Proxies in front, whose X-Forwarded-For says where calls come from.'),
+        .describe('Number of proxies in front, whose X-Forwarded-For names the client.'),
       tls: serverCertificate(
-        'Speaks https with these PEM files, relative to this one, and reads them again when they change.',
+        'Serves https with these PEM files, relative to this file; evroute reads them again when they change.',
       ),
       publicUrl: pattern(
         /^https?:\/\/[^/?#\s@]+(\/[^/?#\s]+)*$/,
@@ -242,7 +246,7 @@ export const documentSchema = section(
         .describe('The URL by which SDKs and browsers reach the service, such as that of a proxy.'),
     })
       .prefault({})
-      .describe('Where SDKs post to. A change needs a restart.'),
+      .describe('The tracking API, to which SDKs post. A change needs a restart.'),
     admin: section({
       host: host().describe(
         'The address of the admin API; 0.0.0.0 opens it to the network. A change needs a restart.',
@@ -251,13 +255,13 @@ export const documentSchema = section(
         .default(defaultPorts.admin)
         .describe('0 for a free one. A change needs a restart.'),
       token: bearerToken().describe(
-        'The bearer token that every request carries: a value, env:NAME or @file.',
+        'The bearer token that requests must carry: a value, env:NAME or @file.',
       ),
       metricsToken: bearerToken()
         .nullable()
         .default(null)
-        .describe('Another bearer token, which reads /metrics and nothing else.'),
-      tls: serverCertificate('Speaks https, as listen.tls. A change needs a restart.'),
+        .describe('Another bearer token, for /metrics only.'),
+      tls: serverCertificate('Serves https, like listen.tls. A change needs a restart.'),
     })
       .nullable()
       .default(null)
@@ -269,57 +273,61 @@ export const documentSchema = section(
       .meta({ pattern: '^(memory:$|sqlite:(?!:memory:$|.*/$).+|postgres(ql)?://|env:.|@.)' })
       .default('sqlite:./evroute.db')
       .describe(
-        'Where deliveries wait: memory:, sqlite:<file> relative to this one, or postgres://user:password@host:5432/database; also env:NAME or @file with such a URL. A change needs a restart.',
+        'The store of deliveries: memory:, sqlite:<file> relative to this file, or postgres://user:password@host:5432/database; also env:NAME or @file. A change needs a restart.',
       ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
         accepted: 'a list of addresses, ranges and host names',
       })
         .default([])
-        .describe('Private and other non-public addresses that webhooks may go to nevertheless.'),
+        .describe('Private and other non-public addresses that may receive webhooks.'),
     })
       .prefault({})
-      .describe('What the service may connect to.'),
+      .describe('Rules for connections to endpoints.'),
     retention: section({
-      delivered: retentionTime().default('24h').describe('Deliveries that were delivered.'),
-      failed: retentionTime().default('30d').describe('Deliveries that failed or expired.'),
+      delivered: retentionTime().default('24h').describe('How long to keep delivered deliveries.'),
+      failed: retentionTime()
+        .default('30d')
+        .describe('How long to keep failed and expired deliveries.'),
       untried: retentionTime()
         .default('30d')
         .describe('How long a delivery waits for its first attempt; then it expires.'),
-      messageIds: retentionTime().default('24h').describe('messageIds, for deduplication.'),
+      messageIds: retentionTime()
+        .default('24h')
+        .describe('How long to remember messageIds for deduplication.'),
     })
       .prefault({})
-      .describe('How long the store remembers.'),
+      .describe('How long the store keeps data.'),
     limits: section({
       backlogMax: backlog()
         .default(1_000_000)
-        .describe(
-          'Deliveries that may wait for each destination; beyond it new ones fail at once.',
-        ),
-      eventsPerSecond: rate().describe('Events that each source may send per second; null: any.'),
+        .describe('Maximum pending deliveries per destination; further ones fail at once.'),
+      eventsPerSecond: rate().describe(
+        'Events that each source may send per second; null for no limit.',
+      ),
     })
       .prefault({})
-      .describe('How much is taken in.'),
+      .describe('Default limits of sources and destinations.'),
     sources: list(source, { accepted: 'a list of at least one source', min: 1 }).describe(
-      'Who sends.',
+      'The websites, apps and servers that send calls.',
     ),
     destinations: list(destination, { accepted: 'a list of destinations' })
       .default([])
-      .describe('Where events go.'),
+      .describe('The receivers of webhooks.'),
   },
   'an object with "sources" and "destinations"',
 )
 
-/** A configuration as its file has it. */
+/** A configuration as given in a file. */
 export type GivenDocument = z.input<typeof documentSchema>
 
-/** A configuration as its file has it, with secrets read and every default filled in. */
+/** A configuration with secrets read and defaults filled in. */
 export type ConfigurationDocument = z.output<typeof documentSchema>
 
-/** One of the sources as the file has it. */
+/** A source of a document. */
 export type SourceDocument = ConfigurationDocument['sources'][number]
 
-/** One of the destinations as the file has it. */
+/** A destination of a document. */
 export type DestinationDocument = ConfigurationDocument['destinations'][number]
 
 /** The JSON Schema of the file, for editors. */

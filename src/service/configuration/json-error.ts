@@ -1,27 +1,26 @@
-/** Where and why a text is not JSON. */
+/** The first syntax error of a JSON text. */
 export interface JsonError {
   /** From 1. */
   readonly line: number
   /** In UTF-16 units, from 1. */
   readonly column: number
-  /** The usual reason, as a sentence; undefined when it is another. */
+  /** A common cause, as a sentence; undefined if none applies. */
   readonly hint: string | undefined
 }
 
-/** One token with the white space before it: punctuation, a string, or another scalar. */
+/** Matches a token with the white space before it: punctuation, a string, or another scalar. */
 const token =
   /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.]))/y
 
 type TokenKind = '{' | '}' | '[' | ']' | ':' | ',' | 'string' | 'scalar'
 
-/** What may come next. */
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end' | 'nothing'
 
 /**
- * Finds the place where a text stops being JSON. The engine's own message does not always name it,
- * and quotes what is around it, which may be a secret.
+ * Finds the first syntax error. The message of JSON.parse may lack the position, and quotes the text around
+ * it, which may be a secret.
  *
- * @returns undefined when the text is JSON
+ * @returns undefined for valid JSON
  */
 export function findJsonError(text: string): JsonError | undefined {
   const open: string[] = []
@@ -41,7 +40,7 @@ export function findJsonError(text: string): JsonError | undefined {
   return placeOf(text, errorOffset, expected)
 }
 
-/** What may come after a token; undefined where it may not be. Keeps account of what is open. */
+/** Updates the open brackets. Returns what may follow the token; undefined if the token is an error. */
 function follow(expected: Expected, kind: TokenKind, open: string[]): Expected | undefined {
   switch (expected) {
     case 'value':
@@ -93,11 +92,11 @@ function placeOf(text: string, offset: number, expected: Expected): JsonError {
 }
 
 function hintOf(symbol: string, expected: Expected): string | undefined {
-  if (symbol === '') return 'It ends too early.'
+  if (symbol === '') return 'The text ends too early.'
   if (symbol === '/') return 'JSON has no comments.'
-  if (symbol === "'") return 'JSON has double quotes only.'
+  if (symbol === "'") return 'JSON allows double quotes only.'
   if (expected === 'comma or end') return 'A comma may be missing before it.'
   const isAfterComma = expected === 'key' || expected === 'value'
-  if (isAfterComma && (symbol === '}' || symbol === ']')) return 'The comma before it is too much.'
+  if (isAfterComma && (symbol === '}' || symbol === ']')) return 'Remove the comma before it.'
   return undefined
 }

@@ -1,37 +1,35 @@
 import { EvrouteError, plainText, shortText } from '../../model/index.ts'
 
-/** The keys and indexes that lead to a place in the document. */
+/** The path of keys and indexes to a value of the document. */
 export type DocumentPath = readonly (string | number)[]
 
-/** One thing that is wrong at a place of the document. */
+/** A problem of a value in the document. */
 export interface PlacedProblem {
-  /** The place. */
   readonly path: DocumentPath
-  /** What cannot be used and what is accepted, as a sentence without its final period. */
+  /** A sentence without its final period: what cannot be used, and what is accepted. */
   readonly message: string
-  /** What to do about it, as a sentence. */
+  /** What to do, as a sentence. */
   readonly hint?: string | undefined
 }
 
-/** One thing that is wrong with a configuration. */
+/** A problem of a configuration. */
 export interface ConfigurationProblem {
-  /** Where, such as `destinations[0].endpoints[1].url`; empty for the file as a whole. */
+  /** Path such as `destinations[0].endpoints[1].url`; empty for the file as a whole. */
   readonly path: string
-  /** What cannot be used and what is accepted, as a sentence without its final period. */
+  /** A sentence without its final period: what cannot be used, and what is accepted. */
   readonly message: string
-  /** What to do about it, as a sentence; undefined where the message already says so. */
+  /** What to do, as a sentence; undefined if the message says it. */
   readonly hint: string | undefined
 }
 
-/** Thrown where a configuration is needed and the file has none: `code` is `invalid_setting`. */
+/** Thrown for an invalid configuration: `code` is `invalid_setting`. */
 export class ConfigurationError extends EvrouteError {
   override readonly name: string = 'ConfigurationError'
-  /** All that is wrong. */
   readonly problems: readonly ConfigurationProblem[]
-  /** The first line of the message, which says how much is wrong; the others are the problems. */
+  /** The first line of the message, with the number of problems. Each problem follows on its own line. */
   readonly summary: string
 
-  /** @param name - the configuration's file, as the user knows it, or what else it is called */
+  /** @param name - the file as the user wrote it, or another name for the configuration */
   constructor(name: string, problems: readonly ConfigurationProblem[]) {
     const { length } = problems
     const count = length === 1 ? '1 setting is wrong' : `${length} settings are wrong`
@@ -43,7 +41,7 @@ export class ConfigurationError extends EvrouteError {
   }
 }
 
-/** A problem that is safe to print: one line, and two of an excerpt where its hint ends in one. */
+/** Formats a problem safely for a terminal: one line, then the excerpt if the hint has one. */
 export function problemText({ path, message, hint }: ConfigurationProblem): string {
   const where = path === '' ? '' : `${path}: `
   if (hint === undefined) return plainText(`${where}${message}`)
@@ -51,7 +49,7 @@ export function problemText({ path, message, hint }: ConfigurationProblem): stri
   return [`${where}${message}. ${advice}`, ...excerpt].map(plainText).join('\n    ')
 }
 
-/** A place in the document as it is written in problems: `sources[0].id`, `headers["X-Team"]`. */
+/** Formats a path: `sources[0].id`, `headers["X-Team"]`. */
 export function formatPath(path: DocumentPath): string {
   const text = path.map((part) => {
     if (typeof part === 'number') return `[${part}]`
@@ -60,9 +58,9 @@ export function formatPath(path: DocumentPath): string {
   return text.join('').replace(/^\./, '')
 }
 
-/** A value of the document in a problem: short, and safe to print. */
+/** Formats a value of the document for a problem: short, and safe to print. */
 export function shownValue(value: unknown): string {
-  // Where a whole section stands in the wrong place, what is in it may be secret.
+  // A misplaced object or list may contain secrets.
   if (Array.isArray(value))
     return value.length === 0 ? 'an empty list' : `a list of ${value.length}`
   if (typeof value === 'object' && value !== null) return 'an object'

@@ -7,31 +7,28 @@ import { formatPath, type ConfigurationProblem, type PlacedProblem } from './pro
 import { isKeptFromProblems, resolveSecrets, type SecretSources } from './secrets.ts'
 import { effectiveSettings, type EffectiveSetting } from './settings.ts'
 
-/** What a configuration is read with. */
+/** Access to variables and files while a configuration is read. */
 export type ConfigurationSurroundings = Pick<SecretSources, 'env' | 'readFile'>
 
-/** What became of a configuration. */
+/** The outcome of reading a configuration. */
 export type ConfigurationOutcome =
   | {
-      /** It can be used. */
       readonly kind: 'valid'
-      /** Checked and frozen. */
       readonly configuration: Configuration
-      /** Every setting in force and where it comes from, secrets masked. */
+      /** All settings with their origins, secrets masked. */
       readonly settings: readonly EffectiveSetting[]
     }
   | {
-      /** It cannot be used. */
       readonly kind: 'invalid'
-      /** All that is wrong, at least one thing. */
+      /** At least one. */
       readonly problems: readonly ConfigurationProblem[]
     }
 
 /**
- * Reads and checks the configuration of a service. Names of hosts are not looked up.
+ * Reads and checks the configuration of a service. Does not look up host names.
  *
- * @param path - the file; the paths in it are relative to its folder
- * @throws EvrouteError `cannot_read_file` when the file itself cannot be read
+ * @param path - the file; paths in the file are relative to its folder
+ * @throws EvrouteError `cannot_read_file`
  */
 export async function readConfiguration(
   path: string,
@@ -47,10 +44,7 @@ export async function readConfiguration(
   return checkGiven(given, { ...surroundings, folder: dirname(resolve(path)) })
 }
 
-/**
- * Checks a configuration that is no file but what one could hold, as {@link readConfiguration} does. What
- * JSON leaves out is left out.
- */
+/** Checks a configuration that is given as an object. Values that JSON cannot represent are dropped. */
 export async function checkConfiguration(
   given: unknown,
   sources: SecretSources,
@@ -61,14 +55,14 @@ export async function checkConfiguration(
     document = text === undefined ? undefined : JSON.parse(text)
   } catch (error) {
     const message = `Cannot write it as JSON: ${messageOf(error)}`
-    const hint = 'Give what a configuration file could hold.'
+    const hint = 'Pass the content of a configuration file as an object.'
     return { kind: 'invalid', problems: [{ path: '', message, hint }] }
   }
   return checkGiven(document, sources)
 }
 
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
-  // Loaded only where there is something to check: the library behind it takes its time.
+  // Load the checks only when needed, because zod loads slowly.
   const [{ checkDocument }, { checkReferences }, { configurationOf, locate }] = await Promise.all([
     import('./check-document.ts'),
     import('./references.ts'),
@@ -91,10 +85,10 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
   return {
     kind: 'valid',
     configuration,
-    // Only when asked for: to list those of 5,000 destinations takes as long as all the rest.
+    // A getter, because listing the settings of 5,000 destinations takes as long as all the rest.
     get settings() {
       const settings = effectiveSettings({ effective, given, secretOrigins: resolved.origins })
-      // Editors need it; the service does not.
+      // Only editors need $schema.
       return settings.filter((setting) => setting.path !== '$schema')
     },
   }
@@ -117,7 +111,7 @@ async function readText(path: string, { readFile }: ConfigurationSurroundings): 
 function hintFor(code: string | undefined, path: string): string {
   if (code === 'ENOENT') return 'Make one with `evroute init`, or name another file.'
   if (code === 'EISDIR') return `Name a file in it, such as ${join(path, 'evroute.config.json')}.`
-  return 'Check that it is a file that may be read.'
+  return 'Check that it is a readable file.'
 }
 
 function jsonProblem(text: string): ConfigurationProblem {
@@ -126,7 +120,7 @@ function jsonProblem(text: string): ConfigurationProblem {
   return { path: '', message: `Cannot read it as JSON${place}`, hint: error?.hint }
 }
 
-/** One problem for each place, in the order of the places: what comes after the first follows from it. */
+/** Keeps the first problem of each path, because later ones follow from it. Sorts by path. */
 function presentable(problems: readonly PlacedProblem[]): readonly ConfigurationProblem[] {
   const byPath = new Map<string, ConfigurationProblem>()
   for (const { path, message, hint } of problems) {
@@ -136,5 +130,5 @@ function presentable(problems: readonly PlacedProblem[]): readonly Configuration
   return [...byPath.values()].sort((a, b) => collator.compare(a.path, b.path))
 }
 
-/** `sources[2]` comes before `sources[10]`. */
+/** Sorts `sources[2]` before `sources[10]`. */
 const collator = new Intl.Collator('en', { numeric: true })

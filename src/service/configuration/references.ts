@@ -8,10 +8,10 @@ import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /**
- * Finds what is wrong between settings, and what only the rooms that use them can tell: ids and write
- * keys that are not unique, sources that do not exist, URLs, addresses and headers that are refused.
+ * Checks settings against each other, and values that the schema cannot check: duplicate ids and write keys,
+ * unknown sources, invalid URLs, addresses and headers.
  *
- * @param document - with its secrets read; what has the wrong type is passed over
+ * @param document - the document with its secrets read; values of the wrong type are skipped
  */
 export async function checkReferences(
   document: unknown,
@@ -41,7 +41,7 @@ export async function checkReferences(
     ),
     ...repeatsOf(
       sources.flatMap((source) => textsIn(source, 'writeKeys')),
-      'it identifies another source, or stands here twice',
+      'it identifies another source, or is listed twice',
     ),
     ...repeatsOf(
       destinations.flatMap((destination) => textsAt(destination, 'id')),
@@ -51,7 +51,7 @@ export async function checkReferences(
   ]
 }
 
-/** A value of the document and its place. */
+/** A value of the document and its path. */
 interface Placed<Value> {
   readonly path: DocumentPath
   readonly value: Value
@@ -90,7 +90,7 @@ function repeatsOf(texts: readonly Placed<string>[], reason: string): readonly P
   })
 }
 
-/** The guard of the addresses that are allowed; none while that is unknown. */
+/** Makes the guard of allowed addresses; undefined if one of them is invalid. */
 function checkNetwork(document: unknown): {
   readonly guard: AddressGuard | undefined
   readonly problems: readonly PlacedProblem[]
@@ -109,7 +109,7 @@ function checkNetwork(document: unknown): {
   return { guard: new AddressGuard({ allow: entries.map(({ value }) => value) }), problems }
 }
 
-/** A token that is shorter can be guessed. */
+/** Shorter tokens could be guessed. */
 const tokenCharactersMin = 16
 
 function checkAdmin(document: unknown): readonly PlacedProblem[] {
@@ -121,8 +121,8 @@ function checkAdmin(document: unknown): readonly PlacedProblem[] {
   if (typeof port === 'number' && port === listenPort && port !== 0) {
     problems.push({
       path: ['admin', 'port'],
-      message: `Cannot use ${port}: it is the port of listen as well`,
-      hint: 'Give each a port of its own, or 0 for a free one.',
+      message: `Cannot use ${port}: listen.port is the same`,
+      hint: 'Set different ports, or 0 for a free one.',
     })
   }
   return problems
@@ -135,11 +135,11 @@ function checkTokens({ token, metricsToken }: JsonObject): readonly PlacedProble
   const problems: PlacedProblem[] = guessable.map(([name]) => ({
     path: ['admin', name],
     message: `Cannot use this value: it has fewer than ${tokenCharactersMin} characters`,
-    hint: 'Make one with `openssl rand -hex 32`, or take the one that `evroute init` makes.',
+    hint: 'Make one with `openssl rand -hex 32` or `evroute init`.',
   }))
   if (typeof token !== 'string' || token !== metricsToken) return problems
   const hint = 'Make another one with `openssl rand -hex 32`.'
-  const message = 'Cannot use this value: it is the token as well'
+  const message = 'Cannot use this value: admin.token is the same'
   return [...problems, { path: ['admin', 'metricsToken'], message, hint }]
 }
 
@@ -150,7 +150,7 @@ function checkStore(document: unknown): readonly PlacedProblem[] {
   return [{ path: ['store'], message: `Cannot use this URL: ${refused.why}`, hint: refused.hint }]
 }
 
-/** The ids of all sources; undefined as long as one of them is unknown. */
+/** The ids of all sources; undefined if a source has no valid id. */
 function idsOf(
   document: unknown,
   sources: readonly Placed<JsonObject>[],
@@ -168,7 +168,7 @@ function checkSources(
   const named = textsIn(destination, 'sources')
   const unknown = named.filter(({ value }) => known?.has(value) === false)
   return [
-    ...repeatsOf(named, 'the destination takes its events already'),
+    ...repeatsOf(named, 'the source is listed twice'),
     ...unknown.map(({ path, value }) => ({
       path,
       message: `Cannot take events of "${value}": there is no source with this id`,
@@ -177,7 +177,7 @@ function checkSources(
   ]
 }
 
-/** Each URL and each header by itself, so that all that is wrong is found; then all of them together. */
+/** Checks each URL and header by itself, to find all problems; then all of them together. */
 function checkEndpoints(
   destination: Placed<JsonObject>,
   guard: AddressGuard | undefined,
@@ -199,7 +199,7 @@ function checkEndpoints(
   )
 }
 
-/** A text that is no URL is not shown: it may come from a variable that holds a secret. */
+/** Does not show an invalid URL, because it may come from a variable with a secret. */
 function checkEndpointUrl(
   { path, value }: Placed<string>,
   guard: AddressGuard | undefined,
@@ -237,7 +237,7 @@ function checkHeaders({ path, value }: Placed<JsonObject>): readonly PlacedProbl
     const other = names.get(name.toLowerCase())
     names.set(name.toLowerCase(), name)
     if (other !== undefined) {
-      return [{ path: place, message: `Cannot send a header twice: it is ${other} as well` }]
+      return [{ path: place, message: `Cannot send a header twice: ${other} is the same` }]
     }
     if (typeof text !== 'string') return []
     const endpoint = { url: anyUrl, headers: { [name]: text } }
@@ -254,7 +254,7 @@ function checkStandardWebhooks({ path, value }: Placed<JsonObject>): readonly Pl
   return [
     {
       path: [...path, 'standardWebhooks'],
-      message: 'Cannot use true without a sharedSecret: it signs with that',
+      message: 'Cannot use true without a sharedSecret, which signs the webhooks',
       hint: 'Set sharedSecret, or give { "secrets": [...] }.',
     },
   ]
@@ -269,7 +269,7 @@ function checkFilter(destination: Placed<JsonObject>): readonly PlacedProblem[] 
   )
 }
 
-/** For checks of everything else. */
+/** A valid URL, for checks of other settings. */
 const anyUrl = 'https://example.com/'
 
 function withEndpoints(endpoints: readonly EndpointSettings[]): {
@@ -280,7 +280,7 @@ function withEndpoints(endpoints: readonly EndpointSettings[]): {
   return { id: '', sourceIds: [], endpoints }
 }
 
-/** What a check throws as a problem; none when it does not. */
+/** Runs a check, and turns the SettingError that it throws into a problem. */
 function refusal(
   check: () => unknown,
   placeOf: (error: SettingError) => DocumentPath,

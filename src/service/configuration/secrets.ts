@@ -3,10 +3,10 @@ import { isJsonObject } from '../../model/index.ts'
 import { isReference, readReference, type ReferenceSources } from '../../runtime/index.ts'
 import { formatPath, type DocumentPath, type PlacedProblem } from './problem.ts'
 
-/** Where the value of a setting comes from. */
+/** The origin of a setting's value. */
 export type SettingOrigin = 'file' | 'default' | `env:${string}` | `@${string}`
 
-/** What secrets are read from. */
+/** Access to variables and files with secrets. */
 export interface SecretSources extends ReferenceSources {
   /** The folder that `@file` is relative to. */
   readonly folder: string
@@ -14,15 +14,15 @@ export interface SecretSources extends ReferenceSources {
 
 /** A document with its secrets read. */
 export interface ResolvedDocument {
-  /** The document; what could not be read stands as it was. */
+  /** The document; unreadable references stay unchanged. */
   readonly document: unknown
-  /** Where secrets came from that do not stand in the file, by their formatted paths. */
+  /** Origins of values from variables and files, by formatted path. */
   readonly origins: ReadonlyMap<string, SettingOrigin>
-  /** What could not be read. */
+  /** The unreadable references. */
   readonly problems: readonly PlacedProblem[]
 }
 
-/** The places that take a value, `env:NAME` or `@file`. A star is any key or index. */
+/** Paths of secrets, which can be a value, `env:NAME` or `@file`. A star is any key or index. */
 const secretPlaces: readonly DocumentPath[] = [
   ['admin', 'token'],
   ['admin', 'metricsToken'],
@@ -36,24 +36,24 @@ const storePlace: DocumentPath = ['store']
 
 const urlPlace: DocumentPath = ['destinations', '*', 'endpoints', '*', 'url']
 
-/** Whether the URL of an endpoint stands at a place. Its path and its query may be secrets. */
+/** Whether a path leads to the URL of an endpoint, whose path and query may be secrets. */
 export function isEndpointUrl(path: DocumentPath): boolean {
   return urlPlace.length === path.length && leadsTo(path, urlPlace)
 }
 
-/** Whether the URL of a store stands at a place. */
+/** Whether a path leads to the URL of the store. */
 export function isStoreUrl(path: DocumentPath): boolean {
   return storePlace.length === path.length && leadsTo(path, storePlace)
 }
 
-/** Whether the value at a place may be a secret, and so is never shown. */
+/** Whether the value at a path may be a secret, which is never shown. */
 export function isSecretPlace(path: DocumentPath): boolean {
   return secretPlaces.some((place) => place.length === path.length && leadsTo(path, place))
 }
 
 /**
- * Whether a problem may not show the value of a place: it is that of a secret, or a secret may have been
- * given there without the list or the object that it belongs in.
+ * Whether a problem must not show the value at a path: it may be a secret, or a secret in the place of the
+ * list or object that should contain it.
  */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return [...secretPlaces, storePlace].some((place) => leadsTo(path, place))
@@ -66,7 +66,7 @@ function leadsTo(path: DocumentPath, place: DocumentPath): boolean {
   )
 }
 
-/** Reads every `env:NAME` and `@file` where one may stand. Never throws. */
+/** Reads every `env:NAME` and `@file`. Never throws. */
 export async function resolveSecrets(
   document: unknown,
   sources: SecretSources,
@@ -107,7 +107,7 @@ export async function resolveSecrets(
   }
 }
 
-/** Copies a document with other texts in the places where `env:NAME` and `@file` may stand. */
+/** Copies a document, and replaces the texts that may be `env:NAME` or `@file`. */
 function replaceTexts(
   value: unknown,
   path: DocumentPath,
@@ -131,9 +131,9 @@ function replaceTexts(
 
 function hintFor(source: 'variable' | 'file', { env }: SecretSources): string {
   if (source === 'file') {
-    return 'It is relative to the configuration. Pass a value that begins with @ as env:NAME.'
+    return 'The path is relative to the configuration. Pass a value that begins with @ as env:NAME.'
   }
   return env === undefined
-    ? 'Pass `env: process.env` beside the configuration, or give a value or @file.'
+    ? 'Pass the option `env: process.env`, or give a value or @file.'
     : 'Set it, or give a value or @file.'
 }

@@ -3,30 +3,30 @@ import { maskedStoreUrl } from '../../store/index.ts'
 import { formatPath, type DocumentPath } from './problem.ts'
 import { isEndpointUrl, isSecretPlace, isStoreUrl, type SettingOrigin } from './secrets.ts'
 
-/** One setting that is in force. */
+/** A setting in force. */
 export interface EffectiveSetting {
-  /** Its place, such as `destinations[0].endpoints[1].url`. */
+  /** Path such as `destinations[0].endpoints[1].url`. */
   readonly path: string
-  /** What holds; {@link maskedValue} where it, or a part of a URL, may be a secret; null for none. */
+  /** The value, with {@link maskedValue} in place of secrets and of secret parts of a URL; null for none. */
   readonly value: JsonValue
-  /** Where it comes from. */
+  /** The origin of the value. */
   readonly origin: SettingOrigin
 }
 
-/** What is shown in the place of a secret, whatever its length. */
+/** Replaces a secret of any length. */
 export const maskedValue = '********'
 
-/** What settings are listed from. */
+/** Parameters of {@link effectiveSettings}. */
 export interface SettingsRequest {
-  /** The document with every default filled in. */
+  /** The document with defaults filled in. */
   readonly effective: object
-  /** The document as the file has it. */
+  /** The document as given. */
   readonly given: unknown
-  /** Where secrets came from, by their paths. */
+  /** Origins of secrets, by path. */
   readonly secretOrigins: ReadonlyMap<string, SettingOrigin>
 }
 
-/** Every setting in force, secrets masked, in the order of the schema. */
+/** Lists the settings in force, secrets masked, in the order of the schema. */
 export function effectiveSettings(request: SettingsRequest): readonly EffectiveSetting[] {
   const { effective, given, secretOrigins } = request
   return list(effective as unknown as JsonValue, given, [])
@@ -57,7 +57,7 @@ function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
   return isEndpointUrl(path) ? hiddenEndpoint(value) : value
 }
 
-/** A scalar, or a list of scalars that all come from the same place. */
+/** Whether a value is listed as one setting: a scalar, or a list of scalars that are not secrets. */
 function isOneSetting(value: JsonValue, path: DocumentPath): boolean {
   if (Array.isArray(value)) {
     return !isSecretPlace([...path, 0]) && value.every((element) => typeof element !== 'object')

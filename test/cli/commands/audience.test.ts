@@ -128,7 +128,7 @@ describe('audience sync', () => {
     const { code, stdout, stderr } = await place.run([...shoppers, '-'], { stdin: '' })
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
     expect(stderr).toContain(
-      'evroute: The list is empty: it has not even a header. A header without',
+      'evroute: The list is empty: it has not even a header. To remove all members',
     )
     const listed = await place.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([{ members: 1 }])
@@ -205,7 +205,7 @@ describe('audience sync', () => {
     [['--key', 'vip', '--file', '-', '--class', 'list'], 'Allowed choices are', 'sync --help'],
     [['--key', 'vip', '--file', '-', '--value-column', 'x'], 'have no values', '--class trait'],
     [['--name', 'Email', '--file', '-'], 'has the address of a member', '--key'],
-    [['--name', '!?', '--file', '-'], 'No property can be made', '--key'],
+    [['--name', '!?', '--file', '-'], 'Cannot make a key', '--key'],
     [['--key', 'vip', '--file', '-', '--source', 'webiste'], 'no source', 'Did you mean website?'],
     [
       ['--key', 'vip', '--file', '-', '--id-column', 'x'],

@@ -4,15 +4,15 @@ import { findJsonError } from '../../../src/service/configuration/json-error.ts'
 
 describe('the place where a text stops being JSON', () => {
   test.each<[string, number, number, string | undefined]>([
-    ['', 1, 1, 'It ends too early.'],
-    ['{"a": 1', 1, 8, 'It ends too early.'],
-    ['{\n  "a": 1,\n}', 3, 1, 'The comma before it is too much.'],
-    ['[1,\n]', 2, 1, 'The comma before it is too much.'],
+    ['', 1, 1, 'The text ends too early.'],
+    ['{"a": 1', 1, 8, 'The text ends too early.'],
+    ['{\n  "a": 1,\n}', 3, 1, 'Remove the comma before it.'],
+    ['[1,\n]', 2, 1, 'Remove the comma before it.'],
     ['{"a": 1\n "b": 2}', 2, 2, 'A comma may be missing before it.'],
     ['[1 2]', 1, 4, 'A comma may be missing before it.'],
     ['{"a": [1, 2}', 1, 12, 'A comma may be missing before it.'],
     ['{ // why\n"a": 1}', 1, 3, 'JSON has no comments.'],
-    ["{'a': 1}", 1, 2, 'JSON has double quotes only.'],
+    ["{'a': 1}", 1, 2, 'JSON allows double quotes only.'],
     ['{"a" 1}', 1, 6, undefined],
     ['{"a": 1} 2', 1, 10, undefined],
     ['{1: 2}', 1, 2, undefined],

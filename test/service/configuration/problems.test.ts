@@ -71,7 +71,7 @@ describe('what is wrong', () => {
     [
       'an admin API without a token',
       documentWith({ admin: {} }),
-      'admin.token: Cannot be left out: it is letters, digits and . _ ~ + / - as bearer tokens have them, given as a value, env:NAME or @file',
+      'admin.token: Cannot be left out: it is a bearer token of letters, digits and . _ ~ + / -, given as a value, env:NAME or @file',
     ],
     [
       'a metrics token that can be guessed',
@@ -81,7 +81,7 @@ describe('what is wrong', () => {
     [
       'a metrics token that is the token',
       documentWith({ admin: { token: 'not-a-real-token', metricsToken: 'not-a-real-token' } }),
-      'admin.metricsToken: Cannot use this value: it is the token as well',
+      'admin.metricsToken: Cannot use this value: admin.token is the same',
     ],
     [
       'an admin token that can be guessed',
@@ -91,12 +91,12 @@ describe('what is wrong', () => {
     [
       'one port for two',
       documentWith({ listen: { port: 4_001 }, admin: { token: 'not-a-real-token' } }),
-      'admin.port: Cannot use 4001: it is the port of listen as well',
+      'admin.port: Cannot use 4001: listen.port is the same',
     ],
     [
       'the port of listen where it is not given',
       documentWith({ admin: { port: 4_000, token: 'not-a-real-token' } }),
-      'admin.port: Cannot use 4000: it is the port of listen as well',
+      'admin.port: Cannot use 4000: listen.port is the same',
     ],
     [
       'a range that is none',
@@ -156,7 +156,7 @@ describe('what is wrong', () => {
     [
       'a source that is named twice',
       documentWith({ destination: { sources: ['website', 'website'] } }),
-      'destinations[0].sources[1]: Cannot use this a second time: the destination takes its events already',
+      'destinations[0].sources[1]: Cannot use this a second time: the source is listed twice',
     ],
     [
       'no endpoint',
@@ -190,14 +190,14 @@ describe('what is wrong', () => {
           endpoints: [{ ...endpoint, headers: { 'X-Team': 'growth', 'x-signature': '0' } }],
         },
       }),
-      'destinations[0].endpoints[0].headers["x-signature"]: Cannot send a static header x-signature: its value is not free to choose',
+      'destinations[0].endpoints[0].headers["x-signature"]: Cannot set the header x-signature: evroute or the connection sets it',
     ],
     [
       'a header that differs in case only',
       documentWith({
         destination: { endpoints: [{ ...endpoint, headers: { 'x-team': 'a', 'X-Team': 'b' } }] },
       }),
-      'destinations[0].endpoints[0].headers["X-Team"]: Cannot send a header twice: it is x-team as well',
+      'destinations[0].endpoints[0].headers["X-Team"]: Cannot send a header twice: x-team is the same',
     ],
     [
       'a header that is a number',
@@ -282,7 +282,7 @@ describe('what is wrong', () => {
     expect(await problemsOf(document, { env: { KEY: 'wk_example' } })).toEqual([
       'destinations[1].id: Cannot use this a second time: another destination has this id',
       'sources[1].id: Cannot use this a second time: another source has this id',
-      'sources[1].writeKeys[1]: Cannot use this a second time: it identifies another source, or stands here twice',
+      'sources[1].writeKeys[1]: Cannot use this a second time: it identifies another source, or is listed twice',
     ])
   })
 
