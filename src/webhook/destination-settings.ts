@@ -193,7 +193,7 @@ function checkHeader(header: { name: string; value: string; setting: string }): 
   if (reservedHeaders.has(name.toLowerCase())) {
     throw new SettingError(
       setting,
-      `Cannot set the header ${name}: evroute or the connection sets it`,
+      `Cannot send a static header ${name}: evroute or the connection sets it`,
       'Use a name of your own, such as X-Team.',
     )
   }

@@ -190,7 +190,7 @@ describe('what is wrong', () => {
           endpoints: [{ ...endpoint, headers: { 'X-Team': 'growth', 'x-signature': '0' } }],
         },
       }),
-      'destinations[0].endpoints[0].headers["x-signature"]: Cannot set the header x-signature: evroute or the connection sets it',
+      'destinations[0].endpoints[0].headers["x-signature"]: Cannot send a static header x-signature: evroute or the connection sets it',
     ],
     [
       'a header that differs in case only',
