@@ -19,6 +19,7 @@ export const benches: Readonly<Record<string, (plan: DayPlan) => Promise<BenchRe
   'client-overhead': async () => (await import('./client/overhead.ts')).benchClientOverhead(),
   ingest: async () => (await import('./ingest/ingest.ts')).benchIngest(),
   replay: async () => (await import('./replay/replay.ts')).benchReplay(),
+  'replay-delivered': async () => (await import('./replay/delivered.ts')).benchReplayDelivered(),
   delivery: withPeers(async () => (await import('./delivery/delivery.ts')).benchDelivery()),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
   backlog: async () => (await import('./backlog.ts')).benchBacklog(),

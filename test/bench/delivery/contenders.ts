@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { destinationTo } from '../load/destinations.ts'
-import { startLoadProgram } from '../load/load.ts'
+import { startLoadProgram, type Measurement } from '../load/load.ts'
 import { BenchServer } from '../postgres/bench-server.ts'
 import { Program } from '../program.ts'
 import { connections, type DeliveryRate, type DeliveryRun } from './contender.ts'
@@ -15,8 +15,11 @@ export interface Contender {
   /** How many webhooks make a run: fewer for who is slow, rates compare. */
   readonly webhooks: number
   /** Delivers so many. */
-  readonly deliver: (run: DeliveryRun) => Promise<DeliveryRate & { peakMemoryMb?: number }>
+  readonly deliver: (run: DeliveryRun) => Promise<DeliveryRate & Partial<Measurement>>
 }
+
+/** The source that feeds all of evroute's destinations. */
+const sourceId = 'shop'
 
 /** What is under way for a benchmark; it ends with it. */
 export class Contenders {
@@ -34,17 +37,26 @@ export class Contenders {
     return this.#servers
   }
 
-  /** The pipeline over a new file for each run. */
-  async evroute(): Promise<Contender> {
+  /**
+   * The pipeline over a new file for each run.
+   *
+   * @param count - how many destinations each event goes to; they share the connections
+   */
+  async evroute(count = 1): Promise<Contender> {
     const program = this.#keep(await startLoadProgram())
-    const destination = destinationTo('crm', `${this.#origin}/`, connections)
+    const destinations = Array.from({ length: count }, (_, index) => ({
+      ...destinationTo(`crm-${index}`, `${this.#origin}/`, Math.ceil(connections / count)),
+      sourceIds: [sourceId],
+    }))
+    const measuredIds = destinations.map(({ id }) => id)
     return {
       webhooks: 60_000,
-      deliver: async ({ webhooks: events }) => {
+      deliver: async ({ webhooks }) => {
         const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
         try {
           const path = join(folder, 'store.db')
-          return await program.ask({ path, destinations: [destination], fedIds: ['crm'], events })
+          const events = webhooks / count
+          return await program.ask({ path, destinations, fedIds: [sourceId], measuredIds, events })
         } finally {
           await rm(folder, { recursive: true })
         }

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestRecord, SettledDelivery } from '../../../dist/model/index.js'
 import { createRuntime, silentLog, silentObserver, stopwatch } from '../../../dist/runtime/index.js'
@@ -42,12 +43,17 @@ export class LoadRun {
     try {
       if (warmUpEvents > 0) await this.#bear(pipeline, warmUpEvents)
       this.#latenciesMs.length = 0
+      const cpu = process.cpuUsage()
+      const loop = performance.eventLoopUtilization()
       const { acceptedMs, settledMs, settled } = await this.#bear(pipeline, events)
+      const { user, system } = process.cpuUsage(cpu)
       return {
         perSecond: (settled * 1_000) / settledMs,
         acceptedPerSecond: (events * 1_000) / acceptedMs,
         latency: this.#latency(),
         peakMemoryMb: process.resourceUsage().maxRSS / 1_024,
+        cpuUs: (user + system) / settled,
+        idleShare: 1 - performance.eventLoopUtilization(loop).utilization,
       }
     } finally {
       await pipeline.close()

@@ -5,9 +5,9 @@ import { Program } from '../program.ts'
 export interface Load {
   /** The store's file; it is made where there is none. */
   readonly path: string
-  /** All that the pipeline knows; each is fed by the source of its own name. */
+  /** All that the pipeline knows. */
   readonly destinations: readonly DestinationSettings[]
-  /** The destinations that events are for, batch by batch in turn. */
+  /** The sources that events come from, batch by batch in turn; by most benches named as their destination. */
   readonly fedIds: readonly string[]
   /** Of those the ones whose deliveries are measured, by default all; the run ends once all are settled. */
   readonly measuredIds?: readonly string[]
@@ -34,6 +34,10 @@ export interface Measurement {
   readonly latency: Latency | null
   /** The most memory that the process ever had, in MB. */
   readonly peakMemoryMb: number
+  /** CPU of all threads for each delivery, in microseconds. */
+  readonly cpuUs: number
+  /** The part of the time in which the main thread waited. */
+  readonly idleShare: number
 }
 
 /** Of all deliveries, in milliseconds. */
