@@ -4,7 +4,7 @@ import { silentLog, systemClock, type Clock, type Log } from '../runtime/index.t
 import type { ConnectionKind, Connections } from './connections.ts'
 import { Deadline } from './deadline.ts'
 import { failureOutcome, type RequestOutcome } from './outcome.ts'
-import { signBody } from './signature.ts'
+import { BodySigner } from './signature.ts'
 import {
   standardWebhooksHeaders,
   type OutgoingWebhook,
@@ -77,6 +77,7 @@ export class WebhookSender {
   readonly #options: SenderOptions
   readonly #deadlineMs: number
   readonly #clock: Clock
+  readonly #signer: BodySigner | undefined
   /** By origin and certificates. */
   readonly #connections = new Map<string, Connections>()
   /** By the URL of the endpoint. */
@@ -88,6 +89,8 @@ export class WebhookSender {
     this.#options = options
     this.#deadlineMs = Math.min(deadlineMs, limits.endpointDeadlineMs)
     this.#clock = clock
+    const { sharedSecret } = options.destination
+    if (sharedSecret !== undefined) this.#signer = new BodySigner(sharedSecret)
     // Load ahead of the first request.
     void loadConnections()
   }
@@ -132,13 +135,9 @@ export class WebhookSender {
   }
 
   #signed(webhook: OutgoingWebhook, endpoint: Endpoint): RequestContent {
-    const { destination, standardWebhooks: signing } = this.#options
-    const { sharedSecret: secret } = destination
+    const { standardWebhooks: signing } = this.#options
     const { body } = webhook
-    const headers = webhookHeaders(
-      endpoint,
-      secret === undefined ? undefined : signBody(body, secret),
-    )
+    const headers = webhookHeaders(endpoint, this.#signer?.sign(body))
     if (signing === undefined) return { headers, body }
     const added = standardWebhooksHeaders(webhook, signing, this.#clock.nowMs())
     return { headers: { ...headers, ...added }, body }

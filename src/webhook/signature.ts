@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { SettingError } from '../model/index.ts'
 
 /**
@@ -9,6 +9,44 @@ import { SettingError } from '../model/index.ts'
  */
 export function signBody(body: string | Uint8Array, secret: string): string {
   return createHmac('sha1', secret).update(body).digest('hex')
+}
+
+/** The block of SHA-1, to which HMAC pads its key. */
+const blockBytes = 64
+/** Longer bodies are signed by {@link signBody}. */
+const scratchLengthMax = 16 * 1024
+/** Holds the padded key and a body while they are hashed. All secrets share it. */
+const scratch = Buffer.allocUnsafeSlow(blockBytes + 3 * scratchLengthMax)
+
+/**
+ * Signs bodies as {@link signBody} does, with one secret, in half the time. It pads the key once, and hashes
+ * in one call each, because the stream of an Hmac costs more than its hashes.
+ */
+export class BodySigner {
+  readonly #secret: string
+  readonly #inner: Buffer
+  /** The padded key, with room for the inner hash. */
+  readonly #outer = Buffer.alloc(blockBytes + 20, 0x5c)
+
+  constructor(secret: string) {
+    this.#secret = secret
+    const bytes = Buffer.from(secret)
+    const key = Buffer.alloc(blockBytes)
+    if (bytes.length > blockBytes) key.write(hash('sha1', bytes), 'hex')
+    else bytes.copy(key)
+    this.#inner = Buffer.from(key.map((byte) => byte ^ 0x36))
+    this.#outer.set(key.map((byte) => byte ^ 0x5c))
+  }
+
+  /** Returns the value of `X-Signature`. */
+  sign(body: string): string {
+    if (body.length > scratchLengthMax) return signBody(body, this.#secret)
+    scratch.set(this.#inner)
+    const end = blockBytes + scratch.write(body, blockBytes)
+    // As text: a Buffer as result takes three times as long.
+    this.#outer.write(hash('sha1', scratch.subarray(0, end), 'binary'), blockBytes, 'binary')
+    return hash('sha1', this.#outer)
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkSignature, signBody, verifySignature } from '../../src/webhook/index.ts'
+import { BodySigner, checkSignature, signBody, verifySignature } from '../../src/webhook/index.ts'
 
 const secret = 'not-a-real-secret'
 const body = '{"version":1,"type":"track","userId":"u_1","event":"Ping"}'
@@ -40,6 +40,33 @@ describe('signBody', () => {
     },
   ])('signs $name', ({ key, text, expected }) => {
     expect(signBody(text, key)).toBe(expected)
+  })
+})
+
+describe('BodySigner', () => {
+  const secrets = {
+    'a short secret': 'Jefe',
+    'a secret of one block': 'b'.repeat(64),
+    'a secret longer than a block': 'a'.repeat(65),
+    'a secret outside ASCII': 'clé-🔑-不是真的',
+  }
+  const bodies = [
+    '',
+    body,
+    'Café 🎈',
+    'lone \ud83d surrogate',
+    '不'.repeat(16 * 1024),
+    'x'.repeat(16 * 1024 + 1),
+  ]
+
+  test.each(Object.entries(secrets))('signs every body as signBody does, with %s', (_, key) => {
+    const signer = new BodySigner(key)
+    // Another secret shares the scratch memory.
+    const other = new BodySigner(secret)
+    for (const text of bodies) {
+      expect(signer.sign(text)).toBe(signBody(text, key))
+      expect(other.sign(text)).toBe(signBody(text, secret))
+    }
   })
 })
 
