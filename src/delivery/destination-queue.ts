@@ -37,6 +37,7 @@ export class DestinationQueue {
   #destination: Destination
   #gates: readonly EndpointGate[] = []
   #concurrency: number
+  #readyMin: number
   #retryWindowMs: number
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { first: [], manual: [], retry: [] }
   /** Deliveries in the lane `first` that passed others. */
@@ -62,6 +63,7 @@ export class DestinationQueue {
     this.#prefetch = prefetch
     this.#destination = destination
     this.#concurrency = policies.concurrency
+    this.#readyMin = policies.readyMin
     this.#retryWindowMs = policies.retryWindowMs
     this.configure(destination, policies)
   }
@@ -79,10 +81,11 @@ export class DestinationQueue {
    */
   configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
     const before = this.#gates
-    const { breaker, concurrency, rateShare, retryWindowMs } = policies
+    const { breaker, concurrency, rateShare, readyMin, retryWindowMs } = policies
     const { endpoints } = destination
     this.#destination = destination
     this.#concurrency = concurrency
+    this.#readyMin = concurrency > 0 ? readyMin : 0
     if (concurrency > 0) this.#mutedSinceMs = undefined
     this.#retryWindowMs = retryWindowMs
     this.#gates = endpoints.map(
@@ -143,7 +146,7 @@ export class DestinationQueue {
 
   /**
    * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits
-   * for the store, but at most what the pace lets start in a second. If only a probe may go, one retry by hand.
+   * for the store, or `readyMin` if that is more, but at most what the pace lets start in a second. If only a probe may go, one retry by hand.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
@@ -151,7 +154,7 @@ export class DestinationQueue {
     if (isProbe) return Math.min(this.#concurrency, 1)
     const asked = Math.max(...this.#gates.map((gate) => gate.perSecond))
     const perSecond = Math.min(asked, ...this.#gates.map((gate) => gate.limit))
-    return Math.min(2 * this.#concurrency, Math.ceil(perSecond))
+    return Math.min(Math.max(2 * this.#concurrency, this.#readyMin), Math.ceil(perSecond))
   }
 
   /** Reserves room for deliveries that are on their way, until {@link take}. */

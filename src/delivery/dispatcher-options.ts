@@ -54,6 +54,11 @@ export interface DispatcherOptions {
   readonly maySend?: () => boolean
   /** The processes that share the store; none by default. */
   readonly peers?: Peers | undefined
+  /**
+   * Deliveries of a destination that may be leased before they can start, however small its concurrency is; 0 by
+   * default. Makes claims fewer and larger. Other processes must not need the deliveries.
+   */
+  readonly readyMin?: number
   /** Upper bound of requests in flight over all endpoints; 512 by default. */
   readonly requestsMax?: number
 }

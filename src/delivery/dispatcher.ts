@@ -51,6 +51,7 @@ export class Dispatcher {
   readonly #runtime: Runtime
   readonly #failed: (error: unknown) => void
   readonly #keepsParked: boolean
+  readonly #readyMin: number
   readonly #queues = new Map<string, DestinationQueue>()
   readonly #times: WaitingTimes
   readonly #looks: Looks
@@ -77,6 +78,7 @@ export class Dispatcher {
     this.#runtime = runtime
     this.#failed = options.failed ?? (() => undefined)
     this.#keepsParked = options.keepsParked ?? false
+    this.#readyMin = options.readyMin ?? 0
     this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
     this.#times = new WaitingTimes([])
     this.#prefetch = new Prefetch(prefetchPerRequest * requestsMax)
@@ -252,7 +254,8 @@ export class Dispatcher {
     const { destination, sender, retryPolicy = defaultRetryPolicy, rateShare = 1 } = target
     const { id, concurrency: all } = destination
     const { concurrency = all } = target
-    const policies = queuePolicies(retryPolicy, { concurrency, rateShare }, this.#runtime.random)
+    const share = { concurrency, rateShare, readyMin: this.#readyMin }
+    const policies = queuePolicies(retryPolicy, share, this.#runtime.random)
     const queue =
       this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
     for (const { url } of queue.configure(destination, policies)) {

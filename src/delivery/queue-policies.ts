@@ -8,6 +8,8 @@ export interface QueuePolicies {
   readonly concurrency: number
   /** The part of each endpoint's rate that this process may use, above 0 and up to 1. */
   readonly rateShare: number
+  /** Deliveries of a lane that may be ready, however small the concurrency is. */
+  readonly readyMin: number
   /** When breakers open, and for how long. */
   readonly breaker: BreakerPolicy
   /** How endpoints that answer 429 are slowed down. */
@@ -16,8 +18,9 @@ export interface QueuePolicies {
   readonly retryWindowMs: number
 }
 
-/** The share of each endpoint that a queue may use; the whole rate by default. */
-type QueueShare = Pick<QueuePolicies, 'concurrency'> & Partial<Pick<QueuePolicies, 'rateShare'>>
+/** The share of each endpoint that a queue may use; the whole rate by default, and no `readyMin`. */
+type QueueShare = Pick<QueuePolicies, 'concurrency'> &
+  Partial<Pick<QueuePolicies, 'rateShare' | 'readyMin'>>
 
 /** Lower bound of the time before a probe, however short the retry window is. */
 const openMsMin = 1_000
@@ -28,7 +31,7 @@ const openMsMin = 1_000
  */
 export function queuePolicies(
   { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,
-  { concurrency, rateShare = 1 }: QueueShare,
+  { concurrency, rateShare = 1, readyMin = 0 }: QueueShare,
   random: () => number,
 ): QueuePolicies {
   const { openMs, openMsMax } = defaultBreakerPolicy
@@ -39,5 +42,5 @@ export function queuePolicies(
     openMsMax: Math.min(openMsMax, longestMs),
   }
   const pace = { holdMsMax: Math.min(delayMsMax, longestMs), random }
-  return { concurrency, rateShare, breaker, pace, retryWindowMs }
+  return { concurrency, rateShare, readyMin, breaker, pace, retryWindowMs }
 }

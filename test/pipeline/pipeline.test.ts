@@ -200,6 +200,24 @@ test('a deletion request arrives as a notification', async () => {
   expect(await ledger()).toMatchObject({ delivered: 1 })
 })
 
+test('a backlog of a small concurrency is claimed in large parts', async () => {
+  const endpoint = await TestEndpoint.start()
+  const store = new MemoryStore()
+  let claims = 0
+  const claim = store.claim.bind(store)
+  store.claim = (request) => {
+    claims++
+    return claim(request)
+  }
+  const { pipeline, track, ledger } = start([destinationOf([endpoint], { concurrency: 2 })], {
+    store,
+  })
+  await track(500)
+  await pipeline.idle()
+  expect(await ledger()).toMatchObject({ delivered: 500 })
+  expect(claims).toBeLessThanOrEqual(10)
+})
+
 describe('stop', () => {
   test('cuts off what hangs, and leaves it and everything else pending', async () => {
     const endpoint = await TestEndpoint.start('hang')
