@@ -1,10 +1,7 @@
 import type { LogFields } from '../runtime/index.ts'
 import type { ApiRecord } from './operation.ts'
 
-/**
- * What the log says of an action: every number of its record, and what became of it. Lists are counted, so that
- * no user stands in the log.
- */
+/** Makes the log fields of an action: numbers and the outcome of its record. Ids of users are only counted. */
 export function actionFields(record: ApiRecord): LogFields {
   const { id, outcome, dryRun, subjectIds } = record
   const numbers = Object.entries(record).filter(

@@ -127,7 +127,7 @@ const regulation = z.object({
   ),
 })
 
-/** A record of that kind, as {@link record} answers with it. */
+/** The schema of a record of this kind. */
 function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
   shape: Shape,
@@ -135,7 +135,7 @@ function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   return z.object({ v: z.literal(1), kind: z.literal(kind), ...shape })
 }
 
-/** The answers with the status 200. Each has a `kind` of its own; a list has the kind in its elements too. */
+/** Schemas of the answers with the status 200. Each has its own `kind`; elements of lists have one too. */
 export const answerSchemas = {
   deliveries: answer('deliveries', {
     deliveries: z.array(delivery.extend({ kind: z.literal('delivery') })),
@@ -186,5 +186,5 @@ export const answerSchemas = {
   regulation: answer('regulation', { ...regulation.shape, subjectIds: z.array(text) }),
 } satisfies Readonly<Record<string, z.ZodType>>
 
-/** Every refusal. */
+/** The schema of every refusal. */
 export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })

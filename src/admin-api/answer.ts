@@ -7,7 +7,7 @@ import {
   type RequestFault,
 } from '../http/index.ts'
 
-/** What a request is answered, with the record in its body if there is one. */
+/** An HTTP answer, with the record in its body if there is one. */
 export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
 
 /** Why a request is refused. */
@@ -33,44 +33,42 @@ export type RefusalCode =
   | 'store_unavailable'
   | 'internal_error'
 
-/** Answers with JSON on a line of its own, as terminals show it best. */
+/** Answers with JSON and a final line break, for terminals. */
 export function json(status: number, document: object, headers?: Answer['headers']): Answer {
   const answer = jsonAnswer(status, document, headers)
   return { ...answer, body: `${String(answer.body)}\n` }
 }
 
-/** Answers with a record, as the command line writes it. */
+/** Answers with a record, as the command line prints it. */
 export function record(fields: Readonly<Record<string, unknown>>): Answer {
   return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 
-/** A refusal before it is an answer. */
+/** The content of a refusal. */
 export interface Refusal {
-  /** The HTTP status. */
   readonly status: number
-  /** The stable name that programs compare. */
   readonly code: RefusalCode
-  /** What is wrong, as a sentence without its final period. */
+  /** A sentence without its final period. */
   readonly message: string
-  /** Headers beside its content type. */
+  /** Headers beside the content type. */
   readonly headers?: Answer['headers']
 }
 
-/** Answers why a request was not served. */
+/** Answers with a refusal. */
 export function refuse({ status, code, message, headers = {} }: Refusal): Answer {
   return json(status, { error: { code, message } }, headers)
 }
 
-/** Names that a refusal lists. */
+/** Maximum names in a refusal. */
 const namesListedMax = 20
 
-/** Refuses what names something that is not there. */
+/** Refuses a request with an unknown name, and lists the known ones. */
 export function notFound(what: string, known: readonly string[]): Refusal {
   const message = `There is no such ${what}: ${knownNames(known)}`
   return { status: 404, code: 'not_found', message }
 }
 
-/** Says which names there are, for the end of a message. */
+/** Lists the known names, for the end of a message. */
 export function knownNames(known: readonly string[]): string {
   if (known.length === 0) return 'there is none'
   const left = known.length - namesListedMax
@@ -78,7 +76,7 @@ export function knownNames(known: readonly string[]): string {
   return `known are ${listed}${left > 0 ? ` and ${left} more` : ''}`
 }
 
-/** Answers what never became a request. */
+/** Answers a malformed or slow request. */
 export function faultAnswer(fault: RequestFault): Answer {
   return refuse(faultRefusals[fault])
 }
@@ -93,7 +91,7 @@ const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
   too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not come in time' },
 }
 
-/** Answers a request whose path has other methods. */
+/** Answers 405. */
 export function refuseMethod(allowed: string): Answer {
   return refuse({
     status: 405,
@@ -103,7 +101,7 @@ export function refuseMethod(allowed: string): Answer {
   })
 }
 
-/** Headers that every answer has. */
+/** Headers of every answer. */
 export const commonHeaders: Answer['headers'] = Object.freeze({
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

@@ -20,9 +20,9 @@ import { readDocument } from './read-document.ts'
 import { streamingHandler } from './streaming.ts'
 
 /**
- * What the operator asks over HTTP. No request may come from a foreign web page; all but `/healthz` and `/readyz`
- * need the token, or for `/metrics` that of metrics. Below `/_evroute/` is the page, whose
- * sessions ask with a cookie. Every answer but `/metrics` and the files of the page is JSON; a refusal is `{"error":{"code","message"}}`.
+ * The admin API. Refuses requests of foreign web pages. All paths but `/healthz` and `/readyz` need the admin
+ * token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies instead.
+ * Answers are JSON, except `/metrics` and the files of the page; a refusal is `{"error":{"code","message"}}`.
  */
 export function adminApp(options: AdminApiOptions): RequestListener {
   const { access, ready, runtime } = options
@@ -36,7 +36,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
       return
     }
     health(request, response, () => {
-      // Whatever express does not answer comes back here, also where it finds no path in a request.
+      // express calls this for requests that it does not answer, and for errors.
       app(request as Request, response as Response, (error?: unknown) => {
         send(response, error === undefined ? notFound : answerOfError(error, log))
       })
@@ -45,8 +45,8 @@ export function adminApp(options: AdminApiOptions): RequestListener {
 }
 
 /**
- * What clients of the port may take beside the usual limits: a list may take hours to arrive, and how
- * long any body may take is measured where it is read.
+ * Connection limits of the admin port. There is no total timeout, because a list may take hours to arrive. The
+ * code that reads a body limits its time.
  */
 export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
   requestTimeoutMs: 0,
@@ -94,7 +94,7 @@ function createApp(options: AdminApiOptions): Express {
   return app
 }
 
-/** Lets requests pass that carry one of the tokens, and notes which. */
+/** Passes requests that carry one of the tokens, and notes its name for the log. */
 function requireToken(...tokens: readonly string[]): RequestHandler {
   const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
   return ({ headers }, response, next) => {
@@ -108,7 +108,7 @@ function requireToken(...tokens: readonly string[]): RequestHandler {
   }
 }
 
-/** Loaded once somebody asks for it. */
+/** Loads the page on the first request. */
 function lazyPage(options: AdminApiOptions, operations: Router): RequestHandler {
   let page: Promise<Router> | undefined
   return async (request, response, next) => {
@@ -125,7 +125,7 @@ function operationsRouter(options: AdminApiOptions): Router {
     if (entry.method === 'get') router.get(entry.path, handlerOf(entry.operation))
     else router.post(entry.path, postHandlerOf(entry, options))
   }
-  // Behind all of them: what is one path's last part may be a name in another's.
+  // After all operations, because the last part of one path can match a parameter of another.
   for (const { path } of table) {
     const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
     const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')
@@ -170,7 +170,7 @@ function postHandlerOf(
 }
 
 function answerOfError(error: unknown, log: Log): Answer {
-  // Express gives a status to what it throws.
+  // Errors of express have a status.
   const { status } = error as { readonly status?: unknown }
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return refuse({

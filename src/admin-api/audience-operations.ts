@@ -36,7 +36,7 @@ import type {
 } from './ports.ts'
 import type { AudienceMembersRecord, AudiencesRecord } from './records.ts'
 
-/** How long after one record about the progress of a sync the next may come. */
+/** Minimum time between two progress records of a sync. */
 const progressMs = 500
 
 /** Returns the operations on audiences and computed traits: list, show, sync and remove. */
@@ -76,7 +76,7 @@ function showOperation(audiences: AudienceOperations): Operation {
     const audience = known.find((candidate) => candidate.key === key)
     if (audience === undefined) return refuse(notFound('audience', keysOf(known)))
     const { limit, after } = reading.value
-    // One more than is sent shows whether there are more.
+    // Ask for one more, to learn whether there are more.
     const members = await audiences.members({ key, limit: limit + 1, after })
     const page = members.slice(0, limit)
     const last = members.length > limit ? page.at(-1) : undefined
@@ -114,7 +114,7 @@ function removeOperation(audiences: AudienceOperations, clock: Clock): Streaming
   }
 }
 
-/** Sends what happens; each change only where nothing else receives it. */
+/** Makes a listener that sends records. It sends changes only in a dry run, where no destination gets them. */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
   tell: StreamingInput['tell'],
@@ -174,7 +174,7 @@ function endOfRemoval(
 
 function takenRefusal({ key, computationClass, sourceId }: Audience): Refusal {
   const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
-  const message = `The key ${key} is that of ${what} of the source ${sourceId}; give another name or key`
+  const message = `The key ${key} belongs to ${what} of the source ${sourceId}; give another name or key`
   return { status: 409, code: 'audience_taken', message }
 }
 

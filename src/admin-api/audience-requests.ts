@@ -14,10 +14,10 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** A page of members. */
+/** The query of a page of members. */
 export type MembersQuery = Omit<MembersRequest, 'key'>
 
-/** A sync without its list. */
+/** The query of a sync. */
 export type SyncQuery = Omit<AudienceSyncRequest, 'listener' | 'drained' | 'signal'>
 
 const classes: readonly ComputationClass[] = ['audience', 'trait']
@@ -54,10 +54,10 @@ export function readRemoveQuery(query: unknown): Reading<{ readonly isDryRun: bo
   }))
 }
 
-/** In a query everything is text. */
+/** All values of a query are texts. */
 const dryRun = z.literal('true', accepts('true, or left out'))
 
-/** Writes where a page of members ends, for the request of the next one. */
+/** Makes the cursor for the next page of members. */
 export function formatCursor({ userId, anonymousId, email }: MemberIdentity): string {
   return Buffer.from(JSON.stringify({ userId, anonymousId, email })).toString('base64url')
 }
@@ -84,7 +84,7 @@ const syncFields = fields({
 
 const removeFields = fields({ dryRun: dryRun.optional() })
 
-/** The schemas that check requests about audiences, for their description. */
+/** The schemas of requests about audiences, for the API description. */
 export const audienceSchemas: Readonly<Record<'members' | 'sync' | 'remove', z.ZodType>> = {
   members: membersFields,
   sync: syncFields,
@@ -103,7 +103,7 @@ function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string'
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json)

@@ -2,7 +2,7 @@ import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import type { Refusal } from './answer.ts'
 
-/** Logs an unexpected error, and refuses the request without saying what it was. */
+/** Logs an unexpected error, and refuses the request without details. */
 export function refusalOfFailure(error: unknown, log: Log): Refusal {
   log.warn('a request to the admin API failed', {
     error: messageOf(error),
@@ -13,7 +13,7 @@ export function refusalOfFailure(error: unknown, log: Log): Refusal {
     : { status: 500, code: 'internal_error', message: 'The service failed to answer' }
 }
 
-/** Whether the store is what failed. */
+/** Whether an error comes from the store. */
 export function isStoreError(error: unknown): boolean {
   return (
     error instanceof EvrouteError &&

@@ -4,13 +4,12 @@ import { foreignSign, isForeignOrigin, isLoopbackAddress } from '../http/index.t
 import type { Refusal } from './answer.ts'
 
 /**
- * Refuses requests that a web page may have made: those that call the API by a name which is not
- * loopback, because a foreign name can be made to lead here (DNS rebinding), and those with an Origin
- * that is not the API's own. An API that listens to other machines is called by any name: tokens and
- * cookies protect it.
+ * Refuses requests that a foreign web page may have made: those with another Origin than the API's, and those
+ * whose Host is not a loopback name (DNS rebinding). An API that other machines can reach accepts every Host,
+ * because tokens and cookies protect it.
  *
  * @param listenHost - the address that the API listens on
- * @returns undefined when there is nothing to refuse
+ * @returns undefined for a permitted request
  */
 export function foreignRequest(
   headers: Pick<IncomingHttpHeaders, 'host' | 'origin'>,
@@ -36,7 +35,7 @@ export function foreignRequest(
   }
 }
 
-/** Names a token in the log, so that an operator can tell an old one from a new one. */
+/** Names a token for the log by a short hash, which differs between an old and a new token. */
 export function tokenName(token: string): string {
   return `token ${createHash('sha256').update(token).digest('hex').slice(0, 8)}`
 }

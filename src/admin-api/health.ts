@@ -4,7 +4,7 @@ import type { Log } from '../runtime/index.ts'
 import { json, refuseMethod, send, type Answer } from './answer.ts'
 import type { Readiness } from './ports.ts'
 
-/** Answers what it knows, and leaves other requests to `next`; express can use it, or any server. */
+/** Answers health checks, and passes other requests to `next`. Works with express and plain servers. */
 export type HealthHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -12,8 +12,8 @@ export type HealthHandler = (
 ) => void
 
 /**
- * Answers `GET /healthz` (200 as long as the process answers at all) and `GET /readyz` (200, or 503
- * with the reasons). Nobody needs a token for them, so that whatever watches the service can ask.
+ * Answers `GET /healthz` (always 200) and `GET /readyz` (200, or 503 with the reasons). Neither needs a token,
+ * so that any monitor can check the service.
  */
 export function healthHandler(ready: Readiness, log: Log): HealthHandler {
   return (request, response, next) => {
@@ -38,6 +38,6 @@ async function reasonsOf(ready: Readiness, log: Log): Promise<readonly string[]>
     return await ready()
   } catch (error) {
     log.warn('readiness could not be checked', { error: messageOf(error) })
-    return ['It could not be found out']
+    return ['The readiness could not be checked']
   }
 }

@@ -4,10 +4,10 @@ import type { Clock } from '../runtime/index.ts'
 import { commonHeaders } from './answer.ts'
 import type { ApiRecord } from './operation.ts'
 
-/** How long a client may take nothing of an answer before it counts as gone. */
+/** A client that reads nothing of an answer for this long is disconnected. */
 export const untakenMs: number = 5 * 60_000
 
-/** An answer of records, each sent when it is known: NDJSON with the status 200. */
+/** An NDJSON answer with the status 200 that sends each record at once. */
 export class LineAnswer {
   readonly #response: ServerResponse
   readonly #clock: Clock
@@ -17,7 +17,7 @@ export class LineAnswer {
     this.#clock = clock
   }
 
-  /** Whether something was sent: the request cannot be refused any more. */
+  /** Whether a record was sent. The request can no longer be refused then. */
   get hasBegun(): boolean {
     return this.#response.headersSent
   }
@@ -32,7 +32,7 @@ export class LineAnswer {
     response.write(records.map(recordLine).join(''))
   }
 
-  /** Resolves once the client has taken what was sent, or has left. A client that takes nothing is cut off. */
+  /** Resolves once the client has read the sent records or has left. Disconnects a client that reads nothing. */
   drained(): Promise<void> {
     const response = this.#response
     if (!response.writableNeedDrain) return Promise.resolve()
@@ -49,7 +49,7 @@ export class LineAnswer {
     })
   }
 
-  /** Tells the last record. */
+  /** Sends the last record. */
   end(record: ApiRecord): void {
     this.tell([record])
     this.#response.end()

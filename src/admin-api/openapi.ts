@@ -5,7 +5,7 @@ import { audienceSchemas } from './audience-requests.ts'
 import { regulationSchemas } from './regulation-requests.ts'
 import { deliverySchemas } from './requests.ts'
 
-/** An operation under `/v1`, by the schemas that its requests and answers have. */
+/** An operation under `/v1`, with the schemas of its requests and answers. */
 interface Described {
   readonly method: 'get' | 'post'
   readonly path: string
@@ -131,7 +131,7 @@ function reference(name: string): JsonObject {
 
 function jsonSchema(schema: z.ZodType): JsonObject {
   const json = z.toJSONSchema(schema, { io: 'input' })
-  // OpenAPI 3.1 has the same version for all.
+  // OpenAPI 3.1 sets the schema version for the whole document.
   delete json.$schema
   return json as JsonObject
 }

@@ -148,7 +148,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): Operation {
   }
 }
 
-/** Copies field by field, so that secrets of a destination never get out. */
+/** Copies field by field, so that no secret of a destination is ever sent. */
 function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
   const { id, enabled, sourceIds, filter, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger
@@ -281,7 +281,7 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
       return refuse({ status: 503, code: 'service_closing', message })
     }
     case 'deletion': {
-      const message = `Users are being deleted from archives: the replay ended after ${outcome.events} events; ask again when their regulation is through with archives`
+      const message = `Users are being deleted from archives: the replay ended after ${outcome.events} events; ask again when their regulation has erased from archives`
       return refuse({ status: 409, code: 'deletion_running', message })
     }
     case 'running': {
@@ -291,7 +291,7 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
     case 'unknown':
       return refuse(notFound(outcome.field, outcome.knownIds))
     case 'no_archive': {
-      const message = 'No source that is meant has an archive that could be replayed'
+      const message = 'No selected source has an archive'
       return refuse({ status: 409, code: 'no_archive', message })
     }
   }

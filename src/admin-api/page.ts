@@ -7,10 +7,10 @@ import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
 
 /**
- * The page of a service, and the API for its sessions: a browser signs in with the link that `serve` prints or with
- * the admin token, and then asks the operations below `v1` with its cookie. No other path takes the cookie.
+ * Serves the page of a service and its sessions. A browser signs in with the link that `serve` prints or with the
+ * admin token, and then calls the operations below `v1` with its cookie. No other path accepts the cookie.
  *
- * @param operations - what the API can be asked
+ * @param operations - the operations of the API
  */
 export function pageRouter(options: AdminApiOptions, operations: Router): Router {
   const { sessions } = options
@@ -45,9 +45,9 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
 }
 
 /**
- * Lets a page of another origin do nothing, not even one of another port on this machine, whose requests carry the
- * cookie: what changes something has to name its origin, and has a media type that no form can send. That a named
- * origin is the page's own is checked for every request.
+ * Requires an Origin and the media type JSON, which no form can send, of every request that is not a read. This
+ * stops pages of other origins, also of other ports on this machine, whose requests carry the cookie. The guard
+ * of the API has already compared the Origin with the page's own.
  */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
   const isRead = method === 'GET' || method === 'HEAD'

@@ -20,9 +20,9 @@ export interface AdminApiOptions {
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
   /** Reads the ledger of the store. */
   readonly ledger: () => Promise<DeliveryLedger>
-  /** The status of every configured destination. */
+  /** Reads the status of every configured destination. */
   readonly destinations: () => Promise<readonly DestinationState[]>
-  /** Turns destinations on and off, and sends them tests. */
+  /** Enables and disables destinations, and sends them test events. */
   readonly destinationActions: DestinationActions
   /** The status of every configured source. */
   readonly sources: () => SourcesState
@@ -45,7 +45,7 @@ export interface AdminApiOptions {
     readonly oldestDueAtMs: number | null
   }
   readonly sessions: PageSessions
-  /** Gets a line for each request that changes or sends something. */
+  /** Logs each request that changes or sends something. */
   readonly actions: LogLine
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
@@ -79,7 +79,7 @@ export interface SourceState {
   readonly isArchived: boolean
 }
 
-/** What can be done to a destination of this process. Each returns false or undefined where there is none. */
+/** Actions on a destination of this process. They return false or undefined for an unknown one. */
 export interface DestinationActions {
   /** Turns it on or off, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean

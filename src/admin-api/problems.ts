@@ -1,19 +1,19 @@
 import { failureText, formatTimestamp, hiddenEndpoint } from '../model/index.ts'
 import type { DestinationState, EndpointState } from './ports.ts'
 
-/** Something that is wrong now, and what to do about it. */
+/** A current problem of the service, with advice. */
 export interface Problem {
-  /** What is wrong, as a sentence. */
+  /** The problem, as a sentence. */
   readonly text: string
-  /** What to do about it, as a sentence. */
+  /** What to do, as a sentence. */
   readonly advice: string
-  /** The destination that it is about; null where it is about the service. */
+  /** The destination with the problem; null for the service as a whole. */
   readonly destination: string | null
-  /** When it began, or when its endpoint is probed; null where neither is known. */
+  /** When the problem began, or when the endpoint is probed next; null if neither is known. */
   readonly moment: { readonly name: 'Since' | 'Next probe'; readonly at: string } | null
 }
 
-/** Tells what is wrong with a service now, the gravest first. */
+/** Lists the current problems of a service, the gravest first. */
 export function problemsOf(
   unreadyReasons: readonly string[],
   destinations: readonly DestinationState[],
@@ -47,7 +47,7 @@ function endpointProblems(
   const cause = error === null ? '' : `: ${failureText(error)}`
   const down: Problem = {
     text: `${endpoint} is down${cause}. Its deliveries wait.`,
-    advice: 'They go on by themselves once it answers again.',
+    advice: 'evroute sends them once the endpoint answers again.',
     destination: id,
     moment: probeAtMs === null ? null : { name: 'Next probe', at: formatTimestamp(probeAtMs) },
   }

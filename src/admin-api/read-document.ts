@@ -3,32 +3,32 @@ import { isArriving, readBody } from '../http/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import { refuse, type Answer, type Refusal } from './answer.ts'
 
-/** Bytes that a request's body may have where its path says nothing else. */
+/** Default maximum size of a body. */
 const usualBytesMax = 64 * 1024
 
-/** How a body is read. */
+/** Limits for reading a body. */
 export interface DocumentLimits {
   /** Measures the deadline. */
   readonly clock: Clock
-  /** Bytes that it may have; 64 KiB by default. */
+  /** Maximum size; 64 KiB by default. */
   readonly bytesMax?: number | undefined
 }
 
-/** What a request carries, or why it cannot be read. */
+/** The outcome of reading a body. */
 export type DocumentReading =
-  /** JSON with names or elements; undefined when there is no body. */
+  /** A JSON object or array; undefined for an empty body. */
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'refused'; readonly answer: Answer }
-  /** The client left: no one waits for an answer. */
+  /** The client left. */
   | { readonly kind: 'cut_off' }
 
-/** Reads the body of a request as JSON, whatever its type says: the path decides what a body is. */
+/** Reads the body of a request as JSON, whatever its content type. */
 export async function readDocument(
   request: IncomingMessage,
   { clock, bytesMax = usualBytesMax }: DocumentLimits,
 ): Promise<DocumentReading> {
   const body = await readBody(request, { bytesMax, clock })
-  // The rest of a body that was not read to its end looks like a next request.
+  // Close, or the rest of an incomplete body would be read as the next request.
   const headers: Refusal['headers'] = isArriving(body) ? { connection: 'close' } : {}
   switch (body.kind) {
     case 'complete':
@@ -57,7 +57,7 @@ function parse(bytes: Buffer, encoding = 'identity'): DocumentReading {
   return refused({ status: 400, code: 'invalid_json', message: 'The body is not a JSON object' })
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { shortText } from '../model/index.ts'
 import type { Refusal } from './answer.ts'
 
-/** What a request asks for, or why it cannot be understood. */
+/** The content of a request, or its refusal. */
 export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** The message of every issue says what is accepted; {@link read} adds what was given. */
+/** Makes the accepted values the message of every issue. {@link read} adds the given value. */
 export function accepts(accepted: string): {
   /** The message of an issue. */
   readonly error: () => string
@@ -16,9 +16,9 @@ export function accepts(accepted: string): {
 }
 
 /**
- * An object that knows all its names. The message about an unknown one is the list of those.
+ * An object without other names. The message about an unknown name lists the known ones.
  *
- * @param example - JSON of a good one
+ * @param example - JSON of a valid object
  */
 export function fields<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
@@ -35,7 +35,7 @@ export function fields<Shape extends z.core.$ZodLooseShape>(
 /** Any text. */
 export const text: z.ZodString = z.string(accepts('one text'))
 
-/** What has to be said where leaving it out means something else. */
+/** `true`, or left out. */
 export const yes: z.ZodLiteral<true> = z.literal(true, accepts('true, or left out'))
 
 /** One of some names. */
@@ -59,7 +59,7 @@ export function texts(countMax: number, lengthMax: number): z.ZodType<readonly s
   const isText = (value: unknown): value is string =>
     typeof value === 'string' && value !== '' && value.length <= lengthMax
   const list = z.array(z.unknown(), accepts(accepted))
-  // Its length first, and one issue for all: messages about each of very many help no one.
+  // One issue for the whole list, because a message about each of many elements would not help.
   return list
     .min(1, accepts(accepted))
     .max(countMax, accepts(accepted))
@@ -72,7 +72,7 @@ export function texts(countMax: number, lengthMax: number): z.ZodType<readonly s
     })
 }
 
-/** A whole number as a query has it. */
+/** A whole number, written as text in a query. */
 export function numeral(
   min: number,
   max: number,
@@ -87,14 +87,14 @@ export function numeral(
     .transform(Number)
 }
 
-/** What a page of a list may have, and has where nothing is said of it. */
+/** Maximum rows of a page. */
 export const pageRowsMax = 500
 const pageRowsDefault = 50
 
-/** How many rows a page has. */
+/** The number of rows of a page; 50 by default. */
 export const pageLimit: z.ZodType<number> = numeral(1, pageRowsMax).default(pageRowsDefault)
 
-/** Reads what a request has by its schema. */
+/** Checks the query or body of a request against a schema. */
 export function read<Written, Value>(
   schema: z.ZodType<Written>,
   input: unknown,
@@ -105,7 +105,7 @@ export function read<Written, Value>(
   return refused('invalid_request', result.error.issues.flatMap(issueTexts).join('; '))
 }
 
-/** What cannot be used where, and what is accepted, in the form of the problems of a configuration. */
+/** Formats an issue like a problem of a configuration: the name, the given value, and what is accepted. */
 function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
   const { message, input } = issue
   if (issue.code === 'unrecognized_keys') {
@@ -113,7 +113,7 @@ function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
       (key) => `${shortText(key)}: Cannot use this name: the names here are ${message}`,
     )
   }
-  // One value is read as a list of one, so an index would be of no help.
+  // No index: a single value is read as a list, so an index could mislead.
   const [name = 'the body'] = issue.path
   const given = input === undefined ? 'be left out' : `use ${shownValue(input)}`
   return [`${String(name)}: Cannot ${given}: it is ${message}`]
@@ -125,7 +125,7 @@ function shownValue(value: unknown): string {
   return shortText(JSON.stringify(value))
 }
 
-/** Refuses a request for what it says. */
+/** Refuses a request because of its content. */
 export function refused(
   code: 'invalid_request' | 'nothing_selected',
   message: string,

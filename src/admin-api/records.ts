@@ -15,22 +15,22 @@ export interface DeliveriesRecord extends Readonly<Record<string, unknown>> {
   readonly next: number | null
 }
 
-/** How the configured destinations stand. */
+/** The configured destinations and their states. */
 export interface DestinationsRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'destinations'
   readonly destinations: readonly DestinationFields[]
 }
 
-/** How a destination stands. */
+/** A destination and its state. */
 export interface DestinationFields
   extends Pick<DestinationState, 'id' | 'enabled'>, Readonly<DestinationState['ledger']> {
   readonly sources: readonly string[]
-  /** The match of the calls that it takes; left out if it takes all. */
+  /** The match of the calls that go to it; left out for all. */
   readonly filter?: string
   readonly endpoints: readonly EndpointFields[]
 }
 
-/** How an endpoint stands. Moments are UTC, ISO 8601. */
+/** An endpoint and its state. Times are UTC, ISO 8601. */
 export interface EndpointFields extends Pick<EndpointState, 'url' | 'breaker' | 'rate'> {
   readonly probeAt: string | null
   readonly faults: readonly {
@@ -44,21 +44,21 @@ export interface EndpointFields extends Pick<EndpointState, 'url' | 'breaker' | 
 /** The configured sources. */
 export interface SourcesRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'sources'
-  /** The URL that they send to. */
+  /** The URL that the sources send to. */
   readonly url: string
   readonly sources: readonly SourceFields[]
 }
 
-/** A source, and what became of its calls since this process began. */
+/** A source, and the outcomes of its calls since this process started. */
 export interface SourceFields extends Readonly<Record<string, unknown>> {
   readonly id: string
   readonly enabled: boolean
   readonly writeKeys: readonly string[]
   readonly destinations: readonly string[]
   readonly archived: boolean
-  /** Calls that were accepted, by what became of them. */
+  /** Accepted calls by outcome. */
   readonly accepted: SourceCounts['accepted']
-  /** Calls that were rejected, by code. */
+  /** Rejected calls by code. */
   readonly rejected: SourceCounts['rejected']
   /** The last rejected calls, at most 20, the latest first. */
   readonly latestRejected: readonly {
@@ -91,16 +91,16 @@ export interface RegulationsRecord extends Readonly<Record<string, unknown>> {
   readonly next: string | null
 }
 
-/** How a service stands. */
+/** The state of a service. */
 export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'overview'
-  /** What is wrong now, the gravest first. */
+  /** The current problems, the gravest first. */
   readonly problems: readonly Problem[]
   /** The ledger of the store. */
   readonly ledger: DeliveryLedger
-  /** When the delivery that waits longest was due; null where none is, or another process tells of it. */
+  /** When the oldest pending delivery was due; null if none is due, or if another process reports it. */
   readonly oldestDueAt: string | null
-  /** From acceptance to an answer 2xx, in milliseconds, of at most 1,000 deliveries of this process. */
+  /** Milliseconds from acceptance to a 2xx answer, over the last 1,000 deliveries of this process. */
   readonly latency: {
     readonly deliveries: number
     readonly p50: number | null

@@ -16,11 +16,11 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** What a regulation can name; one that is about more sources is about all. */
+/** Maximum sources in a request. A regulation without sources applies to all of them. */
 const sourcesMax = 1_000
 const sourceIdLengthMax = 1_024
 
-/** Bytes of the request of a regulation: enough for as many users, with ids of any usual length. */
+/** Maximum size of a request: enough for the maximum number of users with ids of usual length. */
 export const regulationBytesMax: number = 2 * 1024 * 1024
 
 const subjectType = z.literal('USER_ID', accepts('not supported; the only one is USER_ID'))
@@ -37,7 +37,7 @@ const requestFields = fields(
 
 const listFields = fields({ limit: pageLimit, before: text.optional() })
 
-/** The schemas that check requests about regulations, for their description. */
+/** The schemas of requests about regulations, for the API description. */
 export const regulationSchemas: Readonly<Record<'create' | 'list', z.ZodType>> = {
   create: requestFields,
   list: listFields,

@@ -21,9 +21,9 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** A page of deliveries. */
+/** A request for a page of deliveries. */
 export interface RevealingListRequest extends ListRequest {
-  /** Whether the URLs of endpoints are shown whole. */
+  /** Whether to show the whole URLs of endpoints. */
   readonly reveal: boolean
 }
 
@@ -62,7 +62,7 @@ function listFields(nowMs: number) {
   })
 }
 
-/** Reads whether the URLs of endpoints are shown whole, where a query can say nothing else. */
+/** Reads a query whose only parameter is `reveal`. */
 export function readReveal(query: unknown): Reading<boolean> {
   return read(revealFields, query, ({ reveal }) => ({ kind: 'read', value: reveal }))
 }
@@ -72,7 +72,7 @@ export function readRetryRequest(body: unknown, nowMs: number): Reading<Selectio
   return readSelection(body, { selectable: retriableStates, nowMs })
 }
 
-/** Reads the body of a discard, which is the same for pending deliveries only. */
+/** Reads the body of a discard: like a retry, but for pending deliveries only. */
 export function readDiscardRequest(body: unknown, nowMs: number): Reading<Selection> {
   return readSelection(body, { selectable: ['pending'], nowMs })
 }
@@ -124,7 +124,7 @@ function replayFields(nowMs: number) {
   })
 }
 
-/** The schemas that check requests about deliveries, for their description. */
+/** The schemas of requests about deliveries, for the API description. */
 export const deliverySchemas: () => Readonly<
   Record<'list' | 'reveal' | 'retry' | 'discard' | 'replay', z.ZodType>
 > = () => ({
@@ -135,7 +135,7 @@ export const deliverySchemas: () => Readonly<
   replay: replayFields(0),
 })
 
-/** What a filter is written as. */
+/** A filter with the names of the API. */
 interface WrittenFilter {
   readonly id?: { readonly destinationId: string; readonly id: number } | undefined
   readonly state?: readonly LoggedState[] | undefined
@@ -160,7 +160,7 @@ function filterOf(written: WrittenFilter): DeliveryFilter {
   }
 }
 
-/** The names are those of the flags. */
+/** The names are the same as those of the command's flags. */
 function filterFields<State extends LoggedState>(among: readonly State[], nowMs: number) {
   return {
     id: deliveryId.optional(),
@@ -182,7 +182,7 @@ const deliveryId = z.string(accepts(deliveryIdForm)).transform((text, context) =
   return z.NEVER
 })
 
-/** A timestamp, or a time ago, as milliseconds since 1970. */
+/** Reads a timestamp, or a time ago, as milliseconds since 1970. */
 function moment(nowMs: number) {
   const accepted = 'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h'
   return z
@@ -197,7 +197,7 @@ function moment(nowMs: number) {
     .optional()
 }
 
-/** Everything is selected by saying so, never by leaving out a condition. */
+/** Requires exactly one of an id, conditions and `all`, so that an empty request never selects everything. */
 function selected<Value>(
   given: { readonly all?: true | undefined; readonly id?: unknown; readonly conditions: object },
   value: () => Value,

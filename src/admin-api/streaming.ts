@@ -9,18 +9,17 @@ import { LineAnswer } from './line-answer.ts'
 import type { ApiRecord, StreamingOperation } from './operation.ts'
 import { Upload, UploadError } from './upload.ts'
 
-/** Encodings of a body; compressed content says so by itself. */
+/** Accepted values of Content-Encoding. The upload detects gzip by its first bytes. */
 const encodings = ['identity', 'gzip', 'x-gzip']
 
-/** Clock and log, and what learns of actions. */
 interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
-  /** Gets the last record of an action, or how it failed. */
+  /** Called with the last record of an action, or with its failure. */
   readonly done: (request: Request, response: Response, record: ApiRecord) => void
 }
 
 /**
- * Answers a request record by record, while its body arrives. What is refused before anything was sent
- * gets a status of its own; after that, the last record says what went wrong.
+ * Answers a request record by record while its body arrives. A refusal before the first record has its own
+ * status; after that, the last record is the error.
  */
 export function streamingHandler(
   operation: StreamingOperation,
@@ -44,9 +43,9 @@ export function streamingHandler(
         answer.end(end.record)
       } else refuseOrEnd(end.refusal, answer, response)
     } catch (error) {
-      // Part of it may be done.
+      // Log the action, because part of it may be done.
       done(request, response, { outcome: 'failed' })
-      // The client left: no one waits for an answer, and nothing failed.
+      // The client left, so there is nobody to answer.
       if (upload.error?.code === 'cut_off' || (signal.aborted && error === signal.reason)) return
       refuseOrEnd(refusalOf(upload.error ?? error, log), answer, response)
     }
@@ -56,7 +55,7 @@ export function streamingHandler(
 const unreadableEncoding: Refusal = {
   status: 415,
   code: 'unsupported_encoding',
-  message: 'The body may be compressed with gzip, and with nothing else',
+  message: 'The body may be compressed with gzip only',
 }
 
 function encodingOf(request: IncomingMessage): string {
@@ -72,7 +71,7 @@ function refuseOrEnd(refusal: Refusal, answer: LineAnswer, response: ServerRespo
 function refusalOf(error: unknown, log: Log): Refusal {
   if (error instanceof UploadError) return slowUpload(error)
   if (!(error instanceof EvrouteError) || isStoreError(error)) return refusalOfFailure(error, log)
-  // What was sent cannot be used, and the error says why.
+  // The error describes what is wrong with the request.
   const { message, hint } = error
   return {
     status: 400,
@@ -82,6 +81,6 @@ function refusalOf(error: unknown, log: Log): Refusal {
 }
 
 function slowUpload({ message }: UploadError): Refusal {
-  // The rest of the body looks like a next request.
+  // Close, or the rest of the body would be read as the next request.
   return { status: 408, code: 'body_too_slow', message, headers: { connection: 'close' } }
 }

@@ -1,22 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 
-/** How long nothing of an upload may arrive while somebody waits for it. */
+/** Timeout for the next chunk of an upload. */
 export const uploadIdleMs = 30_000
 
 /**
- * Bytes of an upload that are given at once where it is compressed: they may become a thousand times as
- * many, and cause answers to each of their rows.
+ * Size of the pieces of a compressed upload. Inflated, a piece may be a thousand times as large, and each of
+ * its rows may cause an answer.
  */
 const compressedBytesAtOnce = 1024
 
 /** The first byte of gzip; no text begins with it. */
 const gzipFirstByte = 0x1f
 
-/** Why an upload did not come to its end. */
+/** Thrown for an incomplete upload. */
 export class UploadError extends Error {
   override readonly name = 'UploadError'
-  /** `body_too_slow`: nothing came for too long; `cut_off`: the connection ended or broke. */
+  /** `body_too_slow`: nothing arrived in time; `cut_off`: the connection ended or broke. */
   readonly code: 'body_too_slow' | 'cut_off'
 
   constructor(code: UploadError['code']) {
@@ -29,17 +29,17 @@ export class UploadError extends Error {
   }
 }
 
-/** How an upload is read. */
+/** Options of an {@link Upload}. */
 export interface UploadOptions {
-  /** Measures how long nothing arrives; held meanwhile. */
+  /** Times the wait for each chunk. */
   readonly clock: Clock
-  /** Awaited before more is given: who reads on causes answers, which somebody has to take. */
+  /** Awaited before each piece, so that answers don't pile up while the client doesn't read them. */
   readonly drained: () => Promise<void>
 }
 
 /**
- * The body of a request of any length, read as it is asked for. Until it is asked for, nothing is read
- * and no time is measured.
+ * The body of a request, of any length. Reads only when the consumer asks for more; the timeout applies only
+ * then.
  */
 export class Upload implements AsyncIterable<Uint8Array> {
   readonly #request: IncomingMessage
@@ -51,12 +51,12 @@ export class Upload implements AsyncIterable<Uint8Array> {
     this.#options = options
   }
 
-  /** Why it did not come to its end; undefined as long as it may. */
+  /** Why the upload is incomplete; undefined if no error has occurred. */
   get error(): UploadError | undefined {
     return this.#error
   }
 
-  /** @throws UploadError when it does not come to its end */
+  /** @throws UploadError for an incomplete upload */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     const { drained } = this.#options
     let bytesAtOnce: number | undefined
@@ -77,7 +77,7 @@ export class Upload implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** The next that arrives; undefined at the end. */
+  /** Reads the next chunk; undefined at the end. */
   async #next(): Promise<Buffer | undefined> {
     try {
       return await nextChunk(this.#request, this.#options.clock)
@@ -89,7 +89,7 @@ export class Upload implements AsyncIterable<Uint8Array> {
 }
 
 /**
- * Waits for the next chunk of a request, and lets nothing more arrive after it.
+ * Waits for the next chunk of a request, then pauses the request.
  *
  * @throws UploadError
  */

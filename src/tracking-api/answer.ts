@@ -2,11 +2,9 @@ import { jsonAnswer, withHeaders, type HttpAnswer, type RequestFault } from '../
 import type { JsonObject, RejectionCode } from '../model/index.ts'
 
 /**
- * Why a request is refused as a whole.
- *
- * Beside the names of the protocol: `not_found` and `method_not_allowed` are requests that no route
- * is for, `invalid_request` is one that is not HTTP or whose head is too large, `body_too_slow` one that
- * did not come in time, most often its body.
+ * Why a whole request is refused. The codes are those of the protocol, and `not_found`, `method_not_allowed`,
+ * `invalid_request` (malformed HTTP, or a head that is too large) and `body_too_slow` (a request, usually its
+ * body, that arrived too slowly).
  */
 export type RefusalCode = keyof typeof statuses
 
@@ -18,7 +16,7 @@ const statuses = {
   batch_too_large: 400,
   too_many_events: 400,
   invalid_gzip: 400,
-  // Also where HTTP has 431, which no client knows.
+  // Instead of 431, which no client knows.
   invalid_request: 400,
   unknown_write_key: 401,
   source_disabled: 403,
@@ -27,35 +25,30 @@ const statuses = {
   rate_limited: 429,
   queue_full: 429,
   store_unavailable: 503,
-  // Not 408: half of the clients in use drop their calls at it.
+  // Not 408, because half of the clients in use then drop their calls.
   body_too_slow: 503,
 } as const
 
-/** A request that is not taken, and why. */
+/** The reason why a request is refused. */
 export interface Refusal {
-  /** Tells it from an accepted request. */
   readonly kind: 'refused'
-  /** The stable name of the reason. */
   readonly code: RefusalCode
-  /** The reason in words. */
   readonly message: string
-  /** When to come again, in milliseconds from now. */
+  /** When to send again, in milliseconds from now. */
   readonly retryAfterMs?: number
 }
 
-/** A call that was not accepted, in an answer. */
+/** A rejected call, as answers list it. */
 export interface RejectedCall {
-  /** Its place in the batch, from 0. */
+  /** Index in the batch. */
   readonly index: number
-  /** Its messageId; null when it has none that is text. */
+  /** Null unless the messageId is a text or number. */
   readonly messageId: string | null
-  /** The stable name of the reason. */
   readonly code: RejectionCode
-  /** The reason in words. */
   readonly message: string
 }
 
-/** How long a client is asked to wait while nothing can be stored, or too much waits to be. */
+/** Retry-After while the store fails or is behind. */
 export const tryLaterMs = 5_000
 
 /** Makes a refusal. */
@@ -64,12 +57,12 @@ export function refuse(code: RefusalCode, message: string, retryAfterMs?: number
   return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs }
 }
 
-/** Answers 200: clients take no other status, and no empty body, for success. */
+/** Answers 200 with a body, because clients expect both of a success. */
 export function success(fields: JsonObject = {}): HttpAnswer {
   return jsonAnswer(200, { success: true, ...fields })
 }
 
-/** Answers that calls were taken in, and which were not. */
+/** Answers with the number of accepted calls, and the rejected ones. */
 export function taken(accepted: number, rejected: readonly RejectedCall[]): HttpAnswer {
   return jsonAnswer(200, {
     success: true,
@@ -79,8 +72,8 @@ export function taken(accepted: number, rejected: readonly RejectedCall[]): Http
 }
 
 /**
- * Answers with a refusal. Clients look for the reason in three fields. Some fail, or retry forever, if one of
- * them is missing. Every 503 says when to come again.
+ * Answers with a refusal. Clients read the reason from one of three fields; some fail or retry forever without
+ * theirs. Every 503 has a Retry-After.
  */
 export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAnswer {
   const answer = jsonAnswer(statuses[code], { success: false, error: message, code, message })
@@ -90,7 +83,7 @@ export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAns
   return withHeaders(answer, { 'retry-after': retryAfter })
 }
 
-/** Answers what never became a request. */
+/** Answers a malformed or slow request. */
 export function faultAnswer(fault: RequestFault): HttpAnswer {
   return refusalAnswer(faultRefusals[fault])
 }

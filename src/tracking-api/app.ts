@@ -29,15 +29,14 @@ import { RequestBody } from './request-body.ts'
 import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /**
- * Bytes of bodies that are held together while they are read, inflated and stored. A body for which
- * there is no room is refused with `queue_full`. One client may hold as much as is still free: alone
- * 64 of the largest, or 16,000 of 2 KB.
+ * Memory for bodies that are being read, inflated and stored. A body without room is refused with
+ * `queue_full`. A single client may use all that is free: 64 of the largest bodies, or 16,000 of 2 KB.
  */
 const bodiesBytesMax = 64 * 1024 * 1024
 
 const batchPaths = ['/batch', '/import', '/b']
 
-/** The two paths of each type, most frequent first: the second is the one that browsers use. */
+/** The two paths of each type, most frequent type first. Browsers use the second. */
 const callPaths: Readonly<Record<CallType, readonly [string, string]>> = {
   track: ['/track', '/t'],
   identify: ['/identify', '/i'],
@@ -47,18 +46,18 @@ const callPaths: Readonly<Record<CallType, readonly [string, string]>> = {
   alias: ['/alias', '/a'],
 }
 
-/** Decides the answer to a request; undefined when its client left. */
+/** Decides the answer to a request; undefined if the client has left. */
 type Decide = (
   request: Request,
   body: RequestBody,
 ) => HttpAnswer | undefined | Promise<HttpAnswer | undefined>
 
-/** What bodies are read with. */
+/** Parts for reading bodies. */
 interface Reading {
   readonly clock: Clock
   readonly budget: FairBudget
   readonly turns: BodyTurns
-  /** The client that sent a request, for limits per client. */
+  /** The network of a request's client, for limits per client. */
   readonly networkOf: (request: IncomingMessage) => string
 }
 
@@ -81,7 +80,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   app.disable('x-powered-by')
   app.set('trust proxy', options.trustedProxies ?? 0)
   const originOf = leavePrototypes(app)
-  // Without proxies the socket knows the client, which takes less time than asking express.
+  // Without proxies the address of the socket is the client's, and reading it is faster than express.
   const addressOf = (request: IncomingMessage): string | undefined =>
     options.trustedProxies ? originOf(request).ip : request.socket.remoteAddress
   const reading: Reading = {
@@ -113,7 +112,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   })
 }
 
-/** What express makes of the headers of a request and of its proxies. */
+/** Reads what express derives from the headers that proxies add. */
 type OriginOf = (request: IncomingMessage) => Pick<Request, 'ip' | 'protocol' | 'host'>
 
 /**
@@ -130,16 +129,16 @@ function leavePrototypes(app: Express): OriginOf {
     Object.assign(Object.create(known) as Request, { headers, socket })
 }
 
-/** What routes are made of. */
+/** Parts that routes need. */
 interface RouteParts {
   readonly collector: Collector
   readonly originOf: OriginOf
-  /** Where the client of a request is to send. */
+  /** The address that the client of a request should send to. */
   readonly addressToldTo: (request: Request) => ApiAddress
   readonly reading: Reading
 }
 
-/** Under `/v1` and without it, in one router: a second one is more work for every request. */
+/** Adds each route with and without `/v1`. A second router would slow down every request. */
 function addRoutes(app: Express, { reading, ...parts }: RouteParts): void {
   for (const { paths, method, decide } of trackingRoutes(parts)) {
     const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
@@ -188,7 +187,7 @@ function trackingRoutes({
   return [
     ...calls,
     { paths: batchPaths, method: 'post', decide: collecting({ kind: 'batch' }, false) },
-    // RudderStack's clients use it as a page closes.
+    // RudderStack's clients post here when a page closes.
     {
       paths: ['/beacon/v1/batch'],
       method: 'post',
@@ -219,7 +218,6 @@ function trackingRoutes({
   ]
 }
 
-/** How the answer to a request is found. */
 interface Answering extends Reading {
   readonly decide: (body: RequestBody) => ReturnType<Decide>
 }
@@ -279,17 +277,17 @@ function rudderSettings(collector: Collector, request: Request): HttpAnswer {
   return sourceConfig(writeKey ?? '', admission.source.id)
 }
 
-/** The address that a client used, as far as its request and its proxies tell. */
+/** The address that a client used, from the headers of its request and its proxies. */
 function apiAddress(request: Request, origin: ReturnType<OriginOf>): ApiAddress {
   return {
     // The header comes from a proxy and may hold anything.
     protocol: origin.protocol === 'https' ? 'https' : 'http',
-    // Only a client of HTTP/1.0 does not say which host it means.
+    // Only HTTP/1.0 clients send no Host.
     host: origin.host || `127.0.0.1:${request.socket.localPort ?? ''}`,
   }
 }
 
-/** The address that a public URL names, path included. */
+/** Splits a public URL into protocol and the rest, with its path. */
 function addressIn(publicUrl: string | undefined): ApiAddress | undefined {
   const [protocol, host] = publicUrl?.split('://') ?? []
   return protocol === undefined || host === undefined ? undefined : { protocol, host }
@@ -309,11 +307,11 @@ function clientOf(
   { isBrowserPath, originOf }: { readonly isBrowserPath: boolean; readonly originOf: OriginOf },
 ): ClientConnection {
   const { headers, socket } = request
-  // A socket that was asked once still knows it when the client has left.
+  // Read it now: a socket keeps its address after the client has left only if it was read before.
   const { remoteAddress } = socket
   let ip: string | undefined
   return {
-    // Few calls need it, and express reads the headers of proxies for it each time.
+    // A getter, because few calls need it, and express parses the headers of proxies each time.
     get ip() {
       return (ip ??= originOf(request).ip ?? remoteAddress)
     },

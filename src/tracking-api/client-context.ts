@@ -4,21 +4,19 @@ import type { SourceType } from './ports.ts'
 
 /** What the connection reveals about the client. */
 export interface ClientConnection {
-  /** Its address. */
   readonly ip: string | undefined
-  /** Its `User-Agent`. */
   readonly userAgent: string | undefined
   /** Whether the client is a browser, and so the user's own device. */
   readonly isBrowser: boolean
 }
 
-/** Of a user agent, as much as goes under every call: three times what browsers say. */
+/** Maximum length of a stored user agent: three times that of browsers. */
 const userAgentLengthMax = 1_024
 
 /**
- * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device:
- * as its source says, or else from a browser, or with `context.direct`. A server's address is not the
- * user's, and the `User-Agent` of an app names its library.
+ * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device,
+ * by the type of its source, a browser's headers, or `context.direct`. A server's address is not the user's,
+ * and the `User-Agent` of an app names only its library.
  */
 export function addClientContext(
   call: JsonObject,
@@ -43,8 +41,7 @@ export function addClientContext(
 }
 
 /**
- * The address in a proxy's header, without its port and without the prefix of IPv4 in IPv6. Other text is
- * ignored.
+ * Strips port, brackets and the IPv4-in-IPv6 prefix from an address in a proxy's header. Ignores other text.
  */
 function plainAddress(ip: string): string | undefined {
   const [, v4, v6 = ip] = /^(?:([\d.]+):\d+|\[(.*)\](?::\d+)?)$/.exec(ip) ?? []

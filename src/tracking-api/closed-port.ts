@@ -4,8 +4,8 @@ import type { Clock } from '../runtime/index.ts'
 import { refusalAnswer, refuse } from './answer.ts'
 
 /**
- * The answer of a service that only delivers: 503. Clients keep their calls and try again; at any status but
- * 503 and 429 they drop them.
+ * Answers 503 for a service that only delivers. Clients then retry their calls. They would drop them at any
+ * other status but 429.
  */
 export function closedTrackingPort(clock: Clock): RequestListener {
   const answer = refusalAnswer(

@@ -15,25 +15,22 @@ import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /** A request with calls. */
 export interface TrackingRequest {
-  /** The purpose of its path. */
+  /** What the path accepts. */
   readonly expected: Expected
-  /** Its headers. */
   readonly headers: IncomingHttpHeaders
-  /** Its query. */
   readonly query: URLSearchParams
-  /** The client. */
   readonly client: ClientConnection
-  /** Reads its content as a document; `cut_off` if the client left before. */
+  /** Reads the body as a document; `cut_off` if the client left first. */
   readonly readDocument: () => Promise<Document | Refusal | { readonly kind: 'cut_off' }>
 }
 
-/** A refusal, and the source that is meant where it is known. */
+/** A refusal, with its source if it is known. */
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** Facts about calls that are being stored: enough for the answer, and nothing of their content. */
+/** Facts about calls that are being stored, for the answer. They don't keep the content in memory. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
-  /** Whether it is one call that came without a batch. */
+  /** Whether it is a single call, not a batch. */
   readonly isAlone: boolean
 }
 
@@ -41,7 +38,7 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
 export type Admission =
   { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
 
-/** Rejected calls of a request that are reported to the observer. */
+/** Maximum rejected calls of a request to report to the observer. */
 const rejectedToldMax = 20
 
 const silentObserver: TrackingObserver = {
@@ -81,7 +78,7 @@ export class Collector {
     return this.#collectFrom(admission.source, document, request)
   }
 
-  /** The answer that the headers alone decide; undefined if they have no write key. */
+  /** Admits or refuses a request by its headers alone; undefined if they have no write key. */
   #earlyAdmission(headers: IncomingHttpHeaders): Admission | undefined {
     const writeKey = headerWriteKey(headers)
     if (writeKey === undefined) return undefined
@@ -114,13 +111,13 @@ export class Collector {
     return this.refused({ ...refusal, source })
   }
 
-  /** Awaits nothing: while the calls are stored, nothing is to hold the document that they came in. */
+  /** Not async: its frame would keep the document in memory while the calls are stored. */
   #collectFrom(
     source: TrackingSource,
     document: Document,
     { expected, client }: TrackingRequest,
   ): HttpAnswer | Promise<HttpAnswer> {
-    // Of many requests that were read at once, each may be the one that fills the queue.
+    // Check again: other requests may have filled the queue while this one was read.
     if (this.#options.isFull()) return this.#refusedAsFull(source)
     const read = readCalls(document.value, expected)
     if (read.kind === 'refused') return this.refused({ ...read, source })

@@ -7,8 +7,8 @@ const preflightSeconds = 7_200
 /**
  * Lets a page of any origin read an answer.
  *
- * Libraries of browsers before 2026 read the wait of a 429 from `X-RateLimit-Reset`, in seconds. Only browsers
- * get it: those of Node took the number for an instant, and would come again at once.
+ * Browser libraries before 2026 read the wait of a 429 from `X-RateLimit-Reset`, in seconds. Only browsers get
+ * this header: Node libraries read it as a point in time, and would retry at once.
  */
 export function readableByPages(answer: HttpAnswer, { origin }: IncomingHttpHeaders): HttpAnswer {
   if (origin === undefined) return withHeaders(answer, { vary: 'Origin' })
@@ -16,14 +16,14 @@ export function readableByPages(answer: HttpAnswer, { origin }: IncomingHttpHead
   return withHeaders(answer, {
     vary: 'Origin',
     'access-control-allow-origin': origin,
-    // Some pages send with credentials; there is no cookie here that could be misused.
+    // Some pages send credentials. This port has no cookie that could be misused.
     'access-control-allow-credentials': 'true',
     'access-control-expose-headers': 'Retry-After, X-RateLimit-Reset',
     ...(retryAfter !== undefined && { 'x-ratelimit-reset': retryAfter }),
   })
 }
 
-/** Those that let a browser's page send to a route with the headers that it asks for. */
+/** Answers a CORS preflight: allows the methods of the route and all requested headers. */
 export function preflightHeaders(
   headers: IncomingHttpHeaders,
   methods: readonly string[],
@@ -37,7 +37,7 @@ export function preflightHeaders(
     'access-control-allow-methods': allow,
     'access-control-max-age': String(preflightSeconds),
     ...(requested !== undefined && { 'access-control-allow-headers': requested }),
-    // Asked before a page on the internet reaches a service in a private network or on the same machine.
+    // Browsers ask this before a public page may reach a private network or the same machine.
     ...(headers['access-control-request-private-network'] === 'true' && {
       'access-control-allow-private-network': 'true',
     }),

@@ -7,33 +7,32 @@ import { refuse, type Refusal } from './answer.ts'
 
 /** A body that is JSON. */
 export interface Document {
-  /** Tells it from a refusal. */
   readonly kind: 'document'
-  /** The JSON, parsed. */
+  /** The parsed JSON. */
   readonly value: unknown
-  /** Its length as text. */
+  /** Length of the JSON text. */
   readonly bytes: number
 }
 
-/** Gzip can enlarge incompressible data; allow for that beside the limit of a batch. */
+/** Gzip can enlarge incompressible data by a little. */
 const gzipOverheadBytes = 4_096
 
-/** Bytes that the body of a request may have as it comes over the wire. */
+/** Maximum size of a request body on the wire. */
 export const wireBytesMax: number = limits.intakeBatchBytesMax + gzipOverheadBytes
 
-/** A few bodies are inflated at once: more would wait for the same threads, each with its room taken. */
+/** Limits concurrent inflating: more bodies would occupy memory while they wait for the same threads. */
 const inflating = new Turns({ turnsMax: 4, clock: systemClock })
 
-/** How long a client is asked to wait while bodies take all the room there is. */
+/** Retry-After while there is no room for bodies. */
 const crowdedWaitMs = 5_000
 
 const inflateGzip = promisify(gunzip)
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 /**
- * Makes JSON of a body. Inflates it if its first bytes say gzip, never further than a batch may be long, and
- * out of the same budget as bodies. The header doesn't decide: some clients leave it out, and some proxies
- * inflate a body and keep it. Bytes that are not UTF-8 are replaced, so that one bad byte does not cost a batch.
+ * Parses a body. Inflates it, up to the size limit of a batch, if it begins with the magic bytes of gzip.
+ * Content-Encoding does not decide: some clients omit it, and some proxies inflate a body but keep the header.
+ * Replaces invalid UTF-8, so that one bad byte does not cost a batch.
  */
 export async function decodeBody(
   wire: Buffer,
@@ -48,12 +47,12 @@ export async function decodeBody(
     return { kind: 'document', value, bytes: bytes.length }
   } catch {
     if (!isGzip && /\bgzip\b/i.test(contentEncoding ?? '')) return invalidGzip()
-    // The parser's own message repeats parts of the body.
+    // The parser's message would repeat parts of the body.
     return refuse('invalid_json', `The body is not valid JSON${encodingHint(contentEncoding)}`)
   }
 }
 
-/** A hint from the headers about why the body may not be JSON. */
+/** Explains an unsupported Content-Encoding; empty for others. */
 function encodingHint(contentEncoding = ''): string {
   const encoding = shortText(contentEncoding)
   return /^$|\b(?:gzip|identity)\b/i.test(encoding)
@@ -61,7 +60,7 @@ function encodingHint(contentEncoding = ''): string {
     : `: its Content-Encoding is ${encoding}, and only gzip is read`
 }
 
-/** Refuses a body that there is no room for. */
+/** Refuses a body for lack of room. */
 export function crowded(): Refusal {
   return refuse('queue_full', 'Too many requests arrive at once', crowdedWaitMs)
 }

@@ -1,4 +1,4 @@
-/** What clients of Segment's protocol post to: authenticate, read, take in, answer. */
+/** The tracking API for clients of Segment's protocol: authenticate, read, accept, answer. */
 export { faultAnswer as trackingFaultAnswer } from './answer.ts'
 export { trackingApp } from './app.ts'
 export { closedTrackingPort } from './closed-port.ts'

@@ -7,12 +7,12 @@ const codeUnitBytesMax = 6
 /** Quotes, colon and comma of a name or text. */
 const delimiterBytes = 4
 
-/** More than an object or array itself has, so that the call stack reaches however deep they stand. */
+/** Counts more than an object's own bytes, so that the limit also bounds the recursion. */
 const nestingBytes = 64
 
 /**
- * Whether a parsed JSON value certainly fits into a number of bytes as JSON, estimated without writing it.
- * False means only that it may not fit. Uses at most one level of the call stack for every 64 bytes.
+ * Whether a value certainly fits into this many bytes of JSON, by an estimate that writes nothing. False means
+ * that it may not fit. Recurses at most once per 64 bytes.
  */
 export function isSurelyWithin(value: unknown, bytesMax: number): boolean {
   return bytesLeft(value, bytesMax) >= 0

@@ -6,7 +6,7 @@ import type { Document } from './decode-body.ts'
 /** A transparent image of one by one pixel. */
 const image = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
-/** What every pixel is answered: the page that shows it has no use for anything else. */
+/** The answer to every pixel. The page that shows it cannot use another one. */
 export const pixelAnswer: HttpAnswer = {
   status: 200,
   headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },
@@ -14,15 +14,15 @@ export const pixelAnswer: HttpAnswer = {
 }
 
 /**
- * Makes a document of a pixel's query. `data` is JSON in base64, in either alphabet. Without it every
- * parameter is a field, and a dot in its name goes one level down. Under `integrations`, true and false are
- * booleans: as text, "false" would switch an integration on.
+ * Reads the query of a pixel as a document. `data` is JSON in base64 or base64url. Without `data`, every
+ * parameter is a field, and a dot in its name goes one level down. Under `integrations`, true and false become
+ * booleans, because the text "false" would switch an integration on.
  */
 export function pixelDocument(query: URLSearchParams): Document | Refusal {
   const data = query.get('data')
   if (data === null) return { kind: 'document', value: nestedFields(query), bytes: 0 }
   try {
-    // A plus that was not escaped has become a blank.
+    // URLSearchParams turned each unescaped plus into a space.
     const text = Buffer.from(data.replaceAll(' ', '+'), 'base64').toString('utf8')
     return { kind: 'document', value: JSON.parse(text) as unknown, bytes: text.length }
   } catch {
@@ -57,7 +57,7 @@ function nestedFields(query: URLSearchParams): JsonObject {
   return fields
 }
 
-/** Without a prototype, so that `__proto__` is a name like any other. */
+/** Makes an object without a prototype, so that `__proto__` is an ordinary name. */
 function emptyFields(): Fields {
   return Object.create(null) as Fields
 }

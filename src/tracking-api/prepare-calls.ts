@@ -14,37 +14,33 @@ import type { Calls } from './read-calls.ts'
 
 /** Facts about a call that the answer to its request needs. */
 export interface SentCall {
-  /** Its place in the batch, from 0. */
+  /** Index in the batch. */
   readonly index: number
-  /** Its messageId; null when it has none. */
   readonly messageId: string | null
 }
 
-/** The calls of a request, parted by whether they may go to intake. */
+/** The calls of a request: those for intake, and those that are too large. */
 export interface PreparedCalls {
-  /** The acceptable calls, with the additions of the batch and the connection. */
+  /** Calls for intake, with the fields of the batch and the connection. */
   readonly calls: readonly unknown[]
-  /** Their types where they are valid, but for their nesting; undefined where intake will refuse them. */
+  /** The types of valid calls, whose nesting is unchecked; undefined for calls that intake will reject. */
   readonly checkedTypes: readonly (CallType | undefined)[]
-  /** Which calls of the request they are. */
+  /** Index and messageId of each of `calls`. */
   readonly sent: readonly SentCall[]
-  /** Those that are too large. */
   readonly tooLarge: readonly RejectedCall[]
 }
 
-/** What calls are prepared with. */
+/** Facts about the request of calls. */
 export interface Surroundings {
-  /** The length of the whole body. */
   readonly bodyBytes: number
-  /** The sender. */
   readonly client: ClientConnection
-  /** What the clients of the source are, where it says so. */
+  /** The configured kind of the source's clients. */
   readonly sourceType?: SourceType | undefined
 }
 
 /**
- * Merges the batch's common fields and the connection's facts into each call. The size of a call is measured
- * before that. Calls that intake will refuse stay as they are.
+ * Merges the batch's common fields and the connection's facts into each valid call. Checks the size of each
+ * call before that.
  */
 export function prepareCalls(
   { calls: given, defaults }: Calls,
@@ -57,7 +53,7 @@ export function prepareCalls(
   const tooLarge: RejectedCall[] = []
   for (const [index, call] of given.entries()) {
     const messageId = messageIdOf(call)
-    // No part of a body is longer than the body.
+    // A call in a small body is small too.
     if (bodyBytes > limits.callBytesMax && isTooLarge(call)) {
       const message = `A call may have ${limits.callBytesMax} bytes`
       tooLarge.push({ index, messageId, code: 'event_too_large', message })
@@ -73,9 +69,9 @@ export function prepareCalls(
 }
 
 function isTooLarge(given: unknown): boolean {
-  // Most calls are far smaller: to write them again only to measure them is not worth it.
+  // Most calls are far smaller, so an estimate saves writing them.
   if (isSurelyWithin(given, limits.callBytesMax)) return false
-  // Intake refuses calls with deeper nesting outside their fields. They could not be written here.
+  // Intake rejects deeper nesting, and JSON.stringify could overflow the stack.
   if (!isJsonObject(given) || isNestedDeeper(given, limits.callNestingMax + 1)) return false
   return Buffer.byteLength(JSON.stringify(given)) > limits.callBytesMax
 }

@@ -1,19 +1,19 @@
 import { jsonAnswer, type HttpAnswer } from '../http/index.ts'
 
-/** Where clients that ask for their settings send to. */
+/** The address that clients should send to. */
 export interface ApiAddress {
   /** `http` or `https`. */
   readonly protocol: string
-  /** Host and port. */
+  /** Host, port and path. */
   readonly host: string
 }
 
-/** The keys under which the clients of Segment, Customer.io and Hightouch look for their service. */
+/** The keys under which the clients of Segment, Customer.io and Hightouch find their service. */
 const integrationNames = ['Segment.io', 'Customer.io Data Pipelines', 'Hightouch.io']
 
 /**
- * The settings that browser and mobile clients ask for before they send: one integration, which is this
- * service, under each name that clients know it by, and no measurements of the client itself.
+ * Makes the settings that browser and mobile clients fetch before they send: this service as the only
+ * integration, under all of its names, and no client metrics.
  */
 export function projectSettings(writeKey: string, { protocol, host }: ApiAddress): HttpAnswer {
   const service = { apiKey: writeKey, apiHost: `${host}/v1`, protocol, addBundledMetadata: true }
@@ -26,7 +26,7 @@ export function projectSettings(writeKey: string, { protocol, host }: ApiAddress
   return jsonAnswer(200, document, { 'cache-control': 'no-store' })
 }
 
-/** The settings that RudderStack's clients ask for: an enabled source, whose calls all go to this service. */
+/** Makes the settings that RudderStack's clients fetch: an enabled source that sends all calls to this service. */
 export function sourceConfig(writeKey: string, id: string): HttpAnswer {
   const statsCollection = { errors: { enabled: false }, metrics: { enabled: false } }
   const source = { id, name: id, writeKey, enabled: true, config: { statsCollection } }
@@ -34,7 +34,7 @@ export function sourceConfig(writeKey: string, id: string): HttpAnswer {
   return jsonAnswer(200, document, { 'cache-control': 'no-store' })
 }
 
-/** The script of the classic snippet, which this service doesn't have: it says what to load instead. */
+/** Stands in for the classic snippet's script, which evroute lacks. Logs what to load instead. */
 export function classicSnippet({ protocol, host }: ApiAddress): HttpAnswer {
   const cdnURL = JSON.stringify(`${protocol}://${host}`)
   const message =

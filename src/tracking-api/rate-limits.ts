@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/index.ts'
 import type { TrackingSource } from './ports.ts'
 import { returnTokens, takeTokens, type TokenBucket } from './token-bucket.ts'
 
-/** Holds every source to its rate. */
+/** Enforces the rate limits of sources. */
 export class RateLimits {
   readonly #clock: Clock
   readonly #buckets = new Map<string, TokenBucket>()
@@ -20,14 +20,14 @@ export class RateLimits {
     return waitMs
   }
 
-  /** How long a source must wait before it sends anything, in milliseconds; 0 when it need not. */
+  /** How long a source must wait before it sends anything, in milliseconds; 0 if it may send now. */
   waitMs({ id, eventsPerSecond: perSecond }: TrackingSource): number {
     if (perSecond === undefined) return 0
     const request = { nowMs: this.#clock.nowMs(), count: 0, perSecond }
     return takeTokens(this.#buckets.get(id), request).waitMs
   }
 
-  /** Returns the tokens of calls that could not be stored, because they will come again. */
+  /** Returns the tokens of calls that could not be stored, because the client will send them again. */
   giveBack({ id }: TrackingSource, count: number): void {
     const bucket = this.#buckets.get(id)
     if (bucket !== undefined) this.#buckets.set(id, returnTokens(bucket, count))

@@ -15,17 +15,16 @@ export type Expected =
 
 /** The calls of a request. */
 export interface Calls {
-  /** Tells it from a refusal. */
   readonly kind: 'calls'
-  /** As they were sent, not checked. */
+  /** Unchecked calls. */
   readonly calls: readonly unknown[]
   /** Common fields of the batch. */
   readonly defaults: BatchDefaults
-  /** When they were sent by the client's clock; null when it does not say. */
+  /** When the client sent them, by its own clock; null if it does not say. */
   readonly sentAt: string | null
 }
 
-/** Finds the calls in a document. The path decides about the type of a single one. */
+/** Finds the calls in a document. The path overrides the type of a single call. */
 export function readCalls(document: unknown, expected: Expected): Calls | Refusal {
   return expected.kind === 'batch' ? readBatch(document) : readCall(document, expected.type)
 }
@@ -43,7 +42,7 @@ function readBatch(document: unknown): Calls | Refusal {
     return refuse('invalid_batch', 'The body must be an object with the calls in its batch')
   }
   const { batch } = document
-  // Some clients that have nothing to send say so with null.
+  // Some clients send null for an empty batch.
   const calls: unknown = batch === null ? [] : batch
   if (!Array.isArray(calls)) return refuse('invalid_batch', 'The batch must be an array of calls')
   if (calls.length > limits.intakeBatchEventsMax) {
@@ -63,7 +62,7 @@ function readBatch(document: unknown): Calls | Refusal {
   return { kind: 'calls', calls, defaults, sentAt: sentAtOf(document) }
 }
 
-/** Common fields are copied into every call, so that a small body could become any number of bytes. */
+/** Bounds the common fields: copied into every call, they could make a small body huge. */
 function refusalOf(defaults: BatchDefaults, callCount: number): Refusal | undefined {
   if (isNestedDeeper(defaults, limits.callNestingMax + 1)) {
     const message = `must not be nested more than ${limits.callNestingMax} levels deep`

@@ -13,15 +13,15 @@ import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from 
 
 /** Parts for reading a body. */
 export interface BodyMeans {
-  /** Of its deadlines. */
+  /** Measures the deadlines. */
   readonly clock: Clock
-  /** Its share of the budget. */
+  /** The client's share of the memory budget. */
   readonly share: FairShare
-  /** When its document is made. */
+  /** Orders the parsing of bodies. */
   readonly turns: BodyTurns
 }
 
-/** The body of one request: nothing of it is kept unless its document is wanted. */
+/** The body of one request. It is discarded unless `document` is called. */
 export class RequestBody {
   readonly #request: IncomingMessage
   readonly #means: BodyMeans
@@ -32,7 +32,7 @@ export class RequestBody {
     this.#means = means
   }
 
-  /** Reads the body and makes a document of it; `cut_off` when the client left before its end. */
+  /** Reads and parses the body; `cut_off` if the client left before its end. */
   async document(): Promise<Document | Refusal | { readonly kind: 'cut_off' }> {
     const { clock, share, turns } = this.#means
     const body = await readSharedBody(this.#request, { bytesMax: wireBytesMax, clock, share })
@@ -55,7 +55,7 @@ export class RequestBody {
     }
   }
 
-  /** Reads and discards the rest. Tells whether the client left or still writes. */
+  /** Discards the rest of the body: `arriving` if the client still writes, `cut_off` if it left. */
   async end(): Promise<'read' | 'arriving' | 'cut_off'> {
     const { clock } = this.#means
     this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })
@@ -63,7 +63,7 @@ export class RequestBody {
     return isArriving(this.#reading) ? 'arriving' : 'read'
   }
 
-  /** Returns its share of the budget. */
+  /** Releases the memory of the body. */
   release(): void {
     this.#means.share.release()
   }

@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto'
 
-/** A source and the keys that its clients write. */
+/** A source and its write keys. */
 export interface KeyedSource<Source> {
-  /** The source. */
   readonly source: Source
-  /** One or more, so that a key can be replaced without a gap. */
+  /** Several keys allow rotation without a gap. */
   readonly writeKeys: readonly string[]
 }
 
 /**
- * Finds sources by their write keys, in the same time however many there are. Keys are looked up by
- * their SHA-256: a stranger cannot choose a digest, so the time of a look-up reveals nothing about a key.
+ * Finds sources by their write keys. It compares SHA-256 digests, which an attacker cannot choose, so the time
+ * of a look-up reveals nothing about a key.
  */
 export class SourceDirectory<Source> {
   readonly #sources: ReadonlyMap<string, Source>
@@ -23,7 +22,7 @@ export class SourceDirectory<Source> {
     )
   }
 
-  /** The source of a write key; of two sources with the same one the last. */
+  /** Finds the source of a write key. The last one wins if two have the same key. */
   find(writeKey: string): Source | undefined {
     return this.#sources.get(digestOf(writeKey))
   }

@@ -5,15 +5,15 @@ import type { PreparedCalls } from './prepare-calls.ts'
 
 /** The outcomes of the calls of a request. */
 export interface Tally {
-  /** How many were accepted, duplicates and filtered ones among them. */
+  /** Number of accepted calls, including duplicates and filtered ones. */
   readonly accepted: number
-  /** The others, in the order in which they were sent. */
+  /** In the order of the request. */
   readonly rejected: readonly RejectedCall[]
-  /** How many had which outcome. */
+  /** Counts by outcome. */
   readonly counted: readonly Omit<CountedCalls, 'sourceId'>[]
 }
 
-/** Puts the results of intake together with the calls that did not get there. */
+/** Combines the results of intake with the calls that were too large. */
 export function tally(
   { sent, tooLarge }: Pick<PreparedCalls, 'sent' | 'tooLarge'>,
   results: readonly IntakeOutcome[],
@@ -44,8 +44,8 @@ export function tally(
 }
 
 /**
- * The refusal of a request without an accepted call; undefined for a request without calls, which is valid. A
- * single call that is too large is refused by that name, which clients know.
+ * Refuses a request if all its calls were rejected; undefined otherwise, also for a request without calls. A
+ * single call that is too large gets `event_too_large`, which clients know.
  */
 export function nothingAccepted(
   { accepted, rejected: [first, ...others] }: Tally,

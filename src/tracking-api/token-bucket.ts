@@ -1,8 +1,8 @@
-/** How much of its rate a source has left. */
+/** The state of a source's rate limit. */
 export interface TokenBucket {
-  /** Calls that may come now; negative after a batch that was larger. */
+  /** Calls that the source may send now; negative after a larger batch. */
   readonly tokens: number
-  /** The time of that count, in milliseconds since 1970. */
+  /** When `tokens` was computed, in milliseconds since 1970. */
   readonly atMs: number
 }
 
@@ -10,9 +10,9 @@ export interface TokenBucket {
 export interface TokenRequest {
   /** Milliseconds since 1970. */
   readonly nowMs: number
-  /** Calls that want to come. */
+  /** Calls to take. */
   readonly count: number
-  /** Calls that come in again per second; as many fit into the bucket, and never less than one. */
+  /** Tokens added per second; also the capacity of the bucket, which is at least 1. */
   readonly perSecond: number
 }
 
@@ -20,8 +20,8 @@ export interface TokenRequest {
 const roundingMs = 1e-6
 
 /**
- * Takes calls out of a bucket, or says how long to wait. A batch of any size is let in while anything is
- * left: the bucket then owes the rest, and later batches wait for it.
+ * Takes tokens for calls, or says how long to wait. A batch of any size passes while a token is left. The
+ * bucket then goes negative, and later batches wait.
  *
  * @param bucket - undefined for a source that has sent nothing yet
  * @returns the bucket afterwards, and the wait in milliseconds: 0 if the calls may come
@@ -35,7 +35,7 @@ export function takeTokens(
   const before = bucket?.tokens ?? tokensMax
   const tokens = Math.min(tokensMax, before + (elapsedMs / 1_000) * perSecond)
   if (tokens <= 0) {
-    // Wait until something is left, not just until nothing is owed. The sum may be off by a rounding.
+    // Wait until tokens are above zero, not just at zero, and allow for rounding.
     const owedMs = (-tokens / perSecond) * 1_000
     const waitMs = Math.floor(owedMs + roundingMs) + 1
     return { bucket: { tokens, atMs: nowMs }, waitMs }
@@ -43,7 +43,7 @@ export function takeTokens(
   return { bucket: { tokens: tokens - count, atMs: nowMs }, waitMs: 0 }
 }
 
-/** Returns the tokens of calls that did not come after all. */
+/** Puts tokens back. */
 export function returnTokens(bucket: TokenBucket, count: number): TokenBucket {
   return { ...bucket, tokens: bucket.tokens + count }
 }

@@ -5,8 +5,8 @@ import { isJsonObject } from '../model/index.ts'
 const basic = /^basic +(?<credentials>[\w+/=-]+) *$/i
 
 /**
- * The write key in the headers: the user of Basic authorization, with or without the colon that
- * belongs behind it, or else `X-Write-Key`.
+ * The write key in the headers: the user of Basic authorization, even without its colon, or else
+ * `X-Write-Key`.
  */
 export function headerWriteKey(headers: IncomingHttpHeaders): string | undefined {
   const credentials = basic.exec(headers.authorization ?? '')?.groups?.['credentials'] ?? ''
@@ -14,7 +14,7 @@ export function headerWriteKey(headers: IncomingHttpHeaders): string | undefined
   return present(user) ?? present(headerValue(headers['x-write-key']))
 }
 
-/** The write key where the headers have none: in the body, or else in the query. */
+/** The write key in the body, or else in the query. */
 export function bodyWriteKey(document: unknown, query: URLSearchParams): string | undefined {
   const inBody = isJsonObject(document) ? document['writeKey'] : undefined
   return present(inBody) ?? present(query.get('writeKey'))

@@ -305,7 +305,7 @@ describe('the admin API', () => {
     const { status, body } = await ask(`${url}/readyz`)
     expect({ status, body }).toEqual({
       status: 503,
-      body: { status: 'not_ready', reasons: ['It could not be found out'] },
+      body: { status: 'not_ready', reasons: ['The readiness could not be checked'] },
     })
     expect(warnings).toMatchObject([{ error: 'at /srv/secret.ts' }])
   })

@@ -56,7 +56,7 @@ const refusals: readonly RefusalRow[] = [
 
 const taken: AudienceSyncOutcome = { kind: 'taken', audience }
 const takenMessage =
-  'The key big_spenders is that of an audience of the source website; give another name or key'
+  'The key big_spenders belongs to an audience of the source website; give another name or key'
 
 const unreadable = new EvrouteError({
   code: 'cannot_read_file',
@@ -82,7 +82,7 @@ describe('a sync that cannot start is refused:', () => {
       [taken, takenMessage],
       [
         { kind: 'taken', audience: trait },
-        'The key ltv is that of a computed trait of the source website; give another name or key',
+        'The key ltv belongs to a computed trait of the source website; give another name or key',
       ],
     ] as const) {
       const { url } = await startAudiences({ sync: () => Promise.resolve(outcome) })

@@ -162,7 +162,7 @@ describe('POST /v1/replay', () => {
       {
         status: 409,
         code: 'no_archive',
-        message: 'No source that is meant has an archive that could be replayed',
+        message: 'No selected source has an archive',
       },
     ],
     [

@@ -184,7 +184,7 @@ describe('a compressed list', () => {
       body: {
         error: {
           code: 'unsupported_encoding',
-          message: 'The body may be compressed with gzip, and with nothing else',
+          message: 'The body may be compressed with gzip only',
         },
       },
     })

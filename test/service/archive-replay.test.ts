@@ -160,7 +160,7 @@ describe('a replay of archived events', () => {
       refusedAs(404, 'no such destination: known are crm'),
     )
     expect(await admin('/v1/replay', { source: 'app' })).toMatchObject(
-      refusedAs(409, 'No source that is meant has an archive'),
+      refusedAs(409, 'No selected source has an archive'),
     )
   })
 

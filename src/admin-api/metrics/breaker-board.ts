@@ -1,35 +1,31 @@
 import { hiddenEndpoint, type EndpointChange } from '../../model/index.ts'
 import type { EndpointState } from '../ports.ts'
 
-/** A configured destination and where it sends. */
+/** A configured destination and its endpoints. */
 export interface EndpointNames {
-  /** The destination. */
   readonly id: string
-  /** Its endpoints. */
   readonly endpoints: readonly { readonly url: string }[]
 }
 
-/** How the breaker of an endpoint stands. */
+/** The state of an endpoint's breaker. */
 export interface BreakerStanding {
-  /** The destination. */
   readonly destination: string
-  /** The endpoint, by the part of its URL that holds no secret. */
+  /** The URL without its secret parts. */
   readonly endpoint: string
-  /** Where its breaker stands. */
   readonly state: EndpointChange['state']
 }
 
-/** The states that a breaker has. */
+/** The states of a breaker, as metrics and the API report them. */
 export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recovering', 'closed']
 
-/** Remembers how the breakers of the configured endpoints stand; they begin closed. */
+/** Remembers the breaker states of the configured endpoints, which start closed. */
 export class BreakerBoard {
   #changes: ReadonlyMap<string, Map<string, EndpointChange | undefined>> = new Map()
 
-  /** What endpoints are called, by destination and URL: made once, because a name takes a digest. */
+  /** URLs without their secret parts, by destination and URL. Made once, because each takes a digest. */
   #names: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map()
 
-  /** Forgets the endpoints that are not there any more, and takes in new ones. */
+  /** Adds new endpoints, and forgets removed ones. */
   configure(destinations: readonly EndpointNames[]): void {
     const before = this.#changes
     this.#names = new Map(
@@ -46,13 +42,13 @@ export class BreakerBoard {
     )
   }
 
-  /** The breaker of an endpoint changed. */
+  /** Notes a change of a breaker. */
   change(change: EndpointChange): void {
     const endpoints = this.#changes.get(change.destinationId)
     if (endpoints?.has(change.url) === true) endpoints.set(change.url, change)
   }
 
-  /** The part of an endpoint's URL that holds no secret; undefined if the endpoint is not configured. */
+  /** The URL of an endpoint without its secret parts; undefined if the endpoint is not configured. */
   nameOf(destinationId: string, url: string): string | undefined {
     return this.#names.get(destinationId)?.get(url)
   }
@@ -63,14 +59,14 @@ export class BreakerBoard {
     return endpoints.size > 0 && [...endpoints.values()].every((change) => change?.state === 'open')
   }
 
-  /** How an endpoint of a destination stands. */
+  /** The state of an endpoint. */
   endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
     const change = this.#changes.get(destinationId)?.get(url)
     const { state = 'closed', probeAtMs = null, error = null } = change ?? {}
     return { url, breaker: state, probeAtMs, error }
   }
 
-  /** How every endpoint stands. */
+  /** The states of all endpoints. */
   standings(): readonly BreakerStanding[] {
     return [...this.#changes].flatMap(([destination, endpoints]) =>
       [...endpoints].map(([url, change]) => ({

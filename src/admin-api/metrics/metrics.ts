@@ -16,11 +16,10 @@ import { RecentActivity } from './recent-activity.ts'
 import { SourceActivity, type LatestRejected } from './source-activity.ts'
 import type { StoreFigures } from './store-figures.ts'
 
-/** What metrics are made of. */
+/** The parts that {@link Metrics} needs. */
 export interface MetricsOptions {
-  /** What the store said last, if this process tells of it. */
+  /** The latest figures of the store; undefined if another process reports them. */
   readonly figures: () => StoreFigures | undefined
-  /** The clock. */
   readonly runtime: Pick<Runtime, 'clock'>
 }
 
@@ -35,13 +34,13 @@ const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3
 /** From half a millisecond: a batch is stored with one write. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Reasons of failed requests, and statuses, that are counted separately per destination; the rest is `other`. */
+/** Maximum distinct reasons and statuses per destination; further ones count as `other`. */
 const reasonsMax = 32
 
-/** How reading a changed configuration ended. */
+/** The outcome of reading a changed configuration. */
 export type ReloadResult = 'applied' | 'unchanged' | 'refused'
 
-/** Every outcome of a call that was accepted; what else becomes of one is that it is rejected. */
+/** The outcomes of accepted calls. Other outcomes are codes of rejections. */
 const acceptedOutcomes: readonly string[] = [
   'routed',
   'filtered',
@@ -50,22 +49,22 @@ const acceptedOutcomes: readonly string[] = [
 ] satisfies readonly AddOutcome[]
 
 /**
- * Counts what a service does and tells it to Prometheus. It is the observer of deliveries and of the
- * tracking API; labels are ids, codes and URLs of the configuration, never what events hold.
+ * The Prometheus metrics of a service. Observes deliveries and the tracking API. Labels are ids, codes and URLs
+ * from the configuration, never content of events.
  */
 export class Metrics implements Observer {
-  /** How the endpoints of the configured destinations stand. */
+  /** The breaker states of the configured endpoints. */
   readonly breakers: BreakerBoard = new BreakerBoard()
   /** The last hour of this process. */
   readonly recent: RecentActivity
-  /** What sources sent to this process. */
+  /** The calls that sources sent to this process. */
   readonly sources: SourceActivity
   readonly #registry = new Registry()
   readonly #options: MetricsOptions
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
   readonly #histograms = histogramsIn(this.#registry)
-  /** Reasons of failed requests by destination. An endpoint chooses its answers. */
+  /** Known reasons by destination. They are bounded, because an endpoint chooses its answers. */
   readonly #reasons = new Map<string, Set<string>>()
   readonly #statuses = new Map<string, Set<string>>()
 
@@ -83,12 +82,12 @@ export class Metrics implements Observer {
     return this.#registry.contentType
   }
 
-  /** Names all destinations there are now: only those have metrics of their endpoints. */
+  /** Sets the destinations. Only their endpoints have metrics. */
   configured(destinations: readonly EndpointNames[]): void {
     this.breakers.configure(destinations)
   }
 
-  /** Calls of a source came to the same end: accepted, or rejected with a code. */
+  /** Counts calls of a source with the same outcome. */
   calls(counted: {
     readonly sourceId: string
     readonly outcome: AddOutcome | RejectionCode
@@ -102,17 +101,17 @@ export class Metrics implements Observer {
     } else this.#counters.rejected.inc({ source, code: outcome }, count)
   }
 
-  /** Calls of a source were rejected. */
+  /** Notes rejected calls of a source. */
   rejected(sourceId: string, calls: readonly Omit<LatestRejected, 'atMs'>[]): void {
     for (const call of calls) this.sources.reject(sourceId, call)
   }
 
-  /** A request to the tracking API was refused as a whole. */
+  /** Counts a refused request to the tracking API. */
   refused({ sourceId, code }: { readonly sourceId: string | null; readonly code: string }): void {
     this.#counters.refused.inc({ source: sourceId ?? '', code })
   }
 
-  /** The calls of a request were stored, this long after its body was read. */
+  /** Measures how long it took to store the calls of a request. */
   stored({
     sourceId,
     durationMs,
@@ -123,13 +122,13 @@ export class Metrics implements Observer {
     this.#histograms.ingest.observe({ source: sourceId }, durationMs / 1_000)
   }
 
-  /** A changed configuration was read. */
+  /** Counts the reading of a changed configuration. */
   reloaded(result: ReloadResult): void {
     this.#counters.reloads.inc({ result })
     this.#gauges.reloadSuccess.set({}, result === 'refused' ? 0 : 1)
   }
 
-  /** Deliveries were discarded by hand. */
+  /** Counts deliveries that were discarded by hand. */
   discarded(deliveries: number): void {
     this.#counters.discarded.inc({}, deliveries)
   }
@@ -152,7 +151,7 @@ export class Metrics implements Observer {
     this.#counters.settled.inc({ destination, state })
     this.recent.count(state === 'delivered' ? 'delivered' : 'failed', 1)
     if (state !== 'delivered') return
-    // A clock that was set back is no reason for less than nothing.
+    // The clock may have been set back.
     const latencyMs = Math.max(this.#options.runtime.clock.nowMs() - acceptedAtMs, 0)
     this.#histograms.delivery.observe({ destination }, latencyMs / 1_000)
     this.recent.took(latencyMs)
@@ -168,22 +167,22 @@ export class Metrics implements Observer {
     this.breakers.change(change)
   }
 
-  /** A request to an endpoint began on a connection that was made for it, or was there. */
+  /** Counts the connection of a request to an endpoint. */
   connection(use: { readonly destinationId: string; readonly kind: 'opened' | 'reused' }): void {
     const { destinationId: destination, kind } = use
     this.#counters[kind].inc({ destination })
   }
 
-  /** When the delivery that waits longest was due, in milliseconds since 1970; null where none is or it is not known. */
+  /** When the oldest pending delivery was due, in milliseconds since 1970; null if none is due or it is unknown. */
   get oldestDueAtMs(): number | null {
     const due = this.#options.figures()?.queues.flatMap((queue) => queue.oldestDueAtMs ?? [])
     return due === undefined || due.length === 0 ? null : Math.min(...due)
   }
 
-  /** All metrics, as Prometheus reads them. Never waits for the store. */
+  /** All metrics in the format of Prometheus. Never waits for the store. */
   text(): Promise<string> {
     const { breaker } = this.#gauges
-    // Nothing is awaited before the values are read, so that readers do not mix.
+    // Don't await before the values are read, or concurrent readers would mix.
     this.#setStoreFigures()
     breaker.reset()
     for (const { destination, endpoint, state } of this.breakers.standings()) {
@@ -197,7 +196,7 @@ export class Metrics implements Observer {
   #setStoreFigures(): void {
     const { queueDepth, queueAge, parked, liveRows, deadRows, figuresAge } = this.#gauges
     for (const gauge of [queueDepth, queueAge, parked, liveRows, deadRows]) gauge.reset()
-    // To reset a gauge without labels is to set it to 0.
+    // reset() would set a gauge without labels to 0.
     figuresAge.remove({})
     const figures = this.#options.figures()
     if (figures === undefined) return
@@ -216,7 +215,7 @@ export class Metrics implements Observer {
   }
 }
 
-/** A value of an endpoint's choice as a label: the first ones of a destination, and `other` for the rest. */
+/** Bounds the values of a label: the first ones of a destination stay, further ones become `other`. */
 function toldApart(known: Map<string, Set<string>>, destination: string, value: string): string {
   let values = known.get(destination)
   if (values === undefined) {

@@ -3,9 +3,8 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 let registry: Registry | undefined
 
 /**
- * Event loop lag, memory, CPU and garbage collection, under the names that dashboards know. They belong
- * to the process, however many services it runs, and what measures them can not be stopped: there is one
- * for all.
+ * Event loop lag, memory, CPU and garbage collection, under the names that dashboards know. All services of a
+ * process share one registry, because prom-client cannot stop measuring.
  */
 export function processMetrics(): Registry {
   if (registry === undefined) {

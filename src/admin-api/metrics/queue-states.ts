@@ -1,16 +1,15 @@
 import type { DeliveryStore } from '../../delivery/index.ts'
 
-/** What waits for a destination. */
+/** The backlog of a destination. */
 export interface QueueState {
-  /** The destination. */
   readonly destinationId: string
-  /** Deliveries that are pending, those in flight among them. */
+  /** Pending deliveries, including those in flight. */
   readonly pending: number
-  /** When the first one that is not in flight is due, in milliseconds since 1970; null without one. */
+  /** When the first delivery that is not in flight is due, in milliseconds since 1970; null without one. */
   readonly oldestDueAtMs: number | null
 }
 
-/** Asks a store what waits for each of some destinations. */
+/** Reads the backlogs of destinations from a store. */
 export async function queueStates(
   store: Pick<DeliveryStore, 'ledger' | 'nextDue'>,
   destinationIds: readonly string[],

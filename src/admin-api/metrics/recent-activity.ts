@@ -1,24 +1,23 @@
 import type { Clock } from '../../runtime/index.ts'
 
-/** What a service did in a minute. */
+/** The counts of a minute. */
 export interface ActiveMinute {
-  /** When it began, in milliseconds since 1970. */
+  /** Start of the minute, in milliseconds since 1970. */
   readonly atMs: number
-  /** Calls that were accepted. */
+  /** Accepted calls. */
   readonly accepted: number
-  /** Deliveries that an endpoint took. */
   readonly delivered: number
   /** Deliveries that failed or expired. */
   readonly failed: number
 }
 
-/** The times from acceptance to an answer 2xx, of the latest deliveries. */
+/** Quantiles of the time from acceptance to a 2xx answer, over the latest deliveries. */
 export interface RecentLatency {
-  /** How many deliveries are meant, at most 1,000. */
+  /** Number of measured deliveries, at most 1,000. */
   readonly deliveries: number
-  /** Half of them took less, in milliseconds; null where there is none. */
+  /** Median in milliseconds; null without deliveries. */
   readonly p50Ms: number | null
-  /** 99 of 100 took less. */
+  /** 99th percentile in milliseconds. */
   readonly p99Ms: number | null
 }
 
@@ -29,7 +28,7 @@ const latenciesMax = 1_000
 /** Counts what this process did in the last hour. */
 export class RecentActivity {
   readonly #clock: Pick<Clock, 'nowMs'>
-  /** By the minute, modulo an hour. */
+  /** A ring of 60 minutes. */
   readonly #minutes: { -readonly [Key in keyof ActiveMinute]: ActiveMinute[Key] }[] = []
   readonly #latencies = new Float64Array(latenciesMax)
   #latencyCount = 0
@@ -38,7 +37,7 @@ export class RecentActivity {
     this.#clock = clock
   }
 
-  /** Counts what happened now. */
+  /** Adds to a count of the current minute. */
   count(what: 'accepted' | 'delivered' | 'failed', count: number): void {
     const minute = Math.floor(this.#clock.nowMs() / minuteMs)
     const place = minute % minutesMax
@@ -51,13 +50,13 @@ export class RecentActivity {
     counts[what] += count
   }
 
-  /** Notes how long a delivery took. */
+  /** Notes the latency of a delivery. */
   took(latencyMs: number): void {
     this.#latencies[this.#latencyCount % latenciesMax] = latencyMs
     this.#latencyCount += 1
   }
 
-  /** The last hour, the oldest minute first; the one under way is the last. */
+  /** The last 60 minutes, oldest first. The last one is the current minute. */
   get minutes(): readonly ActiveMinute[] {
     const current = Math.floor(this.#clock.nowMs() / minuteMs)
     return Array.from({ length: minutesMax }, (_, index) => {
@@ -68,7 +67,7 @@ export class RecentActivity {
     })
   }
 
-  /** How long the latest deliveries took. */
+  /** The latency of the latest deliveries. */
   get latency(): RecentLatency {
     const deliveries = Math.min(this.#latencyCount, latenciesMax)
     const sorted = this.#latencies.slice(0, deliveries).sort()

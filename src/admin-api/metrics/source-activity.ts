@@ -2,29 +2,28 @@ import type { AddOutcome } from '../../delivery/index.ts'
 import type { RejectionCode } from '../../model/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 
-/** A call of a source that was rejected. */
+/** A rejected call of a source. */
 export interface LatestRejected {
-  /** When, in milliseconds since 1970. */
+  /** When it was rejected, in milliseconds since 1970. */
   readonly atMs: number
-  /** Its messageId, shortened; null where it has none. */
+  /** Shortened; null without a messageId. */
   readonly messageId: string | null
-  /** Why. */
   readonly code: RejectionCode
-  /** The same in words, shortened. */
+  /** Shortened. */
   readonly message: string
 }
 
-/** What became of the calls of a source since this process began. */
+/** Outcomes of the calls of a source since this process started. */
 export interface SourceCounts {
-  /** Calls that were accepted, by what became of them. */
+  /** Accepted calls by outcome. */
   readonly accepted: Readonly<Record<AddOutcome, number>>
-  /** Calls that were rejected, by code. */
+  /** Rejected calls by code. */
   readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>
   /** The last rejected calls, the latest first. */
   readonly latestRejected: readonly LatestRejected[]
 }
 
-/** Rejected calls of a source that are kept. */
+/** Maximum rejected calls to keep per source. */
 const keptMax = 20
 const messageIdLengthMax = 200
 const messageLengthMax = 500
@@ -44,7 +43,7 @@ export class SourceActivity {
     this.#clock = clock
   }
 
-  /** Counts calls that came to the same end. */
+  /** Counts calls with the same outcome. */
   count(sourceId: string, outcome: AddOutcome | RejectionCode, count: number): void {
     const { accepted, rejected } = this.#of(sourceId)
     if (outcome in accepted) accepted[outcome as AddOutcome] += count
@@ -54,7 +53,7 @@ export class SourceActivity {
     }
   }
 
-  /** Keeps a rejected call, without the rest of it: it may say anything about a user. */
+  /** Keeps the messageId and reason of a rejected call, but not its content, which may be personal data. */
   reject(sourceId: string, { messageId, code, message }: Omit<LatestRejected, 'atMs'>): void {
     const { latestRejected } = this.#of(sourceId)
     latestRejected.unshift({
@@ -66,7 +65,7 @@ export class SourceActivity {
     latestRejected.length = Math.min(latestRejected.length, keptMax)
   }
 
-  /** What became of the calls of a source. */
+  /** The outcomes of a source's calls. */
   of(sourceId: string): SourceCounts {
     return this.#sources.get(sourceId) ?? newCounts()
   }

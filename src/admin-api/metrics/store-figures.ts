@@ -3,33 +3,32 @@ import { stopwatch, type Runtime, type Timer } from '../../runtime/index.ts'
 import type { TableRows } from '../../store/index.ts'
 import type { QueueState } from './queue-states.ts'
 
-/** What the metrics tell of a store. */
+/** The figures of a store that metrics report. */
 export interface StoreFigures {
   /** The backlog of each destination. */
   readonly queues: readonly QueueState[]
-  /** The rows of its tables; none where the store cannot tell. */
+  /** Row counts of the tables; empty if the store cannot count them. */
   readonly tables: readonly TableRows[]
-  /** When the store was asked, in milliseconds since 1970. */
+  /** When the store was read, in milliseconds since 1970. */
   readonly measuredAtMs: number
 }
 
-/** What measuring a store is made of. */
+/** The parts that {@link StoreFiguresWatch} needs. */
 export interface StoreFiguresOptions {
-  /** Asks the store for the backlog of each destination. */
+  /** Reads the backlog of each destination. */
   readonly queues: () => Promise<readonly QueueState[]>
-  /** Asks the store for the rows of its tables, where it can tell. */
+  /** Reads the row counts of the tables, if the store has them. */
   readonly tables?: (() => Promise<readonly TableRows[]>) | undefined
-  /** Whether this process reports on the store. Of processes that share one, only the first does. */
+  /** Whether this process reports on the store: only one of the processes that share it does. */
   readonly isFirst: () => boolean
-  /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** The least time between two measurements. */
+/** Minimum pause between measurements. */
 const everyMs = 5_000
-/** Measuring takes at most one part in this many of the time. */
+/** The pause is at least this many times as long as the measurement took. */
 const pauseFactor = 20
-/** The most time between two measurements, however long one took. */
+/** Maximum pause between measurements. */
 const pauseMsMax = 60_000
 
 /** Measures a store in the background, so that reading metrics never waits for it. */
@@ -43,12 +42,12 @@ export class StoreFiguresWatch {
     this.#options = options
   }
 
-  /** What the store said last; undefined before that, and where another process tells of it. */
+  /** The latest figures; undefined before the first measurement, or if another process reports them. */
   get latest(): StoreFigures | undefined {
     return this.#options.isFirst() ? this.#latest : undefined
   }
 
-  /** Measures now and from now on. */
+  /** Measures now and then periodically. */
   async start(): Promise<void> {
     const elapsedMs = stopwatch()
     await this.#measure()
@@ -57,7 +56,7 @@ export class StoreFiguresWatch {
     this.#next = this.#options.runtime.clock.schedule(pauseMs, () => void this.start())
   }
 
-  /** Measures no more. Idempotent. */
+  /** Stops measuring. Idempotent. */
   stop(): void {
     this.#isStopped = true
     this.#next?.cancel()

@@ -12,13 +12,13 @@ import {
   type Resent,
 } from './send-request.ts'
 
-/** A receiver, and who asks it. */
+/** The receiver of an action, and where the request for the action comes from. */
 export interface AskedInspected extends Inspected {
-  /** Whether a program of this machine asks, or a browser by a loopback name. */
+  /** Whether it comes from this machine; a browser must have used a loopback name. */
   readonly isLocal: boolean
 }
 
-/** Does something and answers with its outcome; undefined where the thing it is about does not exist. */
+/** Performs an action. Returns the outcome; undefined if the request or expectation does not exist. */
 export type Action = (
   body: JsonObject,
   inspected: AskedInspected,
@@ -69,7 +69,7 @@ function readDelay(delay: unknown): number | undefined {
   throw new SettingError('delay', `Cannot use delay: it is ${delayInWords}`)
 }
 
-/** Several plans for different webhooks are a list. */
+/** Reads one plan, or a list of plans for different webhooks. */
 function readPlan(plan: unknown): string | readonly string[] {
   const isText = (value: unknown): value is string => typeof value === 'string'
   if (isText(plan) || (Array.isArray(plan) && plan.every(isText))) return plan
@@ -79,7 +79,7 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
-/** Among this many requests that arrive meanwhile, the one that was sent is looked for. */
+/** How many requests that arrived meanwhile to search for the sent one. */
 const receivedMeanwhileMax = 1_000
 
 async function sendTo(
@@ -88,7 +88,7 @@ async function sendTo(
   { urls, secret, waits, log, isLocal }: AskedInspected,
 ): Promise<Resent> {
   const isElsewhere = outgoing.url !== undefined
-  // Other machines reach the receiver only: nothing else that this one can reach.
+  // Other machines must not use this one to reach other servers.
   if (isElsewhere && !isLocal) {
     const message = 'Cannot send to another server: this page is open on another machine'
     throw new SettingError('url', message, 'Open the page on the machine of the receiver.')
@@ -99,7 +99,7 @@ async function sendTo(
     throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
   }
   const wait = waits.begin()
-  // Real time, because other requests use it too.
+  // Real time, as for other requests to endpoints.
   const timer = systemClock.schedule(limits.endpointDeadlineMs, () => wait.abort())
   const ended = waits.endOf(wait)
   const { received } = log.counts

@@ -6,60 +6,59 @@ import { SummaryMemory } from '../summary/memory.ts'
 import type { SummaryPart } from '../summary/part.ts'
 import { summarise, typesOfMemory } from '../summary/summarise.ts'
 
-/** A received request in a line of a list. */
+/** A received request as a row of a list. */
 export interface EventSummary {
-  /** Its number, from 1. */
+  /** Number of the request, from 1. */
   readonly seq: number
-  /** When its head arrived, in milliseconds since 1970. */
+  /** When the headers arrived, in milliseconds since 1970. */
   readonly atMs: number
-  /** Its type; null if it is not a webhook. */
+  /** Null if the request is not a webhook. */
   readonly type: EventType | null
-  /** The user it is about, at most 200 characters; null if there is none. */
+  /** At most 200 characters; null without a user. */
   readonly userId: string | null
-  /** The summary that the terminal shows; the reason if it is malformed. */
+  /** The summary that the terminal shows; for a malformed request, what is wrong. */
   readonly summary: readonly SummaryPart[]
-  /** Whether its signature is right. */
   readonly signature: SignatureVerdict
-  /** The code of the mistake in its body; null if there is none. */
+  /** The code of the mistake in the body; null for none. */
   readonly code: RefusalCode | null
-  /** The status of its answer; null where none was sent. */
+  /** The status of the answer; null if none was sent. */
   readonly status: number | null
-  /** The fault that it was given; null when none. */
+  /** The planned fault or status that it got; null for none. */
   readonly injected: string | null
-  /** The answer of the target it was forwarded to: a status, or an error; null if it was not forwarded. */
+  /** The status or error of the forwarding target; null if the request was not forwarded. */
   readonly forwarded: number | string | null
-  /** Where it was forwarded to, without its query; null if it was not. */
+  /** The URL of the target without its query; null if the request was not forwarded. */
   readonly forwardedTo: string | null
-  /** From its arrival to its answer, in milliseconds. */
+  /** Milliseconds from arrival to answer. */
   readonly durationMs: number
-  /** The newest event before it with the same messageId; null where there is none. */
+  /** Number of the previous event with the same messageId; null for none. */
   readonly repeatOf: number | null
-  /** Whether a person would look into it: a bad signature or body, or an answer that is not 2xx. */
+  /** Whether signature, body or an answer is bad. See {@link isFailed}. */
   readonly failed: boolean
 }
 
 const textMax = 200
-/** How many messageIds are remembered. */
+/** Maximum messageIds to remember. */
 const messagesMax = 10_000
-/** Events that are summed up in one go. */
+/** Maximum events per batch of summaries. */
 export const summariesMax = 1_000
 
-/** What only the events before one tell about it. */
+/** Facts about an event that only earlier events reveal. */
 interface Noted {
   readonly repeatOf: number | null
-  /** Its summary where that tells what changed; undefined where it is made of the event alone. */
+  /** The summary if it compares with earlier events; undefined if the event alone is enough. */
   readonly parts: readonly SummaryPart[] | undefined
 }
 
 const nothingNoted: Noted = { repeatOf: null, parts: undefined }
 
-/** Sums up the events of a log. Notes them in their order, so that a summary can tell what changed. */
+/** Summarizes the events of a log. Visits them in order, so that a summary can show what changed. */
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  /** What was noted of the events up to the newest, at least of those that the log keeps. */
+  /** Facts about the latest visited events, at least about all that the log keeps. */
   readonly #noted: Noted[] = []
-  /** The newest event of each messageId, the oldest first. */
+  /** Number of the newest event by messageId, oldest first. */
   readonly #messages = new Map<string, number>()
   #newestSeq = 0
 
@@ -67,14 +66,14 @@ export class EventSummaries {
     this.#log = log
   }
 
-  /** The events after one, oldest first: at most 1,000. */
+  /** Returns at most 1,000 events after a number, oldest first. */
   after(seq: number): readonly ReceivedEvent[] {
     const events = this.#log.after(seq, summariesMax)
     this.#noteUpTo(events.at(-1)?.seq ?? 0)
     return events
   }
 
-  /** The summary of an event that the log keeps. */
+  /** Summarizes an event that the log keeps. */
   of(event: ReceivedEvent): EventSummary {
     this.#noteUpTo(event.seq)
     const { seq, atMs, type, userId, signature, code, status, injected, forward } = event
@@ -107,7 +106,7 @@ export class EventSummaries {
     }
     const oldestSeq = this.#log.after(0, 1)[0]?.seq ?? seq
     const keptMin = this.#newestSeq - oldestSeq + 1
-    // Half of them at once, because each splice moves all others.
+    // Drop half of them at once, because each splice moves all others.
     if (this.#noted.length > 2 * keptMin) this.#noted.splice(0, this.#noted.length - keptMin)
   }
 
@@ -137,7 +136,7 @@ export class EventSummaries {
   }
 }
 
-/** Whether a person would look into it: a bad signature or body, or an answer that is not 2xx. */
+/** Whether a request has a bad signature or body, or an answer that is not 2xx. */
 export function isFailed({ signature, code, status, forward }: ReceivedEvent): boolean {
   const isUnverified = signature === 'invalid' || signature === 'missing'
   if (isUnverified || code !== null || status === null || !isGood(status)) return true

@@ -9,16 +9,16 @@ import type { Waits } from '../waits.ts'
 export interface Inspected {
   readonly log: EventLog
   readonly expectations: Expectations
-  /** Ended when the receiver closes. */
+  /** Ends when the receiver closes. */
   readonly waits: Waits
   readonly secret: string | undefined
   readonly clock: Clock
   /** The URL of each endpoint. */
   readonly urls: () => Promise<readonly string[]>
-  /** Lets other machines ask; undefined where only this machine can reach it. */
+  /** Sessions of other machines; undefined if only this machine can reach the receiver. */
   readonly sessions: PageSessions | undefined
-  /** Checks the token in an Authorization header; undefined where there is none. */
+  /** Checks the token in an Authorization header; undefined if no token is set. */
   readonly isToken?: ((authorization: string | undefined) => boolean) | undefined
-  /** Its answers; undefined where nothing is received. */
+  /** The planned answers; undefined for a capture, which receives nothing. */
   readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext' | 'dropNext'> | undefined
 }

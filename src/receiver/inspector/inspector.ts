@@ -18,12 +18,12 @@ import { keptEvent, reads } from './reads.ts'
 import { sendCapture } from './send-capture.ts'
 import { streamSummaries } from './stream-summaries.ts'
 
-/** Streams that are open at once. A reader that is slow holds one batch of summaries. */
+/** Maximum open streams. Each slow reader keeps one batch of summaries in memory. */
 const streamsMax = 32
-/** Text in JSON can take more bytes than it has. */
+/** JSON escapes can make a text several times as long. */
 const actionBytesMax = 4 * limits.webhookBytesMax
 
-/** Answers a page or a program; `docs/inspector.openapi.json` describes the API. */
+/** The HTTP API for the page and for programs. `docs/inspector.openapi.json` describes it. */
 export class Inspector {
   readonly #inspected: Inspected
   readonly #summaries: EventSummaries
@@ -38,7 +38,7 @@ export class Inspector {
   }
 
   /**
-   * Answers a request of this machine.
+   * Answers a request.
    *
    * @returns whether its path exists
    * @throws SettingError for a query or a body that cannot be read
@@ -63,7 +63,7 @@ export class Inspector {
     return answerWith(response, read(searchParams, this.#inspected))
   }
 
-  /** The summaries of the requests with these numbers, as far as they are kept. */
+  /** Summarizes the requests with these numbers that the log still keeps. */
   #summariesOf(query: URLSearchParams): { readonly summaries: readonly EventSummary[] } {
     const { seqs = '' } = readQuery(query, ['seqs'])
     const numbers = seqs.split(',', summariesMax).map(Number)
@@ -130,14 +130,14 @@ export class Inspector {
   }
 }
 
-/** @throws MatchError where it cannot be read */
+/** @throws MatchError for an invalid match */
 function readWanted(query: URLSearchParams): Match | undefined {
   const { match } = readQuery(query, ['match'])
   return match === undefined ? undefined : parseMatch(match)
 }
 
 /**
- * Checks the media type of an action: browsers ask before a foreign page sends one of these, and a form cannot.
+ * Checks the media type of an action. A form cannot send it, and other sites need a CORS preflight.
  *
  * @throws SettingError `content-type` for any other
  */

@@ -2,34 +2,34 @@ import { shortText, type JsonValue } from '../../model/index.ts'
 import type { EventLog } from '../event-log.ts'
 import type { ReceivedEvent, WebhookContent } from '../received-event.ts'
 
-/** A field of a payload that differs from the payload before. */
+/** A field that differs from the previous payload. */
 export interface PayloadChange {
-  /** Its place, such as `properties.products.0.sku`. */
+  /** Path such as `properties.products.0.sku`. */
   readonly path: string
-  /** Its value before as JSON, at most 200 characters; null where it was absent. */
+  /** The previous value as JSON, at most 200 characters; null if it was absent. */
   readonly before: string | null
-  /** Its value now. */
+  /** The current value, in the same form. */
   readonly after: string | null
 }
 
-/** How a payload differs from an earlier one. */
+/** The differences between a payload and an earlier one. */
 export interface PayloadChanges {
-  /** The number of the earlier event; null where none is kept. */
+  /** The number of the earlier event; null if none is kept. */
   readonly previous: number | null
   /** At most 100 changes. */
   readonly changes: readonly PayloadChange[]
-  /** Changes beyond those. */
+  /** Number of further changes. */
   readonly more: number
 }
 
 const changesMax = 100
 const charactersMax = 200
-/** Differ in every webhook. */
+/** Fields that differ in every webhook. */
 const ownFields: ReadonlySet<string> = new Set(['messageId', 'timestamp'])
 
 /**
- * Compares a payload with the previous one of the same user, type and name; a group's with the previous one of
- * the group.
+ * Compares a payload with the previous one of the same user, type and name; for a group call, with the previous
+ * one of the same group.
  */
 export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChanges {
   if (event.kind !== 'webhook') return { previous: null, changes: [], more: 0 }
@@ -42,14 +42,14 @@ export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChan
     : compareEvents(event, previous)
 }
 
-/** How the payload of an event differs from that of another. */
+/** Compares the payloads of two events. */
 export function compareEvents(event: ReceivedEvent, other: ReceivedEvent): PayloadChanges {
   const all = [...changesIn([], other.body ?? undefined, event.body ?? undefined)]
   const changes = all.slice(0, changesMax)
   return { previous: other.seq, changes, more: all.length - changes.length }
 }
 
-/** Tells the events that are compared with one another from others. */
+/** Makes a key that is the same for events that are compared with each other. */
 function subjectOf({ type, userId, body }: WebhookContent): string {
   const id = type === 'group' ? body['groupId'] : (userId ?? body['anonymousId'])
   return JSON.stringify([type, id, body['event'] ?? body['name']])

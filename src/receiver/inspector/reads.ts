@@ -15,10 +15,10 @@ import type { ReceivedEvent } from '../received-event.ts'
 import type { Inspected } from './inspected.ts'
 import { payloadChanges } from './payload-changes.ts'
 
-/** Answers a question; undefined where the thing it is about does not exist. */
+/** Answers a read; undefined if the request does not exist. */
 export type Read = (query: URLSearchParams, inspected: Inspected) => object | undefined
 
-/** What the API can be asked, by path. */
+/** The reads of the API, by path. */
 export const reads: Readonly<Record<string, Read>> = {
   event: (query, inspected) =>
     ofEvent(query, inspected, (event) => ({ v: 1, ...eventRecord(event) })),
@@ -34,7 +34,7 @@ export const reads: Readonly<Record<string, Read>> = {
   snippets: () => ({ snippets }),
 }
 
-/** The event with a number; undefined where it is not kept, or it is no number. */
+/** Finds an event by its number; undefined if it is not kept, or for other values. */
 export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent | undefined {
   if (typeof seq !== 'number' || !Number.isSafeInteger(seq)) return undefined
   const [event] = log.after(seq - 1, 1)
@@ -50,7 +50,7 @@ function ofEvent(
   return event === undefined ? undefined : answer(event)
 }
 
-/** The condition of a match that a value of a payload meets; `keys` and `value` are JSON. */
+/** Makes the match condition for a value of a payload. `keys` and `value` are JSON. */
 function readCondition({
   keys = '',
   value = '',
@@ -61,7 +61,7 @@ function readCondition({
   return { text: conditionText(path, parsedJson(value)) }
 }
 
-/** Whether a match can be read, and where not. */
+/** Checks a match, and locates its mistake. */
 function readMatch(text: string): object {
   try {
     return { valid: true, text: parseMatch(text).text }
@@ -72,14 +72,14 @@ function readMatch(text: string): object {
   }
 }
 
-/** The expectation of an event like this one: its type, and its name, group or user. */
+/** Makes an expectation that this event would meet, from its type and its name, group or user. */
 function expectationOf({ type, body }: ReceivedEvent): string {
   if (type === null) return ''
   const name = ['event', 'name', 'groupId', 'userId'].find((key) => typeof body[key] === 'string')
   return matchOf({ type, ...(name === undefined ? {} : { [name]: body[name] }) }).text
 }
 
-/** The body of a webhook of each type, as a service would send it. */
+/** Makes a sample body for each type, as a service would send it. */
 function samplesAt(nowMs: number): Readonly<Record<EventType, string>> {
   const event = {
     messageId: `sample-${nowMs.toString(36)}`,

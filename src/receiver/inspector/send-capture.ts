@@ -9,19 +9,18 @@ import { readCapture } from '../read-capture.ts'
 import type { Waits } from '../waits.ts'
 import { EventSummaries } from './event-summary.ts'
 
-/** Requests of a capture that are sent; of more, the newest. */
+/** Maximum requests to send; the newest ones of a larger capture. */
 const eventsMax = 10_000
 
-/** How a capture is read. */
 interface CaptureReading {
-  /** Only what matches; undefined for everything. */
+  /** Selects requests; undefined for all. */
   readonly match: Match | undefined
   readonly waits: Waits
 }
 
 /**
- * Reads the capture in the body of a request, and answers with NDJSON: the summary and the record of
- * each request, numbered from 1; in the last line how many there were. Nothing of it is kept.
+ * Reads a capture from the body of a request. Answers with NDJSON: summary and record of each request,
+ * numbered from 1, then a last line with the counts. The receiver keeps nothing.
  */
 export async function sendCapture(
   request: IncomingMessage,

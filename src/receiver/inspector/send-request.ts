@@ -5,41 +5,41 @@ import { signBody } from '../../webhook/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import type { SignatureVerdict } from '../signature.ts'
 
-/** The changes to a request before it is sent again. A field that is left out stays. */
+/** Changes to a request before it is sent again. Omitted fields stay. */
 export interface Edit {
   /** The path with its query; it begins with a slash. */
   readonly path?: string
-  /** A whole URL of another server, instead of a path of this receiver. */
+  /** The URL of another server, instead of a path of this receiver. */
   readonly url?: string
-  /** All headers, instead of those that it had. */
+  /** All headers, replacing the original ones. */
   readonly headers?: Readonly<Record<string, string>>
   /** The body as text. */
   readonly body?: string
 }
 
-/** The answer to a request that was sent. */
+/** The answer to a sent request. */
 interface SentAnswer {
-  /** The status of its answer; null where there was none. */
+  /** Null without an answer. */
   readonly status: number | null
-  /** Why there was no answer; null where there was one. */
+  /** Why there was no answer; null if there was one. */
   readonly error: string | null
 }
 
-/** How sending a request again ended. */
+/** The outcome of sending a request again. */
 export interface Resent extends SentAnswer {
-  /** The number under which this receiver got it; null where it went elsewhere, or is not kept. */
+  /** Its number in this receiver; null if it went to another server or is no longer kept. */
   readonly seq: number | null
-  /** Whether its signature is right; null where the number is. */
+  /** Null if `seq` is. */
   readonly signature: SignatureVerdict | null
 }
 
-/** Headers that are true of the bytes before a change only. */
+/** Headers that depend on the original bytes, and are dropped after an edit. */
 const madeOfBytes = new Set(['x-signature', 'content-encoding'])
 
 /**
- * Reads the changes.
+ * Reads the changes to a request.
  *
- * @throws SettingError `edit` for anything but a path or a URL, headers and a body that are text
+ * @throws SettingError `edit` for other fields than a path or a URL, headers and a body, or fields that are not text
  */
 export function readEdit(value: unknown): Edit {
   if (value === undefined) return {}
@@ -56,21 +56,20 @@ export function readEdit(value: unknown): Edit {
   }
 }
 
-/** A request to be sent to the receiver, or to another server. */
+/** A request to send to the receiver or to another server. */
 export interface OutgoingRequest {
-  /** The other server; undefined for the receiver. */
+  /** The URL of another server; undefined for the receiver. */
   readonly url?: string | undefined
   /** The path with its query; it begins with a slash. */
   readonly path: string
-  /** Its headers, but for those of the connection. */
+  /** Headers without those of the connection. */
   readonly headers: Readonly<Record<string, string>>
-  /** The bytes of its body. */
   readonly body: Buffer
-  /** Whether it is signed anew. */
+  /** Whether to sign it with the receiver's secret. */
   readonly isSigned: boolean
 }
 
-/** Makes the request that repeats another, changed or as it was. */
+/** Repeats a received request, edited or unchanged. */
 export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
   return {
     url: edit.url,
@@ -82,8 +81,8 @@ export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
 }
 
 /**
- * Reads a whole request: a path, headers, and either `body`, a text that is signed, or `rawBase64`, bytes that are
- * sent as they are.
+ * Reads a new request: a path or URL, headers, and either `body`, a text to sign, or `rawBase64`, bytes to send
+ * unchanged.
  *
  * @throws SettingError `request` for anything else
  */
@@ -100,17 +99,16 @@ export function readRequest(value: unknown): OutgoingRequest {
   throw new SettingError('request', 'Cannot use request: it has either body or rawBase64, as text')
 }
 
-/** Where a request is sent, and with what. */
+/** Parameters of {@link sendRequest}. */
 export interface Sending {
-  /** The endpoint of the receiver. */
+  /** The URL to send to. */
   readonly url: string
-  /** Signs a request; undefined for no signature. */
+  /** Signs the request; undefined for no signature. */
   readonly secret: string | undefined
-  /** Gives up. */
   readonly signal: AbortSignal
 }
 
-/** Posts a request to the receiver, where it is checked, answered and forwarded like any other, or elsewhere. */
+/** Posts a request to another server or to the receiver, which handles it like any other request. */
 export async function sendRequest(
   outgoing: OutgoingRequest,
   { url, secret, signal }: Sending,
@@ -123,14 +121,14 @@ export async function sendRequest(
     ['Content-Length', String(body.length)],
     ...headersOf(outgoing, secret),
   ].flat()
-  // The certificates of a receiver are its own, and some are wrong on purpose.
+  // The receiver's own certificates are self-signed, and some are wrong on purpose.
   const rejectUnauthorized = outgoing.url !== undefined
   const options = { method: 'POST', agent: false, rejectUnauthorized, path, headers, signal }
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       request(url, options).on('response', resolve).on('error', reject).end(body)
     })
-    // A fault may never end it.
+    // An answer with a fault may never end.
     answer.on('error', () => undefined).destroy()
     return { status: answer.statusCode ?? null, error: null }
   } catch (error) {
@@ -152,7 +150,7 @@ function isTextOrNone(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }
 
-/** Whether it is a path, a URL of another server, or neither. */
+/** Accepts a path, the URL of another server, or neither; not both. */
 function isTarget(target: {
   readonly path?: unknown
   readonly url?: unknown
@@ -162,14 +160,14 @@ function isTarget(target: {
   return isTextOrNone(path) && path?.startsWith('/') !== false
 }
 
-/** An http or https URL, without a name and password, which would be shown. */
+/** Accepts http and https URLs without credentials, which the page would show. */
 function isWebUrl(value: unknown): value is string {
   if (typeof value !== 'string' || !URL.canParse(value)) return false
   const { protocol, username, password } = new URL(value)
   return /^https?:$/.test(protocol) && username + password === ''
 }
 
-/** The path of a URL with its query. */
+/** Path and query of a URL. */
 function pathOf(url: string | undefined): string | undefined {
   if (url === undefined) return undefined
   const { pathname, search } = new URL(url)

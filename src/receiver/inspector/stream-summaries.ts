@@ -6,39 +6,37 @@ import { drained } from '../api-exchange.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import { isFailed, summariesMax, type EventSummaries } from './event-summary.ts'
 
-/** Requests that arrive within this real time are sent together: a person reads no faster. */
+/** Requests that arrive within this real time are sent as one message. */
 const quietFrameMs = 40
-/** The same while much arrives, so that a page draws less often and leaves the processor to the receiver. */
+/** The same during a burst, so that the page draws less often and leaves the processor to the receiver. */
 const crowdedFrameMs = 100
 const crowdedMin = 20
-/** Of one frame a person reads no more than the newest; it is more than most screens show. */
+/** Maximum summaries per message for a sampling reader: more than most screens show. */
 const readMax = 30
 
-/** How long a reader waits until it connects again. */
+/** Delay before a reader reconnects. */
 const reconnectMs = 1_000
 
-/** The content of a stream, and its start. */
+/** Parameters of {@link streamSummaries}. */
 export interface SummaryStream {
   readonly log: EventLog
   readonly summaries: EventSummaries
-  /** Tells this run of the receiver from others; the ids of messages begin with it. */
+  /** Identifies this run of the receiver. The ids of messages begin with it. */
   readonly run: string
-  /** Only what matches; undefined for everything. */
+  /** Selects requests; undefined for all. */
   readonly match: Match | undefined
-  /** Whether a reader that asks for summaries as they are looked at gets numbers instead of those of a crowd. */
+  /** Whether to send most requests of a burst as numbers only. The reader fetches summaries when it needs them. */
   readonly isSampled: boolean
-  /** The id of the last message that the reader has; undefined for a reader that has none. */
+  /** The id of the last message that the reader received; undefined for none. */
   readonly lastId: string | undefined
-  /** Ends it. */
   readonly signal: AbortSignal
 }
 
 /**
- * Sends summaries as server-sent events until the signal ends it: `webhooks` with a list of them; `missed`
- * with the numbers of those that are not kept any more; `reset` first, where the reader knows nothing of
- * this run. A reader that wants samples gets of a crowd the newest summaries, and in `crowd` the numbers of
- * those before: a summary takes the receiver more time than a number, and a person does not read thousands a
- * second.
+ * Sends server-sent events until the signal ends: `webhooks` with summaries; `missed` with the numbers of
+ * requests that are no longer kept; and `reset` first if the reader has nothing of this run. In a burst, a
+ * sampling reader gets only the newest summaries, and `crowd` with the numbers of the other requests, because
+ * summaries take the receiver more time, and no person reads thousands a second.
  */
 export async function streamSummaries(
   response: ServerResponse,
@@ -50,7 +48,7 @@ export async function streamSummaries(
     if (!response.write(text)) await drained(response)
   }
   response.setHeader('content-type', 'text/event-stream')
-  // Browsers wait for three seconds by default before they connect again.
+  // By default, browsers reconnect after three seconds.
   response.write(`retry: ${reconnectMs}\n`)
   let after = seqOf(lastId, run)
   if (after === undefined) await write('reset', { run }, 0)
@@ -64,7 +62,7 @@ export async function streamSummaries(
     const last = batch.at(-1)?.seq ?? 0
     if (first > after + 1) await write('missed', { from: after + 1, to: first - 1 }, first - 1)
     const wanted = match === undefined ? batch : batch.filter((event) => match.test(event))
-    // An id without events too, so that a reader that comes back does not begin before it.
+    // Send the id even without matching events, so that a reader that reconnects continues after it.
     if (last > 0) await write('webhooks', arrivalsOf(wanted, { summaries, isSampled }), last)
     after = Math.max(after, last)
     frameMs = frameAfter(batch.length)
@@ -72,7 +70,7 @@ export async function streamSummaries(
   arrivals.close()
 }
 
-/** What a message says of requests that arrived: all summaries, or of a crowd the newest and the numbers before. */
+/** The content of a `webhooks` message: all summaries, or the newest ones and the numbers of the others. */
 function arrivalsOf(
   wanted: readonly ReceivedEvent[],
   { summaries, isSampled }: Pick<SummaryStream, 'summaries' | 'isSampled'>,
@@ -97,19 +95,19 @@ function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
   return runs
 }
 
-/** How long the next batch is collected: a full one is followed at once, because the log keeps the newest only. */
+/** How long to collect the next batch. After a full one, not at all, because the log drops the oldest events. */
 function frameAfter(count: number): number {
   if (count >= summariesMax) return 0
   return count >= crowdedMin ? crowdedFrameMs : quietFrameMs
 }
 
-/** The number that an id of this run ends in. */
+/** The number in an id of this run; undefined for another run. */
 function seqOf(id: string | undefined, run: string): number | undefined {
   const [, ofRun, seq] = /^(\w+)-(\d{1,15})$/.exec(id ?? '') ?? []
   return ofRun === run ? Number(seq) : undefined
 }
 
-/** Rings when an event arrives. */
+/** Wakes the stream when an event arrives. */
 class ArrivalBell {
   readonly #log: EventLog
   readonly #signal: AbortSignal
@@ -123,14 +121,13 @@ class ArrivalBell {
     signal.addEventListener('abort', () => this.#ringOnce(), { once: true })
   }
 
-  /** Thousands of events may arrive before the next wait begins. */
   #ringOnce(): void {
     const ring = this.#ring
     this.#ring = undefined
     ring?.()
   }
 
-  /** Resolves when there is an event after this one, or the signal ends it. */
+  /** Resolves when there is an event after this number, or the signal aborts. */
   async after(seq: number): Promise<void> {
     while (this.#log.counts.received <= seq && !this.#signal.aborted) {
       await new Promise<void>((resolve) => (this.#ring = resolve))
