@@ -15,8 +15,8 @@ export function cannotBeReached(error: string): MistakeText {
 
 /** Describes a handler that could be reached before, but not after a case. */
 export function hasCrashed(afterCase: string, error: string): MistakeText {
-  const message = `It cannot be reached any more after the case ${afterCase} (${error}): probably it crashed.`
-  return ['crashed', message, 'Catch what verifying throws, and answer 401.']
+  const message = `It could not be reached after the case ${afterCase} (${error}). It probably crashed.`
+  return ['crashed', message, 'Catch the exceptions of the verification, and answer 401.']
 }
 
 /** Explains the same status for every case; undefined if the status doesn't point to the URL. */
@@ -26,7 +26,7 @@ export function statusTexts(status: number, reaction: Reaction): MistakeText | u
     return ['not_found', `${answered}: there is no handler at this path.`, 'Check the URL.']
   }
   if (status === 405) {
-    return ['method_refused', `${answered}: it takes no POST.`, 'Handle POST at this path.']
+    return ['method_refused', `${answered}: it does not accept POST.`, 'Handle POST at this path.']
   }
   if (status === 415) {
     const fix = 'Take bodies of type application/json as bytes.'
@@ -45,29 +45,29 @@ export const forgeryTexts: Readonly<
 > = {
   doesNotVerify: [
     'does_not_verify',
-    'It takes forged webhooks: it does not verify signatures.',
+    'It accepts forged webhooks: it does not verify signatures.',
     'Verify X-Signature over the raw body before you use it. --language prints a handler that does.',
   ],
   checksPresenceOnly: [
     'checks_presence_only',
-    'It takes any signature: it checks only that there is one.',
+    'It accepts any signature: it checks only that one is present.',
     'Compare it with the HMAC-SHA1 of the raw body. --language prints a handler that does.',
   ],
   unsigned: [
     'takes_unsigned',
-    'It takes webhooks without a signature.',
+    'It accepts webhooks without a signature.',
     'Refuse a webhook whose X-Signature is missing or empty.',
   ],
   someTypes: [
     'verifies_some_types',
-    'It takes forged webhooks of some types: it verifies only the others.',
+    'It accepts forged webhooks of some types: it verifies only the others.',
     'Verify the signature before you look at the type.',
   ],
 }
 
 /** Describes an accepted forgery that no known mistake explains. */
 export function takesForged(about: string): MistakeText {
-  return ['takes_forged', `It takes a webhook ${about}.`, `Refuse it with 401. ${shapeFix}`]
+  return ['takes_forged', `It accepts a webhook ${about}.`, `Refuse it with 401. ${shapeFix}`]
 }
 
 /** Mistakes in making the signature, by the case that the handler accepts; `unknown` if it accepts none. */
@@ -75,21 +75,21 @@ export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknow
   'empty-secret': [
     'wrong_secret',
     'Its secret is empty.',
-    'Set the variable that it reads the secret from, and refuse to start without it.',
+    'Set the variable with the secret, and refuse to start without it.',
   ],
   'undefined-secret': [
     'wrong_secret',
     'Its secret is the text "undefined".',
-    'Set the variable that it reads the secret from, and refuse to start without it.',
+    'Set the variable with the secret, and refuse to start without it.',
   ],
   'no-secret': [
     'wrong_signature',
-    'It hashes the body without the secret: anybody can sign.',
+    'It hashes the body without the secret, so anybody can sign.',
     "Use an HMAC, such as createHmac('sha1', secret) in Node, instead of createHash('sha1').",
   ],
   swapped: [
     'wrong_signature',
-    'It has the arguments of the HMAC swapped: the body is its key.',
+    'It swaps the arguments of the HMAC: it uses the body as the key.',
     'Make the secret the key, and the raw body the message.',
   ],
   'empty-body': [
@@ -108,7 +108,7 @@ export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknow
   prefix: ['wrong_signature', 'It expects sha1= before the signature.', shapeFix],
   unknown: [
     'wrong_secret',
-    'It refuses every right signature: it has another secret, or verifies other bytes.',
+    'It refuses every valid signature: it has another secret, or verifies other bytes.',
     'Compare the secrets first, then send it a webhook and let it log the bytes that it verifies.',
   ],
 }
@@ -150,11 +150,15 @@ export const bodyTexts: Readonly<
   ],
 }
 
-const secureNote = 'That is no risk, but the specification has one form.'
+const secureNote = 'This is no risk, but the specification allows one form only.'
 
 /** Mistakes in comparing signatures, by the case that the handler accepts. */
 export const compareTexts: Readonly<Record<string, MistakeText>> = {
-  truncated: ['part_compared', 'It takes the beginning of a signature for all of it.', compareFix],
+  truncated: [
+    'part_compared',
+    'It accepts a truncated signature: it compares only the beginning.',
+    compareFix,
+  ],
   longer: [
     'form_ignored',
     `It ignores what follows the digits of a signature. ${secureNote}`,
@@ -167,27 +171,27 @@ export const compareTexts: Readonly<Record<string, MistakeText>> = {
   ],
   'upper-case': [
     'form_ignored',
-    `It takes signatures in upper case. ${secureNote}`,
+    `It accepts signatures in upper case. ${secureNote}`,
     'Compare the header as it is, without decoding or lower-casing it.',
   ],
   prefix: [
     'form_ignored',
-    `It takes sha1= before a signature. ${secureNote}`,
+    `It accepts sha1= before a signature. ${secureNote}`,
     'Compare the header as it is.',
   ],
   'white-space': [
     'form_ignored',
-    `It takes a space within a signature. ${secureNote}`,
+    `It accepts a space within a signature. ${secureNote}`,
     'Compare the header as it is.',
   ],
   base64: [
     'form_ignored',
-    `It takes signatures in base64. ${secureNote}`,
+    `It accepts signatures in base64. ${secureNote}`,
     'Accept hexadecimal digits only.',
   ],
   sha256: [
     'form_ignored',
-    `It takes HMAC-SHA256 in X-Signature. ${secureNote}`,
+    `It accepts HMAC-SHA256 in X-Signature. ${secureNote}`,
     'Accept HMAC-SHA1 only.',
   ],
 }
@@ -198,8 +202,8 @@ export const lossTexts: Readonly<
 > = {
   types: [
     'types_refused',
-    'It refuses right webhooks of some types.',
-    'Answer 200 to types that you do not use, or pass --type for those that are sent to it.',
+    'It refuses valid webhooks of some types.',
+    'Answer 200 to types that you do not use, or pass --type for those that you receive.',
   ],
   repeats: [
     'repeats_refused',
@@ -208,28 +212,28 @@ export const lossTexts: Readonly<
   ],
   large: [
     'body_limit',
-    'It does not take a body of 32 KB, the largest call.',
+    'It does not accept a body of 32 KB, the size of the largest call.',
     'Raise the limit of the body parser to 1 MB: batches add their context.',
   ],
   slow: [
     'too_slow',
-    'It does not answer right webhooks in time.',
+    'It does not answer valid webhooks in time.',
     'Store the webhook, answer 200, and do the work afterwards.',
   ],
   redirected: [
     'redirects',
-    'It redirects right webhooks: senders follow no redirects.',
+    'It redirects valid webhooks: senders follow no redirects.',
     'Answer 200 at the URL itself.',
   ],
   fails: [
     'fails',
-    'It fails on right webhooks. Senders repeat them for 4 hours.',
-    'Look into the log of the handler.',
+    'It fails on valid webhooks. Senders repeat them for 4 hours.',
+    'Read the log of the handler.',
   ],
   other: [
     'refuses_right',
-    'It refuses right webhooks.',
-    'Answer 200 to every webhook with the right signature.',
+    'It refuses valid webhooks.',
+    'Answer 200 to every webhook with a valid signature.',
   ],
 }
 
@@ -237,7 +241,7 @@ export const lossTexts: Readonly<
 export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
   failed: [
     'throws',
-    'It answers wrong signatures with an error of its own. Senders repeat those for 4 hours.',
+    'It answers wrong signatures with an error status. Senders repeat those webhooks for 4 hours.',
     'Answer 401. timingSafeEqual throws for another length: check the form of the header first.',
   ],
   closed: [
@@ -247,7 +251,7 @@ export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
   ],
   timeout: [
     'hangs',
-    'It does not answer wrong signatures. Senders repeat those for 4 hours.',
-    'Answer 401, also where verifying throws.',
+    'It does not answer wrong signatures. Senders repeat those webhooks for 4 hours.',
+    'Answer 401, also if verification throws.',
   ],
 }

@@ -43,7 +43,7 @@ const grave: readonly WrongHandler[] = [
     given: 'checks only that there is a signature',
     handle: ({ headers }) => ((headers['x-signature'] ?? '') === '' ? 401 : 200),
     code: 'checks_presence_only',
-    message: /checks only that there is one/,
+    message: /checks only that one is present/,
     cases: ['wrong-secret', 'upper-case', 'forged-delete'],
   },
   {
@@ -57,7 +57,7 @@ const grave: readonly WrongHandler[] = [
     given: 'takes no POST',
     handle: () => 405,
     code: 'method_refused',
-    message: /takes no POST/,
+    message: /does not accept POST/,
     cases: ['plain'],
   },
   {
@@ -78,7 +78,7 @@ const grave: readonly WrongHandler[] = [
     given: 'fails on everything',
     handle: () => 500,
     code: 'fails',
-    message: /fails on right webhooks/,
+    message: /fails on valid webhooks/,
     codes: ['fails', 'throws'],
     cases: ['plain', 'type-group'],
   },
@@ -86,7 +86,7 @@ const grave: readonly WrongHandler[] = [
     given: 'has another secret',
     handle: comparing((rawBody) => signBody(rawBody, 'another')),
     code: 'wrong_secret',
-    message: /refuses every right signature/,
+    message: /refuses every valid signature/,
     cases: ['plain', 'pretty', 'type-alias'],
   },
   {
@@ -114,7 +114,7 @@ const grave: readonly WrongHandler[] = [
     given: 'swaps key and message',
     handle: comparing((rawBody) => hmac('sha1', rawBody, secret).toString('hex')),
     code: 'wrong_signature',
-    message: /swapped/,
+    message: /swaps the arguments/,
     cases: ['plain', 'swapped'],
   },
   {
@@ -163,7 +163,7 @@ const grave: readonly WrongHandler[] = [
     given: 'never answers',
     handle: () => 'hang',
     code: 'too_slow',
-    message: /not answer right webhooks in time/,
+    message: /not answer valid webhooks in time/,
     cases: ['plain'],
   },
 ]
@@ -260,7 +260,7 @@ const loose: readonly WrongHandler[] = [
     given: 'compares as much as there is',
     handle: correctExcept((_, signature, right) => signature !== '' && right.startsWith(signature)),
     code: 'part_compared',
-    message: /takes the beginning/,
+    message: /compares only the beginning/,
     cases: ['truncated'],
   },
   {
@@ -339,7 +339,7 @@ const refusing: readonly WrongHandler[] = [
     handle: ({ headers, rawBody }) =>
       isEqualOrThrows(String(headers['x-signature'] ?? ''), signBody(rawBody, secret)) ? 200 : 401,
     code: 'throws',
-    message: /error of its own/,
+    message: /with an error status/,
     codes: ['form_ignored', 'form_ignored', 'throws'],
     cases: ['missing-header', 'not-hex', 'truncated'],
   },
@@ -368,7 +368,7 @@ const refusing: readonly WrongHandler[] = [
     given: 'verifies, and refuses values that it does not know',
     handle: (request) => (request.rawBody.includes('1e3') ? 422 : correct(request)),
     code: 'refuses_right',
-    message: /refuses right webhooks/,
+    message: /refuses valid webhooks/,
     cases: ['numbers'],
   },
   {
@@ -376,7 +376,7 @@ const refusing: readonly WrongHandler[] = [
     handle: (request) =>
       correct(request) === 200 && typeOf(request) === 'page' ? 'redirect' : correct(request),
     code: 'redirects',
-    message: /redirects right webhooks/,
+    message: /redirects valid webhooks/,
     cases: ['type-page'],
   },
   {

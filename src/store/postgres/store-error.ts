@@ -7,13 +7,12 @@ export const moveOpenCode = 'ZM001'
 type Hints = Readonly<Record<string, string>>
 
 const reachHint =
-  'Check that the server runs, and that its host and port are right; what was refused can then be sent again.'
-const loadHint =
-  'The server has too much to do: see what else it is used for, and VACUUM its tables.'
+  'Check that the server runs, and its host and port. Refused calls can then be sent again.'
+const loadHint = 'The server is overloaded: check what else uses it, and VACUUM its tables.'
 const roomHint = "Make room on the server's disk; what was refused can then be sent again."
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
 const grantHint =
-  'Let the user make tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or make it one of its own.'
+  'Allow the user to create tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or give it its own schema.'
 const tablesHint =
   'Tables of the store are missing or changed: restore them, or name another database.'
 const poolerHint =
@@ -27,8 +26,8 @@ const authorityHint =
 /** Hints for errors that may pass without help. */
 const temporary: Hints = {
   [moveOpenCode]:
-    'Wait until `evroute migrate` has ended, or run it again as before: it goes on where it was.',
-  '25006': 'Name the primary server in the URL: a standby can only be read.',
+    'Wait until `evroute migrate` has ended, or run the same command again: it resumes where it stopped.',
+  '25006': 'Name the primary server in the URL: a standby is read-only.',
   '53300': 'Raise max_connections on the server, or let fewer programs use it.',
   '53100': roomHint,
   '58030': roomHint,
@@ -62,7 +61,7 @@ const lasting: Hints = {
   CERT_HAS_EXPIRED: dateHint,
   CERT_NOT_YET_VALID: dateHint,
   ERR_OSSL_:
-    'Check the files of sslrootcert, sslcert and sslkey in the URL: PEM, the key that of the certificate.',
+    'Check the files of sslrootcert, sslcert and sslkey in the URL: they must be PEM, and the key must fit the certificate.',
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: refusedHint,
   ERR_SSL_SSLV3_ALERT_: refusedHint,
   ERR_SSL_TLSV13_ALERT_: refusedHint,
@@ -87,7 +86,7 @@ const said: readonly (readonly [message: RegExp, hint: string])[] = [
   ],
   [
     /does not support SSL/,
-    'Set ssl = on on the server, or sslmode=disable in the URL where the network can be trusted.',
+    'Set ssl = on on the server, or sslmode=disable in the URL if you trust the network.',
   ],
 ]
 
@@ -133,8 +132,7 @@ function meaningOf(error: unknown): Meaning {
   const message = messageOf(error)
   const code = codeOf(error)
   if (message.includes('timeout exceeded when trying to connect')) {
-    const hint =
-      'See in pg_stat_activity what they wait for; what was refused can then be sent again.'
+    const hint = 'See in pg_stat_activity what they wait for. Refused calls can then be sent again.'
     return ['all connections of this process were in use for too long', true, hint]
   }
   const reason = reasonOf(error)

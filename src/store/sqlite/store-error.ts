@@ -33,7 +33,7 @@ const kinds = {
   inputOutput: {
     code: 10,
     message: 'disk I/O error',
-    hint: 'Make room on its disk or raise the limit on the size of files, and check that the disk is sound; what was refused can then be sent again.',
+    hint: 'Free space on the disk or raise the file size limit, and check the health of the disk. Refused calls can then be sent again.',
     isTemporary: true,
   },
   corrupt: {
@@ -45,19 +45,19 @@ const kinds = {
   full: {
     code: 13,
     message: 'database or disk is full',
-    hint: 'Make room on its disk; what was refused can then be sent again.',
+    hint: 'Free space on the disk. Refused calls can then be sent again.',
     isTemporary: true,
   },
   cannotOpen: {
     code: 14,
     message: 'unable to open database file',
-    hint: 'Check that the file and its folder are there and may be used.',
+    hint: 'Check that the file and its folder exist and are accessible.',
     isTemporary: false,
   },
   notDatabase: {
     code: 26,
     message: 'file is not a database',
-    hint: 'Name another file; it is made when it does not exist.',
+    hint: 'Name another file. evroute creates it if it does not exist.',
     isTemporary: false,
   },
 } satisfies Record<string, Kind>

@@ -15,9 +15,9 @@ describe('an error of PostgreSQL', () => {
     ['53300', 'max_connections'],
     ['53100', 'Make room'],
     ['25006', 'primary server'],
-    ['57014', 'too much to do'],
-    ['55P03', 'too much to do'],
-    ['40P01', 'too much to do'],
+    ['57014', 'overloaded'],
+    ['55P03', 'overloaded'],
+    ['40P01', 'overloaded'],
   ])('with the code %s may pass by itself', (code, hint) => {
     expect(storeError('postgres://host/db', withCode(code))).toMatchObject({
       code: 'store_unusable',
@@ -38,7 +38,7 @@ describe('an error of PostgreSQL', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'sslrootcert'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'Name the host'],
     ['CERT_HAS_EXPIRED', 'Renew'],
-    ['ERR_OSSL_X509_KEY_VALUES_MISMATCH', 'the key that of the certificate'],
+    ['ERR_OSSL_X509_KEY_VALUES_MISMATCH', 'the key must fit the certificate'],
     ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'ssl_ca_file'],
     ['42P05', 'max_prepared_statements'],
     ['26000', 'max_prepared_statements'],

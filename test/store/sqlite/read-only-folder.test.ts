@@ -84,7 +84,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     expect(await startReader().next()).toEqual({
       code: 'store_unusable',
       message: expect.stringContaining('unable to open database file') as string,
-      hint: 'Check that the file and its folder are there and may be used.',
+      hint: 'Check that the file and its folder exist and are accessible.',
     })
   })
 
