@@ -12,6 +12,7 @@ import type { Configuration } from './configuration/index.ts'
 /** The existing audiences and the configured sources. */
 export interface KnownAudiences {
   readonly store: Pick<AudienceReader, 'list'>
+  /** Reads the current configuration. */
   readonly configuration: () => Pick<Configuration, 'sources'>
   /** Makes the id of a new audience. */
   readonly runtime: Runtime
