@@ -7,7 +7,7 @@ export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** Makes the accepted values the message of every issue. {@link read} adds the given value. */
+/** Uses the accepted values as the message of every issue. {@link read} adds the given value. */
 export function accepts(accepted: string): {
   /** The message of an issue. */
   readonly error: () => string
@@ -53,7 +53,7 @@ export function several<Value extends z.ZodType>(
   return z.preprocess(listed, list.optional())
 }
 
-/** A list of at least one text, none of which is empty. */
+/** A list of at least one text, without empty texts. */
 export function texts(countMax: number, lengthMax: number): z.ZodType<readonly string[]> {
   const accepted = `a list of 1 to ${countMax} texts of 1 to ${lengthMax} characters`
   const isText = (value: unknown): value is string =>

@@ -11,7 +11,7 @@ interface WrittenValue extends Written {
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }
 
-/** How a field with numbers reads its values. */
+/** A field whose values are numbers. */
 interface NumberKind {
   readonly kind: 'number'
   /** Reads one number; undefined for any other text. */

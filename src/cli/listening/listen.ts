@@ -326,7 +326,7 @@ function sendCommand(
   return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(faults)}`
 }
 
-/** With a virtual clock, hours of retries take a moment. */
+/** The flags that show all retries of a scenario. The virtual clock makes hours of retries take a moment. */
 function scenarioFlags({ scenario }: FaultFlags): string {
   if (scenario === undefined) return ''
   const { webhooks } = scenarioNamed(scenario)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { limits, parseDuration, parseRate, rateForms } from '../../model/index.ts'
 
-/** Makes the accepted values the message of every issue. The report of the issue adds the given value. */
+/** Uses the accepted values as the message of every issue. The report of the issue adds the given value. */
 const accepts = (accepted: string) => ({ error: () => accepted })
 
 /** A section. The message about an unknown key lists the known keys. */

@@ -43,9 +43,9 @@ interface GivenUpRow extends CountRow {
 
 /** The parts of {@link DeliveryLogTables}. */
 export interface LogParts {
-  /** The database for reads. */
+  /** Connections for reads. */
   readonly reading: Database
-  /** The same database for writes. */
+  /** Connections to the same database for writes. */
   readonly working: Database
   /** The partitions of the log of requests. */
   readonly partitions: RequestPartitions
