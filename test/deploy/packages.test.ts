@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { z } from 'zod'
 import { binaryPath, startBinary, TestProcess } from '../support/binary.ts'
 import { fixture } from '../support/fixtures.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -87,6 +88,58 @@ describe('compose.yaml', () => {
     expect(Object.keys(secrets)).toEqual(expect.arrayContaining(named))
     expect(services['evroute']?.volumes).toEqual([`./evroute.config.json:${configurationPath}:ro`])
   })
+
+  test('opens the ports of the configuration, and declares what its services name', async () => {
+    const compose = composeSchema.parse(parse(await deployed('compose.yaml')))
+    const { listen, admin } = JSON.parse(await deployed('evroute.config.json')) as Ports
+    const ports = compose.services['evroute']?.ports?.map((port) => port.split(':').at(-1))
+    expect(ports).toEqual([listen, admin].map(({ port }) => String(port)))
+    const exposed = /^EXPOSE (.+)$/m.exec(await atRoot('Dockerfile'))?.[1]
+    expect(exposed?.split(' ')).toEqual(ports)
+    const named = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes)
+    const ownVolumes = named.map((volume) => volume.split(':')[0] ?? '').filter(isName)
+    expect(Object.keys(compose.volumes)).toEqual(ownVolumes)
+    const services = Object.entries(compose.services)
+    for (const [, { secrets = [], depends_on: needed = {} }] of services) {
+      expect(Object.keys(compose.secrets)).toEqual(expect.arrayContaining(secrets))
+      expect(Object.keys(compose.services)).toEqual(expect.arrayContaining(Object.keys(needed)))
+    }
+  })
+
+  interface Ports {
+    readonly listen: { readonly port: number }
+    readonly admin: { readonly port: number }
+  }
+
+  const isName = (volume: string): boolean => !volume.startsWith('.')
+
+  /** What the file uses of the Compose specification. */
+  const composeSchema = z.strictObject({
+    services: z.record(
+      z.string(),
+      z.strictObject({
+        image: z.string().optional(),
+        build: z.string().optional(),
+        environment: z.record(z.string(), z.string()).optional(),
+        depends_on: z
+          .record(z.string(), z.strictObject({ condition: z.literal('service_healthy') }))
+          .optional(),
+        ports: z.array(z.string().regex(/^([\d.]+:)?\d+:\d+$/)).optional(),
+        secrets: z.array(z.string()).optional(),
+        volumes: z.array(z.string()).optional(),
+        healthcheck: z
+          .strictObject({ test: z.array(z.string()), interval: z.string().regex(/^\d+s$/) })
+          .optional(),
+        stop_grace_period: z
+          .string()
+          .regex(/^\d+s$/)
+          .optional(),
+        restart: z.enum(['no', 'always', 'on-failure', 'unless-stopped']),
+      }),
+    ),
+    volumes: z.record(z.string(), z.null()),
+    secrets: z.record(z.string(), z.strictObject({ file: z.string().startsWith('./') })),
+  })
 })
 
 describe('the unit of systemd', () => {
@@ -103,6 +156,17 @@ describe('the unit of systemd', () => {
     expect(await service.ended).toMatchObject({ signal: null })
   })
 
+  test('has a setting on each line, once in its section', async () => {
+    const unit = await deployed('evroute.service')
+    const lines = unit.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    const sections = lines.filter((line) => line.startsWith('['))
+    expect(sections).toEqual(['[Unit]', '[Service]', '[Install]'])
+    const settings = lines.filter((line) => !line.startsWith('['))
+    expect(settings.every((line) => /^[A-Z]\w+=/.test(line))).toBe(true)
+    const names = settings.map((line) => line.split('=')[0])
+    expect(new Set(names).size).toBe(names.length)
+  })
+
   const analyze = spawnSync('systemd-analyze', ['--version'])
   test.runIf(analyze.status === 0)('is one that systemd reads', async () => {
     const { stderr } = await run('systemd-analyze', ['verify', fixture('deploy/evroute.service')])
@@ -111,24 +175,43 @@ describe('the unit of systemd', () => {
 })
 
 describe('the action', () => {
-  interface Action {
-    readonly inputs: Readonly<
-      Record<string, { readonly default?: string; readonly required?: boolean }>
-    >
-    readonly runs: {
-      readonly using: string
-      readonly steps: readonly {
-        readonly shell: string
-        readonly env: Readonly<Record<string, string>>
-        readonly run: string
-      }[]
+  /** The metadata of a composite action, as GitHub documents it. */
+  const actionSchema = z.strictObject({
+    name: z.string(),
+    description: z.string(),
+    inputs: z.record(
+      z.string().regex(/^[a-z_][\w-]*$/),
+      z.strictObject({
+        description: z.string(),
+        required: z.boolean().optional(),
+        default: z.string().optional(),
+      }),
+    ),
+    runs: z.strictObject({
+      using: z.literal('composite'),
+      steps: z
+        .array(
+          z.strictObject({
+            shell: z.literal('bash'),
+            env: z.record(z.string().regex(/^[A-Z_]+$/), z.string()),
+            // A script that had inputs in its text would run what is in them.
+            run: z.string().regex(/^[^$]*(\$(?!\{\{)[^$]*)*$/),
+          }),
+        )
+        .length(1),
+    }),
+  })
+
+  test('has the metadata of a composite action, with its inputs in variables only', async () => {
+    const { inputs } = actionSchema.parse(parse(await atRoot('action.yml')))
+    for (const { required = false, default: fallback } of Object.values(inputs)) {
+      expect(fallback === undefined).toBe(required)
     }
-  }
+  })
 
   /** Runs it as GitHub does, with a package manager that finds this build. */
   async function act(inputs: Readonly<Record<string, string>>) {
-    const { inputs: declared, runs } = parse(await atRoot('action.yml')) as Action
-    expect(runs.using).toBe('composite')
+    const { inputs: declared, runs } = actionSchema.parse(parse(await atRoot('action.yml')))
     const [step] = runs.steps
     const env = Object.entries(step?.env ?? {}).map(([name, value]) => {
       const [, input = ''] = /^\$\{\{ inputs\.(\w+) \}\}$/.exec(value) ?? []
@@ -140,7 +223,8 @@ describe('the action', () => {
     await writeFile(npx, `#!/bin/sh\nshift 2\nexec "${process.execPath}" "${binaryPath}" "$@"\n`)
     await chmod(npx, 0o755)
     const PATH = `${folder}:${process.env['PATH'] ?? ''}`
-    const flags = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', step?.run ?? '']
+    const script = `cd "${folder}"\n${step?.run ?? ''}`
+    const flags = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script]
     return new TestProcess('bash', flags, { ...Object.fromEntries<string>(env), PATH }).ended
   }
 

@@ -39,7 +39,7 @@ describe('the packed package, installed in an empty folder', () => {
   test('holds what is needed and nothing else', () => {
     const folders = new Set(packed.files.map(({ path }) => path.split('/')[0]))
     expect([...folders].sort()).toEqual(
-      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'package.json'].sort(),
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'man', 'package.json'].sort(),
     )
     // Stack traces name readable modules, so neither maps nor sources are needed.
     expect(packed.files.filter(({ path }) => path.endsWith('.map'))).toEqual([])

@@ -6,7 +6,7 @@ import { code, escapeHtml, generatedNotice, page, table } from './markdown.ts'
 
 /** Every command with its arguments, options and examples, from commander's tree. */
 export async function commandsPage(): Promise<string> {
-  const program = await createProgram({ io: idleIo(), argv: [], end: () => undefined })
+  const program = await describedProgram()
   const commands = subcommandsOf(program)
   const contents = commands.map(
     (command) =>
@@ -21,7 +21,13 @@ export async function commandsPage(): Promise<string> {
   ])
 }
 
-function subcommandsOf(command: Command): readonly Command[] {
+/** The whole command line. It only describes itself. */
+export function describedProgram(): Promise<Command> {
+  return createProgram({ io: idleIo(), argv: [], end: () => undefined })
+}
+
+/** The visible commands below a command. */
+export function subcommandsOf(command: Command): readonly Command[] {
   return command
     .createHelp()
     .visibleCommands(command)
@@ -50,13 +56,17 @@ function sectionsOf(command: Command, parent: string): readonly string[] {
   ]
 }
 
-/** What stands below the options in help: examples and exit codes. */
 function exampleBlock(command: Command): readonly string[] {
+  const after = textAfterHelp(command)
+  return after === '' ? [] : [`\`\`\`text\n${after}\n\`\`\``]
+}
+
+/** What stands below the options in help: examples and exit codes. */
+export function textAfterHelp(command: Command): string {
   const written = new CapturedStream()
   command.configureOutput({ writeOut: (text) => written.write(text), getOutHelpWidth: () => 80 })
   command.outputHelp()
-  const after = written.text.slice(command.helpInformation().length).trim()
-  return after === '' ? [] : [`\`\`\`text\n${after}\n\`\`\``]
+  return written.text.slice(command.helpInformation().length).trim()
 }
 
 /** Streams for a program that only describes itself. */

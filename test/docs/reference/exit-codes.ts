@@ -17,7 +17,8 @@ export function exitCodesPage(sources: Sources): string {
   ])
 }
 
-function codesTable(sources: Sources): readonly (readonly string[])[] {
+/** A row for each exit code: the code, its meaning, and the errors that have it. */
+export function codesTable(sources: Sources): readonly (readonly string[])[] {
   const { checker } = sources
   const type = checker.getTypeOfSymbol(variableNamed(sources, 'src/cli/exit-code.ts', 'exitCodes'))
   const errors = errorCodes(sources)
