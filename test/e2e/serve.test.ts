@@ -231,7 +231,7 @@ describe('serve', () => {
     const taken = await runBinary(['serve', '--config', path])
     expect(taken).toMatchObject({ code: 7, stdout: '' })
     expect(taken.stderr).toContain(`Cannot listen on port ${port}`)
-    expect(taken.stderr).toContain('Set listen.port to another one')
+    expect(taken.stderr).toContain('Set listen.port to another port')
 
     await writeFile(path, JSON.stringify({ ...document, listen: { port: 0 } }))
     await serving(path)

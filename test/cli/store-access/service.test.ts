@@ -49,7 +49,7 @@ describe('a running service', () => {
     expect(await sync('')).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringMatching(/list is empty: .* header.*everybody leave/) as string,
+      stderr: expect.stringMatching(/list is empty: .* header.*remove all members/) as string,
     })
     const dry = await sync('id\nu_2\nu_3\n', '--dry-run')
     expect(dry).toMatchObject({ code: 0, stdout: '+ u_3\n- u_1\n' })
