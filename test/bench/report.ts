@@ -53,7 +53,7 @@ export function reportText(report: BenchReport): string {
     table(['', 'evroute', ...others.map((name) => `of ${name}`), 'memory', ...figures], rows),
     `Must reach: ${mustReach}`,
     ...(report.notes ?? []),
-    `${machine(report)}\n`,
+    `${machineWith(report)}\n`,
   ].join('\n')
 }
 
@@ -71,11 +71,16 @@ export function reportLines({ bench, cases }: BenchReport): string {
         unit,
         beside: ratios,
         ...(peakMemoryMb === undefined ? {} : { peakMemoryMb: Math.round(peakMemoryMb) }),
-        ...(figures === undefined ? {} : { figures }),
+        ...(figures === undefined ? {} : { figures: inShort(figures) }),
       }
       return JSON.stringify(line)
     })
     .join('\n')
+}
+
+function inShort(figures: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const entries = Object.entries(figures)
+  return Object.fromEntries(entries.map(([name, each]) => [name, Number(each.toPrecision(3))]))
 }
 
 /** evroute's rates over those of something else, measured in the same rounds. */
@@ -83,14 +88,15 @@ export function ratiosOf(own: readonly number[], others: readonly number[]): Spr
   return spreadOf(own.map((rate, round) => rate / (others[round] ?? NaN)))
 }
 
-function machine({ packages = [], measuredWith }: BenchReport): string {
+/** What it is measured on. */
+export function machine(): string {
+  const cores = `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}`
+  return `Node ${process.versions.node}; ${cores}`
+}
+
+function machineWith({ packages = [], measuredWith }: BenchReport): string {
   const versions = packages.map((name) => `${name} ${versionOf(name)}`)
-  return [
-    `Node ${process.versions.node}`,
-    ...versions,
-    ...(measuredWith === undefined ? [] : [measuredWith]),
-    `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}`,
-  ].join('; ')
+  return [machine(), ...versions, ...(measuredWith === undefined ? [] : [measuredWith])].join('; ')
 }
 
 /** Not by `require`: some packages do not export their package.json. */

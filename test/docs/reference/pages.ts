@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { format } from 'prettier'
 import { openApiDocument } from '../../../src/admin-api/openapi.ts'
 import { commandsPage } from './commands.ts'
@@ -6,10 +7,13 @@ import { exitCodesPage } from './exit-codes.ts'
 import { manualPage } from './manual.ts'
 import { recordsPage } from './records.ts'
 import { readSources } from './sources.ts'
+import { withFigures } from './speed.ts'
 
-/** The pages that are made from the code, by their paths from `docs`. */
+/** The pages that are made from the code or from measured figures, by their paths from `docs`. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
   const sources = readSources()
+  const read = (name: string): string =>
+    readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
   return {
     'admin.openapi.json': await format(JSON.stringify(openApiDocument()), {
       parser: 'json',
@@ -20,5 +24,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'exit-codes.md': exitCodesPage(sources),
     'records.md': recordsPage(sources),
     '../man/evroute.1': await manualPage(sources),
+    'speed.md': withFigures(read('speed.md'), false),
+    '../README.md': withFigures(read('../README.md'), true),
   }
 }
