@@ -27,7 +27,9 @@ const packageHomes = {
   commander: ['cli'],
   '@bomb.sh/tab': ['cli'],
   'prom-client': ['admin-api'],
-  zod: ['admin-api', 'service'],
+  zod: ['admin-api', 'service', 'cli/agents'],
+  '@modelcontextprotocol/server': ['cli/agents'],
+  '@modelcontextprotocol/server/stdio': ['cli/agents'],
   '@opentelemetry/api': ['service'],
   chalk: ['cli/output'],
   ora: ['cli/output'],
@@ -152,10 +154,10 @@ export default tseslint.config(
     files: [`src/${room}/**/*.ts`],
     rules: importRules(room),
   })),
-  {
-    files: ['src/cli/output/**/*.ts'],
-    rules: importRules('cli', (home) => home === 'cli' || home === 'cli/output'),
-  },
+  ...['cli/output', 'cli/agents'].map((folder) => ({
+    files: [`src/${folder}/**/*.ts`],
+    rules: importRules('cli', (home) => home === 'cli' || home === folder),
+  })),
   {
     files: ['src/runtime/**/*.ts'],
     rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },

@@ -50,7 +50,12 @@ export interface CommandContext {
   readonly argv: readonly string[]
   /** Sets the exit code: one of evroute's, or the code of a child process. */
   readonly end: (code: number) => void
+  /** Runs another command, and returns its exit code. */
+  readonly run: RunCommand
 }
+
+/** Runs a command with its own streams. */
+export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
 
 /** Adds a command to the program. */
 export type AddCommand = (program: Command, context: CommandContext) => void

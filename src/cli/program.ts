@@ -13,7 +13,7 @@ import { writeError } from './output/error.ts'
  */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let ended: number = exitCodes.ok
-  const program = await createProgram({ io, argv, end: (code) => (ended = code) })
+  const program = await createProgram({ io, argv, end: (code) => (ended = code), run: runCommand })
   try {
     if (argv.every((argument) => argument === '--no-color')) {
       io.stderr.write(`${program.helpInformation()}${epilogue}\n`)
@@ -102,6 +102,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
     explain: async () => (await import('./commands/explain.ts')).addExplainCommand,
     sign: async () => (await import('./commands/signatures.ts')).addSignCommand,
     verify: async () => (await import('./commands/signatures.ts')).addVerifyCommand,
+    mcp: async () => (await import('./commands/mcp.ts')).addMcpCommand,
   },
   'Run a service:': {
     serve: async () => (await import('./commands/service.ts')).addServeCommand,

@@ -32,7 +32,7 @@ describe('the manual page', () => {
       env: { ...process.env, MANROFFSEQ: '', LC_ALL: 'C.UTF-8' },
     })
     expect(stderr).toBe('')
-    expect(stdout).toContain('evroute deliveries discard')
+    expect(stdout).toContain('--allow-send')
     expect(stdout).toContain("--expect 'type:track x3..'")
   })
 })

@@ -84,12 +84,14 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
 interface InitFlags {
   readonly config: string
   readonly force?: boolean
+  readonly full?: boolean
   readonly json?: boolean
 }
 
 const initExamples = `
 Examples:
   evroute init
+  evroute init --full
   evroute init --config staging/evroute.config.json
 
 Exit codes: 0 written, 2 usage, 7 a file exists already or cannot be written.`
@@ -104,13 +106,14 @@ export const addInitCommand: AddCommand = (program, { io, end }) => {
         'it. Prints the next steps. Replaces existing files only with --force.',
     )
     .option('--config <file>', 'the file to write', defaultConfigurationPath)
+    .option('--full', 'write every setting, with its default and a comment')
     .option('--force', 'replace existing files, secrets too')
     .option('--json', 'a record of the written files on stdout')
     .addHelpText('after', initExamples)
   command.action(async () => {
-    const { config: path, force = false, json = false } = command.opts<InitFlags>()
+    const { config: path, force = false, full = false, json = false } = command.opts<InitFlags>()
     const { init } = await import('../configuration/init.ts')
-    end(await init({ path, force, json }, io))
+    end(await init({ path, force, full, json }, io))
   })
 }
 

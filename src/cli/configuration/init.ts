@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { access, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { EvrouteError, messageOf, plainText, systemCode, recordLine } from '../../model/index.ts'
+import {
+  EvrouteError,
+  messageOf,
+  plainText,
+  systemCode,
+  recordLine,
+  type JsonObject,
+} from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
@@ -10,6 +17,8 @@ interface InitOptions {
   /** Path of the configuration file. */
   readonly path: string
   readonly force: boolean
+  /** Writes every setting, with comments. */
+  readonly full: boolean
   readonly json: boolean
 }
 
@@ -25,14 +34,14 @@ interface NewFile {
  *
  * @throws EvrouteError `cannot_write_file`, also if one of the files exists; then no file is touched
  */
-export async function init({ path, force, json }: InitOptions, io: Io): Promise<ExitCode> {
+export async function init({ path, force, full, json }: InitOptions, io: Io): Promise<ExitCode> {
   const folder = dirname(path)
   const secretsFolder = join(folder, secretsFolderName)
   const configuration = { ...starterConfiguration, ...(await schemaFor(folder)) }
   const files = [
     ...secretFiles(secretsFolder),
     // Last, so that a configuration never exists without its secrets.
-    { path, text: `${JSON.stringify(configuration, null, 2)}\n`, isSecret: false },
+    { path, text: await textOf(configuration, full), isSecret: false },
   ]
   // Check the configuration first: its name tells the user most.
   if (!force) await refuseReplacing(files.toReversed())
@@ -49,6 +58,13 @@ export async function init({ path, force, json }: InitOptions, io: Io): Promise<
         })}`,
   )
   return exitCodes.ok
+}
+
+async function textOf(configuration: JsonObject, full: boolean): Promise<string> {
+  if (!full) return `${JSON.stringify(configuration, null, 2)}\n`
+  const { fullConfiguration } = await import('./full-configuration.ts')
+  const { configurationSchema } = await import('../../service/index.ts')
+  return fullConfiguration(configuration, await configurationSchema())
 }
 
 function secretFiles(secretsFolder: string): readonly NewFile[] {
@@ -133,7 +149,7 @@ const secretsFolderName = 'evroute.secrets'
 const installedSchema = 'node_modules/evroute/dist/evroute.config.schema.json'
 
 /** A starter configuration: one source, and one destination at the address of `evroute listen`. */
-export const starterConfiguration: Readonly<Record<string, unknown>> = Object.freeze({
+export const starterConfiguration: JsonObject = Object.freeze({
   $schema: `./${installedSchema}`,
   listen: { host: '127.0.0.1', port: 4_000 },
   admin: { port: 4_001, token: `@${secretsFolderName}/admin-token` },

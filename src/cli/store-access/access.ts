@@ -47,14 +47,19 @@ export function addStoreFlags(command: Command): Command {
     )
 }
 
-/** Adds the flags of every command that works on a store or a service. */
-export function addAccessFlags(command: Command): Command {
+/** Adds the flags that name a store or a service. */
+export function addTargetFlags(command: Command): Command {
   return addStoreFlags(command)
     .option('--api <url>', 'a running service instead: the URL of its admin API')
     .option(
       '--token <token>',
       'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
     )
+}
+
+/** Adds the flags of every command that works on a store or a service. */
+export function addAccessFlags(command: Command): Command {
+  return addTargetFlags(command)
     .option('--json', 'NDJSON records on stdout')
     .option('--no-color', 'no colours')
 }

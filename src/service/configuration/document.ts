@@ -4,6 +4,9 @@ import { limits, parseDuration, parseRate, rateForms } from '../../model/index.t
 /** Uses the accepted values as the message of every issue. The report of the issue adds the given value. */
 const accepts = (accepted: string) => ({ error: () => accepted })
 
+/** A value for editors, and for `init --full`, of a setting without a default. */
+const example = (value: unknown) => ({ examples: [value] })
+
 /** A section. The message about an unknown key lists the known keys. */
 function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, given?: string) {
   const keys = Object.keys(shape)
@@ -104,14 +107,17 @@ const source = section({
     'Events that the source may send per second, then it gets 429; null for limits.eventsPerSecond.',
   ),
   archive: section({
-    directory: pattern(/./, 'a directory').describe('Relative to this file.'),
+    directory: pattern(/./, 'a directory')
+      .meta(example('./archive'))
+      .describe('Relative to this file.'),
   })
     .nullable()
     .default(null)
     .describe('Appends every accepted event to a gzipped NDJSON file per day.'),
 })
 
-const pemFile = () => pattern(/./, 'the path of a PEM file')
+const pemFile = (name: string) =>
+  pattern(/./, 'the path of a PEM file').meta(example(`/etc/evroute/${name}`))
 
 const endpoint = section({
   url: z
@@ -124,11 +130,16 @@ const endpoint = section({
   rate: pattern(/^\d+(\.\d+)?\/[smh]$/, rateForms)
     .refine((text) => parseRate(text) !== undefined, accepts(rateForms))
     .optional()
+    .meta(example('50/s'))
     .describe('Maximum rate of requests, such as 50/s, 300/m or 1000/h; none by default.'),
   tls: section({
-    cert: pemFile().optional().describe('The certificate that evroute shows to the endpoint.'),
-    key: pemFile().optional().describe('The private key of the certificate, without a passphrase.'),
-    ca: pemFile()
+    cert: pemFile('client.crt')
+      .optional()
+      .describe('The certificate that evroute shows to the endpoint.'),
+    key: pemFile('client.key')
+      .optional()
+      .describe('The private key of the certificate, without a passphrase.'),
+    ca: pemFile('ca.crt')
       .optional()
       .describe('Certificate authorities to trust for the endpoint, instead of the usual ones.'),
   })
@@ -176,7 +187,9 @@ const destination = section({
             accepted: 'a list of 1 to 5 secrets',
             min: 1,
             max: 5,
-          }).describe('One signature per secret, so that secrets can be rotated.'),
+          })
+            .meta(example(['env:EVROUTE_SIGNING_SECRET']))
+            .describe('One signature per secret, so that secrets can be rotated.'),
         }),
       ],
       accepts('true, false or an object with "secrets"'),
@@ -216,8 +229,10 @@ const destination = section({
 
 const serverCertificate = (described: string) =>
   section({
-    cert: pemFile().describe('The certificate, with its intermediate certificates.'),
-    key: pemFile().describe('The private key of the certificate, without a passphrase.'),
+    cert: pemFile('server.crt').describe('The certificate, with its intermediate certificates.'),
+    key: pemFile('server.key').describe(
+      'The private key of the certificate, without a passphrase.',
+    ),
   })
     .optional()
     .describe(described)
@@ -243,6 +258,7 @@ export const documentSchema = section(
         'a full http or https URL without a query and a final slash',
       )
         .optional()
+        .meta(example('https://events.example.com'))
         .describe('The URL by which SDKs and browsers reach the service, such as that of a proxy.'),
     })
       .prefault({})

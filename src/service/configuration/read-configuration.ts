@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../../model/index.ts'
 import { Breather, unreadableReason } from '../../runtime/index.ts'
 import type { Configuration } from './configuration.ts'
-import { findJsonError } from './json-error.ts'
+import type { JsonOutcome } from './read-json.ts'
 import { formatPath, type ConfigurationProblem, type PlacedProblem } from './problem.ts'
 import { isKeptFromProblems, resolveSecrets, type SecretSources } from './secrets.ts'
 import { effectiveSettings, type EffectiveSetting } from './settings.ts'
@@ -34,14 +34,13 @@ export async function readConfiguration(
   path: string,
   surroundings: ConfigurationSurroundings,
 ): Promise<ConfigurationOutcome> {
-  const text = await readText(path, surroundings)
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    return { kind: 'invalid', problems: [jsonProblem(text)] }
+  const json = await parse(await readText(path, surroundings))
+  if (json.kind === 'value') {
+    return checkGiven(json.value, { ...surroundings, folder: dirname(resolve(path)) })
   }
-  return checkGiven(given, { ...surroundings, folder: dirname(resolve(path)) })
+  const { line, column, hint } = json
+  const message = `Cannot read it as JSON at line ${line}, column ${column}`
+  return { kind: 'invalid', problems: [{ path: '', message, hint }] }
 }
 
 /** Checks a configuration that is given as an object. Values that JSON cannot represent are dropped. */
@@ -59,6 +58,12 @@ export async function checkConfiguration(
     return { kind: 'invalid', problems: [{ path: '', message, hint }] }
   }
   return checkGiven(document, sources)
+}
+
+/** The JSON Schema of a configuration file. */
+export async function configurationSchema(): Promise<object> {
+  const { documentJsonSchema } = await import('./document.ts')
+  return documentJsonSchema()
 }
 
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
@@ -114,10 +119,14 @@ function hintFor(code: string | undefined, path: string): string {
   return 'Check that it is a readable file.'
 }
 
-function jsonProblem(text: string): ConfigurationProblem {
-  const error = findJsonError(text)
-  const place = error === undefined ? '' : ` at line ${error.line}, column ${error.column}`
-  return { path: '', message: `Cannot read it as JSON${place}`, hint: error?.hint }
+async function parse(text: string): Promise<JsonOutcome> {
+  try {
+    return { kind: 'value', value: JSON.parse(text) as unknown }
+  } catch {
+    // Most files have no comments, and the engine reads them faster than the library loads.
+    const { readJson } = await import('./read-json.ts')
+    return readJson(text)
+  }
 }
 
 /** Keeps the first problem of each path, because later ones follow from it. Sorts by path. */

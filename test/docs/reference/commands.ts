@@ -23,7 +23,8 @@ export async function commandsPage(): Promise<string> {
 
 /** The whole command line. It only describes itself. */
 export function describedProgram(): Promise<Command> {
-  return createProgram({ io: idleIo(), argv: [], end: () => undefined })
+  const run = (): Promise<number> => Promise.resolve(0)
+  return createProgram({ io: idleIo(), argv: [], end: () => undefined, run })
 }
 
 /** The visible commands below a command. */

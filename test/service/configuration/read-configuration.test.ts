@@ -137,7 +137,7 @@ describe('a configuration', () => {
     const { configuration } = await readValid(documentWith({ destination }))
     expect(configuration.destinations[0]?.standardWebhooks).toEqual({ secrets: ['crm-no-secret'] })
     expect(await problemsOf(documentWith({ destination: { standardWebhooks: true } }))).toEqual([
-      'destinations[0].standardWebhooks: Cannot use true without a sharedSecret, which signs the webhooks',
+      'destinations[0].standardWebhooks: Cannot use true without a sharedSecret: it signs with that',
     ])
   })
 
@@ -186,21 +186,27 @@ describe('a configuration', () => {
       readConfiguration('closed.json', { env: {}, readFile: denied }),
     ).rejects.toMatchObject({
       message: 'Cannot read closed.json: EACCES: permission denied',
-      hint: 'Check that it is a readable file.',
+      hint: 'Check that it is a file that may be read.',
     })
   })
 
   test('that is not JSON is refused with the place, and nothing of its text', async () => {
-    const text = '{\n  "admin": { "token": "no-secret" },\n}'
+    const text = '{\n  "admin": { "token": "no-secret" }\n  "store": "memory:"}'
     expect(await readDocument(text)).toEqual({
       kind: 'invalid',
       problems: [
         {
           path: '',
-          message: 'Cannot read it as JSON at line 3, column 1',
-          hint: 'Remove the comma before it.',
+          message: 'Cannot read it as JSON at line 3, column 3',
+          hint: 'A comma may be missing before it.',
         },
       ],
     })
+  })
+
+  test('may have comments and trailing commas', async () => {
+    const text = JSON.stringify(documentWith({}), null, 2)
+    const commented = text.replace(/\n\}$/, ', // the end\n}')
+    expect(await readDocument(commented)).toEqual(await readDocument(text))
   })
 })

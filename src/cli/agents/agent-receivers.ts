@@ -1,0 +1,152 @@
+import { SettingError } from '../../model/index.ts'
+import { parseMatch } from '../../match/index.ts'
+import {
+  eventRecord,
+  Receiver,
+  type JudgedExpectation,
+  type ReceivedEvent,
+} from '../../receiver/index.ts'
+import type { Io } from '../io.ts'
+import { readSecret } from '../secret.ts'
+import { BoundedRecords, type AgentRecord } from './bounded-records.ts'
+
+/** How many receivers an agent may have at once. */
+export const receiversMax = 8
+
+/** The longest wait for a webhook, in seconds. Clients give up after a minute. */
+export const waitSecondsMax = 50
+
+/** How many events one result may have. */
+export const eventsMax = 50
+
+/** A receiver to start. */
+export interface ReceiverRequest {
+  readonly secret?: string | undefined
+  readonly respond?: readonly string[] | undefined
+}
+
+/** An expectation of webhooks. */
+export interface WaitRequest {
+  readonly receiver: string
+  readonly match: string
+  readonly after: number
+  readonly timeoutSeconds: number
+}
+
+/** A question about what a receiver got. */
+export interface ReadRequest {
+  readonly receiver: string
+  readonly match?: string | undefined
+  readonly after: number
+  readonly limit: number
+}
+
+/** The receivers that an agent started. */
+export class AgentReceivers {
+  readonly #io: Io
+  readonly #receivers = new Map<string, Receiver>()
+  #started = 0
+
+  constructor(io: Io) {
+    this.#io = io
+  }
+
+  /**
+   * Starts a receiver on a free port of this machine.
+   *
+   * @throws SettingError for wrong answers, or if there are too many; EvrouteError `cannot_listen`
+   */
+  async start({ secret, respond }: ReceiverRequest): Promise<object> {
+    if (this.#receivers.size >= receiversMax) {
+      const message = `Cannot start another receiver: ${receiversMax} are running`
+      throw new SettingError('receiver', message, 'Stop one with stop_receiver.')
+    }
+    this.#started += 1
+    const name = `receiver-${this.#started}`
+    const receiver = new Receiver({ secret: await readSecret(secret, this.#io), respond })
+    this.#receivers.set(name, receiver)
+    try {
+      const { url } = await receiver.start()
+      return { receiver: name, url }
+    } catch (error) {
+      this.#receivers.delete(name)
+      throw error
+    }
+  }
+
+  /** Stops a receiver and forgets what it got. */
+  async stop(name: string): Promise<object> {
+    const receiver = this.#named(name)
+    this.#receivers.delete(name)
+    await receiver.close()
+    return { stopped: name }
+  }
+
+  /** Waits until an expectation is decided. */
+  async wait(request: WaitRequest, signal: AbortSignal): Promise<object> {
+    const { receiver, match, after, timeoutSeconds } = request
+    const options = { after, timeoutMs: timeoutSeconds * 1_000, signal }
+    const { result, events } = await this.#named(receiver).judge(match, options)
+    const { state, account, matched, shortfall } = result
+    const shown = shortfall === undefined ? events.slice(0, eventsMax) : nearEvents(shortfall)
+    const difference = shortfall?.reason === 'too_few' ? shortfall.difference : []
+    return {
+      met: state === 'met',
+      account,
+      matched,
+      untrusted: { ...boundedEvents(shown), difference },
+    }
+  }
+
+  /** Returns the kept events, oldest first. */
+  read({ receiver: name, match, after, limit }: ReadRequest): object {
+    const receiver = this.#named(name)
+    const wanted = match === undefined ? undefined : parseMatch(match)
+    const events = receiver.events.filter(
+      (event) => event.seq > after && wanted?.test(event) !== false,
+    )
+    const { counts } = receiver
+    const more = Math.max(0, events.length - limit)
+    return { counts, more, untrusted: boundedEvents(events.slice(0, limit)) }
+  }
+
+  /** Closes every receiver. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#receivers.values()].map((receiver) => receiver.close()))
+  }
+
+  #named(name: string): Receiver {
+    const receiver = this.#receivers.get(name)
+    if (receiver !== undefined) return receiver
+    const names = [...this.#receivers.keys()]
+    throw new SettingError(
+      'receiver',
+      `Cannot find a receiver "${name}"`,
+      names.length === 0 ? 'Start one with start_receiver.' : `It is one of ${names.join(', ')}.`,
+    )
+  }
+}
+
+type Shortfall = NonNullable<JudgedExpectation['result']['shortfall']>
+
+/** The event that shows best why an expectation was not met. */
+function nearEvents(shortfall: Shortfall): readonly ReceivedEvent[] {
+  const event = shortfall.reason === 'too_many' ? shortfall.surplus : shortfall.nearest
+  return event === undefined ? [] : [event]
+}
+
+function boundedEvents(events: readonly ReceivedEvent[]): {
+  readonly events: readonly AgentRecord[]
+  readonly omitted: number
+} {
+  const bounded = new BoundedRecords()
+  for (const event of events) bounded.add(agentRecord(event))
+  const { records, omitted } = bounded.result
+  return { events: records, omitted }
+}
+
+/** The record of a request, with text instead of bytes. */
+function agentRecord(event: ReceivedEvent): AgentRecord {
+  const text = event.body === null ? event.rawBody.toString() : undefined
+  return { ...eventRecord(event), rawBase64: undefined, text }
+}

@@ -1,0 +1,252 @@
+import { z } from 'zod'
+import { eventTypes } from '../../model/index.ts'
+import { eventsMax, receiversMax, waitSecondsMax, type AgentReceivers } from './agent-receivers.ts'
+import { flagsOf, type CommandRunner } from './run-command.ts'
+
+/** What the tools work with. */
+export interface Workbench {
+  readonly receivers: AgentReceivers
+  readonly commands: CommandRunner
+  /** The flags that name the configuration, store or service. */
+  readonly access: AccessValues
+}
+
+/** The flags of `evroute mcp` that name a configuration, store or service. */
+export interface AccessValues {
+  readonly config: string | undefined
+  readonly store: string | undefined
+  readonly api: string | undefined
+  readonly token: string | undefined
+}
+
+/** A tool of the server. */
+export interface AgentTool {
+  readonly name: string
+  readonly description: string
+  readonly input: z.ZodObject
+  readonly output: z.ZodObject
+  /** Does the work, until the signal aborts. */
+  run(input: unknown, signal: AbortSignal): Promise<object>
+}
+
+interface ToolParts<Shape extends z.core.$ZodLooseShape> extends Omit<AgentTool, 'input' | 'run'> {
+  readonly input: Shape
+  run(input: z.output<z.ZodObject<Shape>>, signal: AbortSignal): Promise<object>
+}
+
+function tool<Shape extends z.core.$ZodLooseShape>(parts: ToolParts<Shape>): AgentTool {
+  const input = z.strictObject(parts.input)
+  return {
+    ...parts,
+    input,
+    run: (given, signal) => parts.run(input.parse(given), signal),
+  }
+}
+
+const callsMax = 50
+const deliveriesMax = 100
+const textMax = 1_000
+
+const text = () => z.string().max(textMax)
+const receiver = text().describe('The name that start_receiver returned.')
+const secret = text()
+  .optional()
+  .describe('The shared secret: text, env:NAME or @file. By default EVROUTE_SECRET.')
+const match = text().describe('For example: type:track event:"Order*" sig:valid x2')
+const after = z.int().min(0).default(0).describe('Only requests with a higher seq.')
+const calls = z
+  .array(z.record(z.string(), z.unknown()))
+  .min(1)
+  .max(callsMax)
+  .describe('Analytics calls, such as {"type":"track","userId":"u_1","event":"Order Completed"}.')
+const url = z.url({ protocol: /^https?$/ }).max(textMax)
+const types = z.array(z.enum(eventTypes)).optional()
+
+const records = z.array(z.record(z.string(), z.unknown()))
+const omitted = z.int().describe('How many more there were. Ask for fewer, or by a narrower match.')
+const events = { events: records, omitted }
+const commandOutput = z.object({
+  exitCode: z
+    .int()
+    .describe(
+      '0 success, 2 wrong input, 3 rejected calls, 4 not delivered, 6 wrong handler, 7 unusable store or service, 130 out of time.',
+    ),
+  untrusted: z.object({ records, omitted, messages: z.string() }),
+})
+
+/** The tools that send nothing to others. */
+export function readingTools(bench: Workbench): readonly AgentTool[] {
+  return [...receiverTools(bench), explainTool(bench), ...deliveryTools(bench)]
+}
+
+function receiverTools({ receivers }: Workbench): readonly AgentTool[] {
+  return [
+    tool({
+      name: 'start_receiver',
+      description: `Starts a webhook receiver on a free port of this machine, at most ${receiversMax} at once.`,
+      input: {
+        secret,
+        respond: z
+          .array(text())
+          .max(20)
+          .optional()
+          .describe('Answers: 503x3,200 or type=track:500 or reset. By default 200.'),
+      },
+      output: z.object({ receiver: z.string(), url: z.string() }),
+      run: (request) => receivers.start(request),
+    }),
+    tool({
+      name: 'stop_receiver',
+      description: 'Stops a receiver and forgets its webhooks.',
+      input: { receiver },
+      output: z.object({ stopped: z.string() }),
+      run: (request) => receivers.stop(request.receiver),
+    }),
+    tool({
+      name: 'wait_for_webhook',
+      description: 'Waits until webhooks match, or tells which webhook was nearest.',
+      input: {
+        receiver,
+        match,
+        after,
+        timeoutSeconds: z.number().min(0).max(waitSecondsMax).default(10),
+      },
+      output: z.object({
+        met: z.boolean(),
+        account: z.string(),
+        matched: z.int(),
+        untrusted: z.object({ ...events, difference: records }),
+      }),
+      run: (request, signal) => receivers.wait(request, signal),
+    }),
+    tool({
+      name: 'read_webhooks',
+      description:
+        'Returns the requests that a receiver got, with the diagnosis of wrong signatures.',
+      input: {
+        receiver,
+        match: match.optional(),
+        after,
+        limit: z.int().min(1).max(eventsMax).default(20),
+      },
+      output: z.object({
+        counts: z.record(z.string(), z.int()),
+        more: z.int(),
+        untrusted: z.object(events),
+      }),
+      run: (request) => Promise.resolve(receivers.read(request)),
+    }),
+  ]
+}
+
+function explainTool({ commands, access }: Workbench): AgentTool {
+  return tool({
+    name: 'explain_calls',
+    description:
+      'Says whether calls would be sent, why, and as which signed webhooks; sends nothing.',
+    input: {
+      calls,
+      secret,
+      source: text()
+        .optional()
+        .describe("A source of the configuration: plans for the configuration's destinations."),
+    },
+    output: commandOutput,
+    run: (request, signal) => {
+      const { source } = request
+      const configured =
+        source === undefined ? {} : { config: access.config ?? 'evroute.config.json', source }
+      const flags = flagsOf({ secret: request.secret, ...configured })
+      const argv = ['explain', '-', '--json', ...flags]
+      return commands.run({ argv, rows: request.calls }, signal)
+    },
+  })
+}
+
+/** The tools that send to others, or make a service send. */
+export function sendingTools({ commands, access }: Workbench): readonly AgentTool[] {
+  return [
+    tool({
+      name: 'send_calls',
+      description: 'Sends calls as signed webhooks to URLs, and retries for 20 seconds.',
+      input: { calls, to: z.array(url).min(1).max(5), secret },
+      output: commandOutput,
+      run: ({ calls: rows, to, secret: signedWith }, signal) => {
+        const flags = flagsOf({ to, secret: signedWith, 'retry-for': '20s' })
+        return commands.run({ argv: ['send', '--file=-', '--json', ...flags], rows }, signal)
+      },
+    }),
+    tool({
+      name: 'check_handler',
+      description:
+        'Sends right and wrong webhooks to a handler, and says whether it verifies signatures.',
+      input: {
+        url,
+        secret,
+        type: types,
+        only: z.array(text()).max(50).optional().describe('Cases to send. By default all.'),
+      },
+      output: commandOutput,
+      run: ({ url: handler, ...flags }, signal) => {
+        const argv = ['check', '--json', ...flagsOf(flags), '--', handler]
+        return commands.run({ argv }, signal)
+      },
+    }),
+    tool({
+      name: 'retry_deliveries',
+      description: 'Makes failed, expired and retrying deliveries due again, by id or by filter.',
+      input: {
+        id: deliveryId.optional(),
+        ...filter(z.enum(['pending', 'failed', 'expired'])),
+      },
+      output: commandOutput,
+      run: ({ id, ...flags }, signal) => {
+        const argv = ['deliveries', 'retry', '--json', ...flagsOf({ ...flags, ...access })]
+        return commands.run({ argv: [...argv, ...(id === undefined ? [] : ['--', id])] }, signal)
+      },
+    }),
+  ]
+}
+
+const deliveryId = text().describe('crm/17, 17, or a messageId for all deliveries of its event.')
+
+/** The flags that filter deliveries. */
+function filter<State extends z.core.$ZodType>(state: State) {
+  return {
+    state: z.array(state).optional(),
+    type: types,
+    'user-id': text().optional(),
+    destination: text().optional(),
+    message: text().optional().describe('The messageId of an event.'),
+    since: text().optional().describe('Accepted since: 2026-11-20, or 2h for 2 hours ago.'),
+    until: text().optional().describe('Accepted before this moment.'),
+  }
+}
+
+function deliveryTools({ commands, access }: Workbench): readonly AgentTool[] {
+  return [
+    tool({
+      name: 'list_deliveries',
+      description: 'Lists deliveries of the store or service, newest first.',
+      input: {
+        ...filter(z.enum(['pending', 'delivered', 'failed', 'expired'])),
+        limit: z.int().min(1).max(deliveriesMax).default(20),
+      },
+      output: commandOutput,
+      run: (flags, signal) => {
+        const argv = ['deliveries', 'list', '--json', ...flagsOf({ ...flags, ...access })]
+        return commands.run({ argv }, signal)
+      },
+    }),
+    tool({
+      name: 'show_delivery',
+      description: 'Shows a delivery with its requests, answers and body.',
+      input: { id: deliveryId },
+      output: commandOutput,
+      run: ({ id }, signal) => {
+        const argv = ['deliveries', 'show', '--json', ...flagsOf({ ...access }), '--', id]
+        return commands.run({ argv }, signal)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,57 @@
+import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
+
+/** The result of reading JSON. */
+export type JsonOutcome =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | {
+      readonly kind: 'invalid'
+      /** From 1. */
+      readonly line: number
+      /** In UTF-16 units, from 1. */
+      readonly column: number
+      /** The usual reason, as a sentence; undefined for a rare one. */
+      readonly hint: string | undefined
+    }
+
+/** Reads JSON that may have comments and trailing commas. An error says where it is, and quotes nothing. */
+export function readJson(text: string): JsonOutcome {
+  const errors: ParseError[] = []
+  try {
+    const root = parseTree(text, errors, { allowTrailingComma: true })
+    const [error] = errors
+    if (error !== undefined) return invalidAt(text, error)
+    return { kind: 'value', value: root && valueOf(root) }
+  } catch (error) {
+    // The parser calls itself for each level.
+    if (!(error instanceof RangeError)) throw error
+    return { kind: 'invalid', line: 1, column: 1, hint: 'It is nested too deeply.' }
+  }
+}
+
+/** Builds values like JSON.parse: the last of several equal keys wins, and `__proto__` is a key. */
+function valueOf({ type, value, children = [] }: Node): unknown {
+  if (type === 'array') return children.map(valueOf)
+  if (type !== 'object') return value as unknown
+  return Object.fromEntries(
+    children.map(({ children: [key, inner] = [] }) => [key?.value, inner && valueOf(inner)]),
+  )
+}
+
+function invalidAt(text: string, error: ParseError): JsonOutcome {
+  const { offset } = error
+  const before = text.slice(0, offset)
+  const line = before.split('\n').length
+  const column = offset - before.lastIndexOf('\n')
+  return { kind: 'invalid', line, column, hint: hintOf(text, error) }
+}
+
+function hintOf(text: string, { error, offset }: ParseError): string | undefined {
+  if (text.slice(offset).trim() === '') return 'The text ends too early.'
+  if (text[offset] === "'") return 'JSON allows double quotes only.'
+  return hints[printParseErrorCode(error)]
+}
+
+const hints: Readonly<Partial<Record<ReturnType<typeof printParseErrorCode>, string>>> = {
+  CommaExpected: 'A comma may be missing before it.',
+  UnexpectedEndOfComment: 'The comment does not end.',
+}
