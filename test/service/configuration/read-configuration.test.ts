@@ -137,7 +137,7 @@ describe('a configuration', () => {
     const { configuration } = await readValid(documentWith({ destination }))
     expect(configuration.destinations[0]?.standardWebhooks).toEqual({ secrets: ['crm-no-secret'] })
     expect(await problemsOf(documentWith({ destination: { standardWebhooks: true } }))).toEqual([
-      'destinations[0].standardWebhooks: Cannot use true without a sharedSecret: it signs with that',
+      'destinations[0].standardWebhooks: Cannot use true without a sharedSecret, which signs the webhooks',
     ])
   })
 
@@ -186,7 +186,7 @@ describe('a configuration', () => {
       readConfiguration('closed.json', { env: {}, readFile: denied }),
     ).rejects.toMatchObject({
       message: 'Cannot read closed.json: EACCES: permission denied',
-      hint: 'Check that it is a file that may be read.',
+      hint: 'Check that it is a readable file.',
     })
   })
 
