@@ -70,6 +70,8 @@ describe('the packed package, installed in an empty folder', () => {
     // It would not be there as an ES module, whose loader takes longer than all of these.
     expect(files).toContainEqual(expect.stringMatching(/dist\/command\/send\.cjs$/))
     expect(files.length).toBeLessThan(8)
+    const unneeded = required.filter((path) => /@modelcontextprotocol|jsonc-parser/.test(path))
+    expect(unneeded).toEqual([])
   })
 
   test('reports a Node that it cannot run on', async () => {
