@@ -10,9 +10,18 @@ const sessionSettings = [
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',
-  // Plan every execution: a plan for a batch of ten does not suit a batch of a thousand.
-  '-c plan_cache_mode=force_custom_plan',
 ]
+
+/** How a session may be used. */
+export interface SessionUse {
+  /** Whether the server refuses writes. */
+  readonly isReadOnly: boolean
+  /**
+   * Whether the server may use the plan of a named statement again; false by default. Planning a small add
+   * or settlement costs as much as running it.
+   */
+  readonly keepsPlans?: boolean
+}
 
 /** Modes that `pg` treats as `verify-full` and warns about. See {@link sessionUrl}. */
 const checkedModes = ['prefer', 'require', 'verify-ca']
@@ -71,11 +80,12 @@ function maskedQuery(query: string, mask: string): string {
  * certificate and name are checked. This includes `require`, which checks neither in `psql`. With
  * `uselibpqcompat=true` every mode has its meaning in `psql`.
  */
-export function sessionUrl(url: string, { isReadOnly }: { readonly isReadOnly: boolean }): string {
+export function sessionUrl(url: string, { isReadOnly, keepsPlans = false }: SessionUse): string {
   const [base = '', ...query] = url.split('?')
   const parameters = new URLSearchParams(query.join('?'))
   const access = isReadOnly ? ['-c default_transaction_read_only=on'] : []
-  const options = [...sessionSettings, ...access, ...parameters.getAll('options')]
+  const planning = keepsPlans ? [] : ['-c plan_cache_mode=force_custom_plan']
+  const options = [...sessionSettings, ...planning, ...access, ...parameters.getAll('options')]
   parameters.set('options', options.join(' '))
   const sslMode = parameters.get('sslmode')
   const isPlain = parameters.get('uselibpqcompat') !== 'true'

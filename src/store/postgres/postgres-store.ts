@@ -49,13 +49,13 @@ const leaseMsDefault = 60_000
  */
 const connections = Object.freeze({
   /** Adds events. After the timeout, the add fails and its client can retry. */
-  adding: { connectionsMax: 6, isReadOnly: false, answerTimeoutMs: 5_000 },
+  adding: { connectionsMax: 6, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 5_000 },
   /** Reads. The audit takes long, and uses one of these connections at most. */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
   /** Changes audiences, erases, purges, and retries by hand. */
   working: { connectionsMax: 3, isReadOnly: false },
   /** Claims and settles: a few statements, one after the other. */
-  delivering: { connectionsMax: 2, isReadOnly: false, answerTimeoutMs: 15_000 },
+  delivering: { connectionsMax: 2, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 15_000 },
   /** Sends heartbeats. A silent connection is replaced before other processes take over. */
   heartbeats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
 })

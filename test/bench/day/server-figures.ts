@@ -19,7 +19,7 @@ export const statementSettings = ['shared_preload_libraries=pg_stat_statements']
 const walSql = "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 AS bytes"
 const claimSql = `SELECT coalesce(sum(calls), 0)::float8 AS count,
     coalesce(sum(total_exec_time), 0) AS "totalMs"
-  FROM pg_stat_statements WHERE query LIKE '%picked.place%'`
+  FROM pg_stat_statements WHERE query LIKE '%picked.position%'`
 const tablesSql = `
   SELECT regexp_replace(relname, '^evroute_|_(success|failure)|_-?[0-9]+$', '', 'g') AS name,
     sum(pg_total_relation_size(relid))::float8 AS bytes, sum(n_dead_tup)::float8 AS "deadRows"

@@ -1,10 +1,11 @@
-import { Client } from 'pg'
+import { Client, escapeLiteral } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { DeliveryFilter, LeasedDelivery, Share } from '../../../src/delivery/index.ts'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import type { Query } from '../../../src/store/sql.ts'
+import type { Query, SqlValue } from '../../../src/store/sql.ts'
+import { Database } from '../../../src/store/postgres/database.ts'
 import { listQuery } from '../../../src/store/postgres/log-statements.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'
@@ -26,17 +27,36 @@ interface PlanStep {
   readonly Plans?: readonly PlanStep[]
 }
 
-/** How deliveries are read by a statement. */
-async function readsOf(client: Client, { sql, values }: Query): Promise<readonly PlanStep[]> {
+/** How deliveries are read by a statement: planned for its values, or by a plan that serves all values. */
+async function readsOf(
+  client: Client,
+  { sql, values }: Query,
+  plan: 'own' | 'kept' = 'own',
+): Promise<readonly PlanStep[]> {
+  const explain = 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON)'
+  const own = { text: `${explain} ${sql}`, values: [...values] }
   await client.query('BEGIN')
-  const { rows } = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: PlanStep }[] }>({
-    text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
-    values: [...values],
-  })
+  if (plan === 'kept') {
+    await client.query(`SET LOCAL plan_cache_mode = force_generic_plan; PREPARE kept AS ${sql}`)
+  }
+  const { rows } = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: PlanStep }[] }>(
+    plan === 'own'
+      ? own
+      : { text: `${explain} EXECUTE kept (${values.map(literalOf).join(', ')})` },
+  )
   await client.query('ROLLBACK')
+  if (plan === 'kept') await client.query('DEALLOCATE kept')
   return stepsOf(rows[0]!['QUERY PLAN'][0]!.Plan).filter(
     (step) => step['Relation Name'] === 'evroute_deliveries' && step['Node Type'].includes('Scan'),
   )
+}
+
+/** A value as EXECUTE reads it. */
+function literalOf(value: SqlValue): string {
+  if (value === null) return 'NULL'
+  if (!Array.isArray(value)) return escapeLiteral(String(value))
+  const texts = value.map((each) => (each === null ? 'NULL' : JSON.stringify(String(each))))
+  return escapeLiteral(`{${texts.join(', ')}}`)
 }
 
 function stepsOf(step: PlanStep): readonly PlanStep[] {
@@ -107,9 +127,11 @@ test.each(analysed)('look-ups read no more than they find of tables %s', async (
   }
 })
 
-test.each(analysed)(
-  'claims and settlements read no more than they take of tables %s',
-  async (_name, how) => {
+test.each(
+  analysed.flatMap(([name, how]) => [[name, 'own', how] as const, [name, 'kept', how] as const]),
+)(
+  'claims and settlements read no more than they take of tables %s, with the plan %s',
+  async (_name, plan, how) => {
     const client = await filled(how)
     const own = { holder: 1, numbers: [], next: 1 }
     const floors = new ClaimFloors()
@@ -119,7 +141,7 @@ test.each(analysed)(
     for (const deliveriesMax of [1, 10, 500]) {
       const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
       const shares = [share('crm', deliveriesMax)]
-      const reads = await readsOf(client, claimQuery(shares, { nowMs, lease, own, floors }))
+      const reads = await readsOf(client, claimQuery(shares, { nowMs, lease, own, floors }), plan)
       expect(reads.map((step) => step['Node Type'])).toEqual(['Index Scan', 'Index Scan'])
       // Once to find them, once to lease them.
       expect(rowsRead(reads)).toBe(2 * deliveriesMax)
@@ -132,13 +154,34 @@ test.each(analysed)(
       const delivery = { destinationId, id, lease: 1 } as LeasedDelivery
       return { kind: 'delivered', delivery, attempts: 1 } as const
     })
-    const ends = await readsOf(client, settleQuery({ nowMs, holder: 1, settlements, requests: [] }))
+    const settle = settleQuery({ nowMs, holder: 1, settlements, requests: [] })
+    const ends = await readsOf(client, settle, plan)
     // Once to settle them, once for each request that is logged.
     const key = 'evroute_deliveries_pkey'
     expect(ends.map((step) => step['Index Name'])).toEqual([key, key])
     expect(rowsRead(ends)).toBe(settlements.length)
-    const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own, floors }))
+    const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own, floors }), plan)
     expect(looks.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_waiting'])
     expect(rowsRead(looks)).toBeLessThanOrEqual(6)
   },
 )
+
+test('the plan of a small batch is kept, and a large one gets its own', async () => {
+  const database = new Database(await databases.newUrl(), {
+    connectionsMax: 1,
+    isReadOnly: false,
+    keepsPlans: true,
+  })
+  onTestFinished(() => database.close())
+  const count = (rows: number): Promise<unknown> =>
+    database.rows({
+      name: `count_${rows}`,
+      sql: 'SELECT count(*) FROM unnest($1::int[])',
+      values: [Array.from({ length: rows }, (_, index) => index)],
+    })
+  for (let time = 0; time < 10; time++) for (const rows of [100, 101]) await count(rows)
+  const sql = `SELECT name, generic_plans > 0 AS "isKept" FROM pg_prepared_statements`
+  expect(await database.rows({ sql, values: [] })).toEqual([
+    { name: 'evroute_count_100', isKept: true },
+  ])
+})
