@@ -15,6 +15,11 @@ export interface AddressGuardOptions {
    * this name resolves to, but not the names below it.
    */
   readonly allow?: readonly string[]
+  /**
+   * `network.proxy`: the URL of a forward proxy. It looks the names of endpoints up, so the guard checks
+   * {@link AddressGuard.refusalOf} only. None by default.
+   */
+  readonly proxy?: string | null
   /** Looks names up; {@link systemNames} by default. */
   readonly resolveName?: ResolveName
 }
@@ -34,12 +39,16 @@ export interface AddressRefusal {
  * attack.
  */
 export class AddressGuard {
+  /** The forward proxy that connections go through; undefined for none. */
+  readonly proxy: string | undefined
   readonly #allowedBlocks: readonly AddressBlock[]
   readonly #allowedNames: ReadonlySet<string>
   readonly #resolveName: ResolveName
 
   /** @throws SettingError naming the entry of `network.allow` that cannot be read */
-  constructor({ allow = [], resolveName = systemNames.resolve }: AddressGuardOptions = {}) {
+  constructor(options: AddressGuardOptions = {}) {
+    const { allow = [], proxy, resolveName = systemNames.resolve } = options
+    this.proxy = proxy ?? undefined
     const entries = allow.map((text, index) => readEntry(text, `network.allow[${index}]`))
     this.#allowedBlocks = entries.filter((entry) => typeof entry !== 'string')
     this.#allowedNames = new Set(entries.filter((entry) => typeof entry === 'string'))

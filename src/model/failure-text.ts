@@ -34,5 +34,6 @@ const words: Readonly<Record<string, string>> = {
 export function failureText(code: string): string {
   const status = /^status_(\d+)$/.exec(code)?.[1]
   if (status !== undefined) return `answered ${status}`
+  if (code.startsWith('proxy_')) return `forward proxy: ${failureText(code.slice('proxy_'.length))}`
   return Object.hasOwn(words, code) ? `${words[code] ?? ''} (${code})` : code
 }

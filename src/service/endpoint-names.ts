@@ -29,7 +29,7 @@ export async function checkEndpointNames(
   { log, resolveName }: NameSurroundings,
 ): Promise<readonly ConfigurationProblem[]> {
   const guard = new AddressGuard({
-    allow: network.allow,
+    ...network,
     ...(resolveName === undefined ? {} : { resolveName }),
   })
   const problems: ConfigurationProblem[] = []

@@ -1,17 +1,15 @@
 import type { Socket } from 'node:net'
-import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
+import { errors, Pool, type buildConnector, type Dispatcher } from 'undici'
 import {
   AnswerHandler,
-  lookupBy,
-  systemNames,
   type AddressGuard,
   type Answer,
   type AnswerLimits,
   TlsFiles,
-  type TlsTexts,
 } from '../http/index.ts'
 import { AddressRefusedError, systemCode } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
+import { connector, proxyTimeout, type Connect } from './connector.ts'
 import type { Deadline } from './deadline.ts'
 import { isShortage } from './outcome.ts'
 
@@ -27,15 +25,6 @@ const receivedBytesMax = 1024 * 1024
 const connectionAgeMsMax = 60_000
 /** Shortens each age by up to this part, so that connections are not all replaced at once. */
 const ageSpread = 0.25
-
-/**
- * Opens a socket. Returns it before it is connected, which undici's own type omits; undefined if the address
- * is forbidden.
- */
-type Connect = (
-  options: buildConnector.Options,
-  callback: buildConnector.Callback,
-) => Socket | undefined
 
 /** Whether a connection was opened for this request or for an earlier one. */
 export type ConnectionKind = 'opened' | 'reused'
@@ -237,7 +226,7 @@ export class Connection {
     this.#socket = undefined
     this.#life = undefined
     // The pool drops a socket that is still connecting without closing it.
-    const destroyed = pool?.destroy()
+    const destroyed = pool?.destroy(proxyTimeout(socket) ?? null)
     socket?.destroy()
     await destroyed
     if (socket?.closed === false) await new Promise((resolve) => socket.once('close', resolve))
@@ -256,6 +245,8 @@ export class Connection {
 
   #welcome(socket: Socket): void {
     const { clock, random } = this.#options
+    // Through a proxy it is another one: TLS over the tunnel.
+    this.#socket = socket
     const startMs = clock.nowMs()
     this.#life = { startMs, endMs: startMs + connectionAgeMsMax * (1 - ageSpread * random()) }
     this.#kind = 'opened'
@@ -281,43 +272,4 @@ function closeUnused(): void {
 /** Whether a host name has no address any more, or a forbidden one. */
 function leadsNowhere(error: unknown): boolean {
   return error instanceof AddressRefusedError || systemCode(error) === 'ENOTFOUND'
-}
-
-function connector(guard: AddressGuard | undefined, tls: TlsFiles | undefined): Connect {
-  const connect = following(tls, guard)
-  if (guard === undefined) return connect
-  return (target, callback) => {
-    // An IP address is never looked up, so check it here.
-    const refusal = guard.refusalOf(target.hostname)
-    if (refusal === undefined) return connect(target, callback)
-    // Asynchronous, like the outcome of a real connection attempt.
-    queueMicrotask(() => callback(new AddressRefusedError(refusal), null))
-    return undefined
-  }
-}
-
-/** Connects with the current certificates. Older connections end when they reach their maximum age. */
-function following(tls: TlsFiles | undefined, guard: AddressGuard | undefined): Connect {
-  if (tls === undefined) return plainConnector(guard)
-  let used = tls.current
-  let connect = plainConnector(guard, used)
-  return (...parameters) => {
-    const { current } = tls
-    // The last connector would resume TLS sessions of the previous certificate.
-    if (current !== used) connect = plainConnector(guard, current)
-    used = current
-    return connect(...parameters)
-  }
-}
-
-function plainConnector(guard: AddressGuard | undefined, certificates?: TlsTexts): Connect {
-  return buildConnector({
-    ...certificates,
-    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment has no effect.
-    rejectUnauthorized: true,
-    // The deadline of the request also ends a connect, and is more exact.
-    timeout: 0,
-    // The guard returns exactly the addresses that it checked.
-    lookup: guard?.lookup ?? lookupBy(systemNames.resolve),
-  }) as (...parameters: Parameters<Connect>) => Socket
 }

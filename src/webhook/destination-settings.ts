@@ -126,13 +126,14 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
 }
 
 /**
- * Looks up the host names of a destination's endpoints, to report mistakes before the first webhook. Each
- * connection is checked anyway.
+ * Looks up the host names of a destination's endpoints, unless a proxy does that, to report mistakes before the
+ * first webhook. Each connection is checked anyway.
  */
 export async function checkNames(
   { endpoints }: Destination,
   guard: AddressGuard,
 ): Promise<readonly NameFinding[]> {
+  if (guard.proxy !== undefined) return []
   const findings = await Promise.all(
     endpoints.map(({ url }, index) => checkName(url, `endpoints[${index}].url`, guard)),
   )

@@ -1,5 +1,6 @@
 import {
   AddressRefusedError,
+  failureText,
   messageOf,
   parseRetryAfter,
   systemCode,
@@ -40,8 +41,8 @@ export interface Judgement {
   readonly status: number | null
   /**
    * Why the request failed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`, `malformed_answer`,
-   * the kind of forbidden address such as `private_address`, or a system code such as `ECONNREFUSED`. Null
-   * on success.
+   * the kind of forbidden address such as `private_address`, or a system code such as `ECONNREFUSED`; after
+   * `proxy_`, why the forward proxy failed. Null on success.
    */
   readonly error: string | null
 }
@@ -145,6 +146,23 @@ const shortageCodes = new Set([
   'EAI_MEMORY',
 ])
 
+/** A forward proxy could not be reached, or opened no tunnel to the endpoint. */
+export class ProxyError extends Error {
+  override readonly name: string = 'ProxyError'
+  /** `proxy_` and the reason, such as `proxy_status_407`. */
+  readonly code: string
+
+  /**
+   * @param host - of the proxy, without its credentials
+   * @param cause - a reason, or the error of the connection to the proxy
+   */
+  constructor(host: string, cause: unknown) {
+    const reason = typeof cause === 'string' ? cause : failureCode(cause)
+    super(`The proxy ${host} opened no tunnel: ${failureText(reason)}`)
+    this.code = `proxy_${reason}`
+  }
+}
+
 /** Classifies the error of a request that got no answer. */
 export function failureOutcome(error: unknown): RequestOutcome {
   const code = failureCode(error)
@@ -175,5 +193,7 @@ function failureCode(error: unknown): string {
     return refusals.has(messageOf(error)) ? 'malformed_answer' : 'connection_closed'
   }
   const isOfParser = error instanceof Error && error.name === 'HTTPParserError'
-  return isOfParser || malformedAnswerCodes.has(code) ? 'malformed_answer' : code
+  return isOfParser || code.startsWith('HPE_') || malformedAnswerCodes.has(code)
+    ? 'malformed_answer'
+    : code
 }

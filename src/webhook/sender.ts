@@ -3,7 +3,7 @@ import { limits, type Destination, type Endpoint, type TlsPaths } from '../model
 import { silentLog, systemClock, type Clock, type Log } from '../runtime/index.ts'
 import type { ConnectionKind, Connections } from './connections.ts'
 import { Deadline } from './deadline.ts'
-import { failureOutcome, type RequestOutcome } from './outcome.ts'
+import { failureOutcome, ProxyError, type RequestOutcome } from './outcome.ts'
 import { BodySigner } from './signature.ts'
 import {
   standardWebhooksHeaders,
@@ -131,7 +131,8 @@ export class WebhookSender {
 
   #unanswered(error: unknown, deadline: Deadline): RequestOutcome {
     if (this.#closed) return { kind: 'interrupted' }
-    return deadline.isOver ? { kind: 'timeout' } : failureOutcome(error)
+    const isTimeout = deadline.isOver && !(error instanceof ProxyError)
+    return isTimeout ? { kind: 'timeout' } : failureOutcome(error)
   }
 
   #signed(webhook: OutgoingWebhook, endpoint: Endpoint): RequestContent {

@@ -291,7 +291,11 @@ describe('a service that is given another configuration', () => {
     const { service, track, reconfigure, folder } = await startService(documentFor(endpoint))
     const good = await configurationOf(documentFor(endpoint), folder)
     expect(() =>
-      service.reconfigure({ ...good, sources: [], network: { allow: ['not an address'] } }),
+      service.reconfigure({
+        ...good,
+        sources: [],
+        network: { ...good.network, allow: ['not an address'] },
+      }),
     ).toThrow('Cannot allow "not an address"')
     expect(await track('m_1')).toMatchObject(taken)
     await service.close()

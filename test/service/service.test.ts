@@ -106,7 +106,7 @@ describe('a service', () => {
     const { service, folder, track, settled, warnings } = await startService(document)
     // Made by hand: what is read from a file is refused there.
     const configuration = await configurationOf(document, folder)
-    service.reconfigure({ ...configuration, network: { allow: [] } })
+    service.reconfigure({ ...configuration, network: { ...configuration.network, allow: [] } })
     expect(await track('m_1')).toMatchObject(taken)
     await expect
       .poll(() => settled)

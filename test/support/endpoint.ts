@@ -82,7 +82,7 @@ export class TestEndpoint {
   /** Starts one that listens until the test ends. */
   static async start(
     plan: Plan = 200,
-    certificate?: Certificate,
+    certificate?: Certificate & { readonly clients?: Certificate },
     { port = 0, address = '127.0.0.1' } = {},
   ): Promise<TestEndpoint> {
     const server = certificate === undefined ? createServer() : secureServer(certificate)
@@ -162,9 +162,14 @@ export async function unreachableUrl(): Promise<string> {
   return `http://127.0.0.1:${port}/hook`
 }
 
-function secureServer(certificate: Certificate): Server {
+/** A server with a certificate. With an authority of clients, it requires a certificate of them too. */
+function secureServer({
+  clients,
+  ...certificate
+}: Certificate & { readonly clients?: Certificate }): Server {
+  const required = clients && { ca: clients.cert, requestCert: true }
   // An endpoint presents what it has, however weak: refusing it is the other side's part.
-  return createSecureServer({ ...certificate, ciphers: 'DEFAULT@SECLEVEL=0' })
+  return createSecureServer({ ...certificate, ...required, ciphers: 'DEFAULT@SECLEVEL=0' })
 }
 
 function isList(plan: Answer | readonly Answer[]): plan is readonly Answer[] {

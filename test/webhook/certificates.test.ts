@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkDestination, WebhookSender, type RequestOutcome } from '../../src/webhook/index.ts'
 import { makeAuthority, makeCertificate, type Certificate } from '../support/certificates.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
+import { TestProxy } from '../support/proxy.ts'
 import { runSource } from '../support/run-source.ts'
 
 const hourMs = 60 * 60 * 1_000
@@ -30,12 +31,13 @@ async function postToEach(
 async function postTrusting(
   { cert }: Certificate,
   endpoints: readonly TestEndpoint[],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<readonly RequestOutcome[]> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const authorityFile = join(folder, 'authority.pem')
   await writeFile(authorityFile, cert)
-  return postToEach(endpoints, { NODE_EXTRA_CA_CERTS: authorityFile })
+  return postToEach(endpoints, { ...environment, NODE_EXTRA_CA_CERTS: authorityFile })
 }
 
 describe('an endpoint is refused before any request is sent when its certificate is', () => {
@@ -82,6 +84,26 @@ test('of the certificates of a trusted authority only good ones are accepted', a
     { kind: 'certificate_refused', code: 'UNSPECIFIED' },
   ])
   expect(endpoints.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0])
+})
+
+test('an https proxy is trusted like an endpoint, and a wrong certificate of it fails nothing for good', async () => {
+  const authority = await makeAuthority()
+  const certificate = await makeCertificate({ authority })
+  const endpoints = [await TestEndpoint.start(200, certificate), await TestEndpoint.start()]
+  const good = await TestProxy.start('open', certificate)
+  expect(await postTrusting(authority, endpoints, { POST_THROUGH: good.url })).toMatchObject([
+    { status: 200 },
+    { status: 200 },
+  ])
+  expect(good.asked).toHaveLength(2)
+  const other = await makeCertificate({ authority, host: 'other.example.com' })
+  const wrong = await TestProxy.start('open', other)
+  const refused = { kind: 'connection_failed', code: 'proxy_ERR_TLS_CERT_ALTNAME_INVALID' }
+  expect(await postTrusting(authority, endpoints, { POST_THROUGH: wrong.url })).toMatchObject([
+    refused,
+    refused,
+  ])
+  expect(wrong.asked).toEqual([])
 })
 
 test('the environment cannot switch the check off', async () => {

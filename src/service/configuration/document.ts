@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { limits, parseDuration, parseRate, rateForms } from '../../model/index.ts'
+import { limits, parseDuration, parseRate, parseUrl, rateForms } from '../../model/index.ts'
 
 /** Uses the accepted values as the message of every issue. The report of the issue adds the given value. */
 const accepts = (accepted: string) => ({ error: () => accepted })
@@ -85,6 +85,18 @@ const host = () =>
 /** Checks the form only. The store room reports details of a server's URL. */
 function isStoreUrl(text: string): boolean {
   return /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/.test(text) || /^postgres(ql)?:\/\//i.test(text)
+}
+
+/** Whether a text is the URL of a proxy, whose credentials can be decoded. */
+function isProxyUrl(text: string): boolean {
+  const url = parseUrl(text)
+  if (url === undefined || !/^https?:\/\/[^/]*\/$/.test(url.href)) return false
+  try {
+    decodeURIComponent(url.username + url.password)
+    return true
+  } catch {
+    return false
+  }
 }
 
 const signingSecret = () =>
@@ -297,6 +309,15 @@ export const documentSchema = section(
       })
         .default([])
         .describe('Private and other non-public addresses that may receive webhooks.'),
+      proxy: secret(
+        isProxyUrl,
+        `an http or https URL without a path, such as http://user:password@proxy.example.com:3128, ${secretForms}, or null`,
+      )
+        .nullable()
+        .default(null)
+        .describe(
+          'The forward proxy that tunnels webhooks (CONNECT), such as http://user:password@proxy.example.com:3128: a value, env:NAME or @file; null for none.',
+        ),
     })
       .prefault({})
       .describe('Rules for connections to endpoints.'),

@@ -26,6 +26,7 @@ export interface ResolvedDocument {
 const secretPlaces: readonly DocumentPath[] = [
   ['admin', 'token'],
   ['admin', 'metricsToken'],
+  ['network', 'proxy'],
   ['sources', '*', 'writeKeys', '*'],
   ['destinations', '*', 'sharedSecret'],
   ['destinations', '*', 'standardWebhooks', 'secrets', '*'],

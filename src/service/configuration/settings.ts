@@ -51,6 +51,9 @@ export function effectiveSettings(request: SettingsRequest): readonly EffectiveS
 }
 
 function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
+  if (path.join('.') === 'network.proxy' && typeof value === 'string') {
+    return value.replace(/\/\/.*@/, `//${maskedValue}@`)
+  }
   if (isSecretPlace(path)) return value === null ? null : maskedValue
   if (typeof value !== 'string') return value
   if (isStoreUrl(path)) return maskedStoreUrl(value, maskedValue)

@@ -51,7 +51,7 @@ describe('a configuration', () => {
       listen: { host: '127.0.0.1', port: 4000, trustedProxies: 0 },
       admin: undefined,
       store: `sqlite:${folder}/evroute.db`,
-      network: { allow: [] },
+      network: { allow: [], proxy: null },
       retention: defaultRetention,
       sources: [
         {

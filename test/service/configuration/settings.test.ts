@@ -17,6 +17,7 @@ test('every setting in force is listed once, with its origin', async () => {
     ['admin', null, 'default'],
     ['store', `sqlite:${folder}/evroute.db`, 'default'],
     ['network.allow', ['10.0.0.0/8', '127.0.0.1'], 'file'],
+    ['network.proxy', null, 'default'],
     ['retention.delivered', '24h', 'default'],
     ['retention.failed', '30d', 'default'],
     ['retention.untried', '30d', 'default'],

@@ -1,0 +1,121 @@
+import { request, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { buildConnector } from 'undici'
+import {
+  lookupBy,
+  systemNames,
+  type AddressGuard,
+  type TlsFiles,
+  type TlsTexts,
+} from '../http/index.ts'
+import { AddressRefusedError } from '../model/index.ts'
+import { isShortage, ProxyError } from './outcome.ts'
+
+/**
+ * Opens a socket. Returns it before it is connected, which undici's own type omits; undefined if the address
+ * is forbidden.
+ */
+export type Connect = (
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+) => Socket | undefined
+
+/** Makes the sockets of connections to endpoints, through the proxy of the guard if it has one. */
+export function connector(guard: AddressGuard | undefined, tls: TlsFiles | undefined): Connect {
+  const direct = following(tls, guard)
+  if (guard === undefined) return direct
+  const connect = guard.proxy === undefined ? direct : throughProxy(guard.proxy, direct)
+  return (target, callback) => {
+    // An IP address is never looked up, so check it here.
+    const refusal = guard.refusalOf(target.hostname)
+    if (refusal === undefined) return connect(target, callback)
+    // Asynchronous, like the outcome of a real connection attempt.
+    queueMicrotask(() => callback(new AddressRefusedError(refusal), null))
+    return undefined
+  }
+}
+
+/** Connects with the current certificates. Older connections end when they reach their maximum age. */
+function following(tls: TlsFiles | undefined, guard: AddressGuard | undefined): Connect {
+  if (tls === undefined) return plainConnector(guard)
+  let used = tls.current
+  let connect = plainConnector(guard, used)
+  return (...parameters) => {
+    const { current } = tls
+    // The last connector would resume TLS sessions of the previous certificate.
+    if (current !== used) connect = plainConnector(guard, current)
+    used = current
+    return connect(...parameters)
+  }
+}
+
+function plainConnector(guard: AddressGuard | undefined, certificates?: TlsTexts): Connect {
+  return buildConnector({
+    ...certificates,
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment has no effect.
+    rejectUnauthorized: true,
+    // The deadline of the request also ends a connect, and is more exact.
+    timeout: 0,
+    // The guard returns exactly the addresses that it checked.
+    lookup: guard?.lookup ?? lookupBy(systemNames.resolve),
+  }) as (...parameters: Parameters<Connect>) => Socket
+}
+
+/** Sockets that wait for a forward proxy to open a tunnel, with the proxy's host. */
+const waiting = new WeakMap<Socket, string>()
+
+/** Returns the error of a request that times out now, if it waits for a proxy. */
+export function proxyTimeout(socket: Socket | undefined): ProxyError | undefined {
+  const host = socket && waiting.get(socket)
+  return host === undefined ? undefined : new ProxyError(host, 'timeout')
+}
+
+/**
+ * Connects through tunnels of a forward proxy. Plain http has a tunnel too, so that the proxy's own answers are
+ * never taken for the endpoint's.
+ *
+ * @param secure - speaks TLS with the endpoint inside a tunnel
+ */
+function throughProxy(proxy: string, secure: Connect): Connect {
+  const { protocol, host, hostname, port, username, password } = new URL(proxy)
+  const server = { protocol, host, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port }
+  const user = [username, password].map(decodeURIComponent).join(':')
+  const authorization = `Basic ${Buffer.from(user).toString('base64')}`
+  const headers = user === ':' ? {} : { 'proxy-authorization': authorization }
+  // The operator has named the proxy, so the guard doesn't check its address.
+  const connect = plainConnector(undefined)
+  return (target, callback) => {
+    const failed = (error: unknown): void =>
+      callback(isShortage(error) ? (error as Error) : new ProxyError(host, error), null)
+    const socket = connect(server, (...[error]) => {
+      if (error !== null) failed(error)
+      else openTunnel().once('error', failed).once('connect', opened).end()
+    }) as Socket
+    waiting.set(socket, host)
+    return socket
+
+    function openTunnel(): ClientRequest {
+      const { host: name = '', port: given } = target
+      const path = given === '' ? `${name}:${target.protocol === 'https:' ? 443 : 80}` : name
+      const createConnection = (): Socket => socket
+      return request({
+        method: 'CONNECT',
+        path,
+        headers: { ...headers, host: path },
+        createConnection,
+      })
+    }
+
+    function opened({ statusCode = 0 }: IncomingMessage, _: Socket, head: Buffer): void {
+      waiting.delete(socket)
+      if (statusCode < 200 || statusCode > 299) {
+        socket.destroy()
+        failed(`status_${statusCode}`)
+        return
+      }
+      if (head.length > 0) socket.unshift(head)
+      if (target.protocol === 'https:') secure({ ...target, httpSocket: socket }, callback)
+      else callback(null, socket)
+    }
+  }
+}

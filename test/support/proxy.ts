@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { Certificate } from './certificates.ts'
+
+/** What a proxy does with CONNECT: opens the tunnel, answers with a status, never answers, or closes. */
+export type TunnelPlan = 'open' | number | 'hang' | 'close'
+
+/** A real forward proxy on a free port of 127.0.0.1, which tunnels every name to this machine. */
+export class TestProxy {
+  /** Its URL, without credentials. */
+  readonly url: string
+  /** What was asked for, in turn. */
+  readonly asked: { readonly target: string; readonly authorization: string | undefined }[] = []
+  /** Requests that were no CONNECT. */
+  others = 0
+  /** May change while it runs. */
+  plan: TunnelPlan
+  /** Tunnels that are open, and the most that were open at the same time. */
+  open = 0
+  openMax = 0
+
+  private constructor(server: Server, plan: TunnelPlan) {
+    this.plan = plan
+    const scheme = 'setSecureContext' in server ? 'https' : 'http'
+    this.url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`
+    server.on('connect', (request, socket, head) => this.#serve(request, socket, head))
+    server.on('request', (_request, response) => {
+      this.others++
+      response.writeHead(400).end()
+    })
+  }
+
+  /** Starts one that listens until the test ends. */
+  static async start(plan: TunnelPlan = 'open', certificate?: Certificate): Promise<TestProxy> {
+    const server = certificate === undefined ? createServer() : createSecureServer(certificate)
+    const sockets = new Set<Socket>()
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    })
+    return new TestProxy(server, plan)
+  }
+
+  #serve({ url = '', headers }: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.asked.push({ target: url, authorization: headers['proxy-authorization'] })
+    socket.on('error', () => undefined)
+    if (this.plan === 'open') this.#tunnel(url, socket, head)
+    else if (this.plan === 'close') socket.destroy()
+    else if (this.plan !== 'hang')
+      socket.end(`HTTP/1.1 ${this.plan} No\r\ncontent-length: 0\r\n\r\n`)
+  }
+
+  #tunnel(target: string, socket: Duplex, head: Buffer): void {
+    const upstream = connect(Number(/:(\d+)$/.exec(target)?.[1]), '127.0.0.1', () => {
+      this.openMax = Math.max(this.openMax, ++this.open)
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      upstream.write(head)
+      upstream.pipe(socket).pipe(upstream)
+    })
+    upstream.on('error', () => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'))
+    socket.on('close', () => {
+      upstream.destroy()
+      this.open--
+    })
+  }
+}
