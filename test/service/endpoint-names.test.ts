@@ -68,6 +68,16 @@ describe('the names of endpoints', () => {
     expect(await checkEndpointNames(configuration, { log: runtime.log, resolveName })).toEqual([])
   })
 
+  test('are not looked up where a proxy does that', async () => {
+    const { runtime, warnings } = recordingRuntime(new ManualClock(startMs))
+    const { network, ...others } = await configured([
+      ['private.example.com', 'missing.example.com'],
+    ])
+    const behind = { ...others, network: { ...network, proxy: 'http://proxy.example.com:3128' } }
+    expect(await checkEndpointNames(behind, { log: runtime.log, resolveName })).toEqual([])
+    expect(warnings).toEqual([])
+  })
+
   test('are not waited for where a resolver is slow: what it finds is told to the log', async () => {
     const { opened, open } = gate()
     const { runtime, warnings } = recordingRuntime(new ManualClock(startMs))
