@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { binaryPath, runBinary, startBinary } from '../support/binary.ts'
+import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -221,6 +221,14 @@ describe('the server of an agent', () => {
   test('ends with 0 when its client leaves, and writes nothing but the protocol', async () => {
     const { code, stdout, stderr } = await runBinary(['mcp'])
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  test('ends with 0 when its client reads no more', async () => {
+    const script = '{ "$0" "$@"; echo "ended with $?" >&2; } | :'
+    const server = new TestProcess('sh', ['-c', script, process.execPath, binaryPath, 'mcp'])
+    const ping = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`
+    server.stdin.on('error', () => undefined).write(ping)
+    expect(await server.ended).toMatchObject({ code: 0, stderr: 'ended with 0\n' })
   })
 
   test('ends with 0 at a signal, while a receiver runs and a client waits', async () => {
