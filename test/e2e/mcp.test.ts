@@ -225,7 +225,7 @@ describe('the server of an agent', () => {
 
   test('ends with 0 when its client reads no more', async () => {
     const script = '{ "$0" "$@"; echo "ended with $?" >&2; } | :'
-    const server = new TestProcess('sh', ['-c', script, process.execPath, binaryPath, 'mcp'])
+    const server = new TestProcess('sh', ['-c', script, process.execPath, binaryPath, 'mcp'], {})
     const ping = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`
     server.stdin.on('error', () => undefined).write(ping)
     expect(await server.ended).toMatchObject({ code: 0, stderr: 'ended with 0\n' })
