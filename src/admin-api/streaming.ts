@@ -45,7 +45,7 @@ export function streamingHandler(
     } catch (error) {
       // Log the action, because part of it may be done.
       done(request, response, { outcome: 'failed' })
-      // The client left, so there is nobody to answer.
+      // The client has left, so no answer can be sent.
       if (upload.error?.code === 'cut_off' || (signal.aborted && error === signal.reason)) return
       refuseOrEnd(refusalOf(upload.error ?? error, log), answer, response)
     }

@@ -146,7 +146,8 @@ export class DestinationQueue {
 
   /**
    * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits
-   * for the store, or `readyMin` if that is more, but at most what the pace lets start in a second. If only a probe may go, one retry by hand.
+   * for the store, or `readyMin` if that is more, but at most what the pace lets start in a second. If only a
+   * probe may start: one manual retry.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0

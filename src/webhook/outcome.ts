@@ -120,7 +120,7 @@ const certificateCodes = new Set([
   'PATH_LENGTH_EXCEEDED',
   'ERROR_IN_CERT_NOT_BEFORE_FIELD',
   'ERROR_IN_CERT_NOT_AFTER_FIELD',
-  // OpenSSL's other verdicts, such as a weak digest or key.
+  // OpenSSL's code for every other reason, such as a weak digest or key.
   'UNSPECIFIED',
 ])
 

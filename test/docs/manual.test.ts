@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { describedProgram, subcommandsOf } from './reference/commands.ts'
 
-const path = resolve(import.meta.dirname, '../../man/evroute.1')
+const path = resolve(import.meta.dirname, '../../docs/evroute.1')
 const text = await readFile(path, 'utf8')
 const hasMan = spawnSync('man', ['--version']).status === 0
 

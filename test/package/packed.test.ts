@@ -39,8 +39,10 @@ describe('the packed package, installed in an empty folder', () => {
   test('holds what is needed and nothing else', () => {
     const folders = new Set(packed.files.map(({ path }) => path.split('/')[0]))
     expect([...folders].sort()).toEqual(
-      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'man', 'package.json'].sort(),
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'].sort(),
     )
+    const pages = packed.files.filter(({ path }) => path.startsWith('docs/'))
+    expect(pages.map(({ path }) => path)).toEqual(['docs/evroute.1'])
     // Stack traces name readable modules, so neither maps nor sources are needed.
     expect(packed.files.filter(({ path }) => path.endsWith('.map'))).toEqual([])
     expect(packed.size).toBeLessThan(bytesMax)

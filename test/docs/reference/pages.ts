@@ -23,7 +23,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'configuration.md': configurationPage(),
     'exit-codes.md': exitCodesPage(sources),
     'records.md': recordsPage(sources),
-    '../man/evroute.1': await manualPage(sources),
+    'evroute.1': await manualPage(sources),
     'speed.md': withFigures(read('speed.md'), false),
     '../README.md': withFigures(read('../README.md'), true),
   }
