@@ -1,4 +1,5 @@
 import type { Move } from '../sqlite/moves.ts'
+import { ColumnSums } from './column-sums.ts'
 import {
   compareFigures,
   movedTables,
@@ -126,14 +127,12 @@ async function move(
     source.noteTarget(place)
     return { kind: 'already', place, figures: compareFigures(ofSource, await target.figures()) }
   }
-  // Sum up before the transaction, because the server ends a transaction that is idle for long.
-  const sums = source.sums()
   const { idsGiven } = source
   let outcome: MoveOutcome = { kind: 'interrupted', place }
   const work = async (stored: MoveTarget): Promise<boolean> => {
-    if (!(await writeRows(source, stored, { ...request, figures: ofSource }))) return false
+    const columns = await writeRows(source, stored, { ...request, figures: ofSource })
+    if (columns === undefined) return false
     const figures = compareFigures(ofSource, await stored.figures())
-    const columns = differentColumns(sums, await stored.sums())
     const isEqual = columns.length === 0 && figures.every(({ source: a, target: b }) => a === b)
     if (isEqual) source.noteTarget(place)
     outcome = isEqual
@@ -145,32 +144,28 @@ async function move(
   return outcome
 }
 
-/** Writes all rows; returns false if it was interrupted. */
+/** Writes all rows. Returns the columns that the database did not store as they were; undefined if interrupted. */
 async function writeRows(
   source: SqliteExport,
   target: MoveTarget,
   { signal, progress, rowsAtOnce, figures }: MoveRequest & { readonly figures: StoreFigures },
-): Promise<boolean> {
+): Promise<readonly string[] | undefined> {
+  const different: string[] = []
   for (const [index, table] of movedTables.entries()) {
+    const { title } = table
+    const columns = await target.columnsOf(table, source.columnNames(table))
+    const sums = new ColumnSums(columns)
     const rowsAll = figures.rows[index]?.rows ?? 0
     let rows = 0
-    for (const some of source.rows({ ...table, rowsAtOnce: rowsAtOnce ?? table.rowsAtOnce })) {
-      if (signal.aborted) return false
-      await target.write(table, some)
+    for (const some of source.rows(table, columns, rowsAtOnce)) {
+      if (signal.aborted) return undefined
+      await target.write(table, columns, some)
+      sums.add(some)
       rows += some.length
-      progress({ title: table.title, rows, rowsAll })
+      progress({ title, rows, rowsAll })
     }
+    const names = sums.differentFrom(await target.sums(table, columns))
+    different.push(...names.map((name) => `${title}: ${name}`))
   }
-  return !signal.aborted
-}
-
-function differentColumns(
-  source: readonly Readonly<Record<string, number>>[],
-  target: readonly Readonly<Record<string, number>>[],
-): readonly string[] {
-  return movedTables.flatMap(({ title, columns }, index) =>
-    columns
-      .filter(({ name }) => source[index]?.[name] !== target[index]?.[name])
-      .map(({ name }) => `${title}: ${name}`),
-  )
+  return signal.aborted ? undefined : different
 }

@@ -7,16 +7,8 @@ import { Database, databaseTitle, runScript, type Session } from '../postgres/da
 import { RequestPartitions } from '../postgres/request-partitions.ts'
 import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
 import type { Move } from '../sqlite/moves.ts'
-import {
-  countsOf,
-  movedTables,
-  sumsOf,
-  type MovedTable,
-  type Side,
-  type StoreFigures,
-  type TableSums,
-} from './moved-tables.ts'
-import type { Row } from './sqlite-export.ts'
+import { sumsSql, type MovedColumn, type Row } from './column-sums.ts'
+import { countsOf, movedTables, type MovedTable, type StoreFigures } from './moved-tables.ts'
 
 /** The row of a move that has begun. */
 interface MoveRow {
@@ -194,13 +186,35 @@ export class MoveTarget {
     this.#session = session
   }
 
+  /**
+   * Returns the columns of a table that move.
+   *
+   * @param known - the names of the columns that the file has
+   */
+  async columnsOf(table: MovedTable, known: readonly string[]): Promise<readonly MovedColumn[]> {
+    const columns = await this.#session.rows<Pick<MovedColumn, 'name' | 'type'>>({
+      sql: `SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+        WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+      values: [tableName(table)],
+    })
+    return columns.flatMap((column) => {
+      const { name } = column
+      const source = table.computed[name] ?? (known.includes(name) ? name : undefined)
+      return source === undefined ? [] : { ...column, source }
+    })
+  }
+
   /** Writes rows of a table. */
-  async write(table: MovedTable, rows: readonly Row[]): Promise<void> {
-    const names = table.columns.map(({ name }) => name).join(', ')
-    const arrays = table.columns.map(({ type }, place) => `$${place + 1}::${type}[]`).join(', ')
+  async write(
+    table: MovedTable,
+    columns: readonly MovedColumn[],
+    rows: readonly Row[],
+  ): Promise<void> {
+    const names = columns.map(({ name }) => name).join(', ')
+    const arrays = columns.map(({ type }, place) => `$${place + 1}::${type}[]`).join(', ')
     const sql = `INSERT INTO ${tableName(table)} (${names}) OVERRIDING SYSTEM VALUE
       SELECT * FROM unnest(${arrays}) AS given (${names})`
-    const values = table.columns.map(({ name }) => rows.map((row) => row[name] ?? null))
+    const values = columns.map(({ name }) => rows.map((row) => row[name] ?? null))
     await this.#session.rows({ sql, values })
   }
 
@@ -209,17 +223,20 @@ export class MoveTarget {
     const session = this.#session
     // Counting reads whole tables.
     await run(session, 'SET LOCAL enable_seqscan = on')
-    const counts = await runScript(session, countsOf(side))
+    const counts = await runScript(session, countsOf(tableName))
     return { ...counts, ledger: await readLedger(session, undefined) }
   }
 
-  /** Sums up each column of each table. */
-  sums(): Promise<TableSums> {
-    return runScript(this.#session, sumsOf(side))
+  /** Sums up the columns of a table. */
+  async sums(
+    table: MovedTable,
+    columns: readonly MovedColumn[],
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const sql = `SELECT ${sumsSql(columns)} FROM ${tableName(table)}`
+    const [row] = await this.#session.rows<Record<string, unknown>>({ sql, values: [] })
+    return row ?? {}
   }
 }
-
-const side: Side = { rows: tableName, column: ({ name }) => name }
 
 const truncate = `TRUNCATE ${movedTables.map(tableName).join(', ')}`
 
@@ -287,7 +304,7 @@ export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true
  * They also stop processes that opened the store earlier, and clients that are not evroute. They wait for
  * transactions that are writing.
  */
-export function guardStatements(tables: readonly string[]): readonly string[] {
+function guardStatements(tables: readonly string[]): readonly string[] {
   return [
     `CREATE FUNCTION ${guard}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION 'a migration into it has not ended' USING ERRCODE = '${moveOpenCode}';
@@ -301,4 +318,4 @@ export function guardStatements(tables: readonly string[]): readonly string[] {
 }
 
 /** Permits all writes again. */
-export const dropGuard: string = `DROP FUNCTION IF EXISTS ${guard} CASCADE`
+const dropGuard = `DROP FUNCTION IF EXISTS ${guard} CASCADE`

@@ -8,22 +8,11 @@ import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
 import { beginMove, noteTarget, readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { isBusy, storeError } from '../sqlite/store-error.ts'
-import {
-  countsOf,
-  sumsOf,
-  type MovedTable,
-  type Side,
-  type StoreFigures,
-  type TableSums,
-} from './moved-tables.ts'
+import type { MovedColumn, Row } from './column-sums.ts'
+import { countsOf, type MovedTable, type StoreFigures } from './moved-tables.ts'
 
 /** A delivering process never writes for longer than this. */
 const writtenForMs = 500
-
-/** A row, by the names that its columns have in PostgreSQL. */
-export type Row = Readonly<Record<string, string | number | null>>
-
-const side: Side = { rows: ({ source }) => source, column: ({ source }) => source }
 
 /**
  * Reads the state of a store's file at one moment. During a move, other processes can read the file, but not
@@ -92,8 +81,18 @@ export class SqliteExport {
     return rows.map(({ day }) => day * dayMs)
   }
 
+  /** Returns the names of the columns of a table. */
+  columnNames({ name }: MovedTable): readonly string[] {
+    const rows = this.#all(`SELECT name FROM pragma_table_info('${name}')`)
+    return (rows as readonly { readonly name: string }[]).map((row) => row.name)
+  }
+
   /** Yields all rows of a table, in parts. */
-  *rows({ columns, source, rowsAtOnce }: MovedTable): Generator<readonly Row[]> {
+  *rows(
+    { source, ...table }: MovedTable,
+    columns: readonly MovedColumn[],
+    rowsAtOnce: number = table.rowsAtOnce,
+  ): Generator<readonly Row[]> {
     const names = columns.map((column) => `${column.source} AS ${column.name}`)
     const statement = this.#read(() =>
       this.#database.prepare(`SELECT ${names.join(', ')} FROM ${source}`),
@@ -113,12 +112,7 @@ export class SqliteExport {
   /** Reads the figures of the store. */
   figures(): StoreFigures {
     const ledger = this.#read(() => new Counts(this.#database).ledger())
-    return { ...this.#run(countsOf(side)), ledger }
-  }
-
-  /** Sums up each column of each table. */
-  sums(): TableSums {
-    return this.#run(sumsOf(side))
+    return { ...this.#run(countsOf(({ source }) => source)), ledger }
   }
 
   /** Writes the new place of the store to disk, and ends the lock. */
