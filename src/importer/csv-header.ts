@@ -33,7 +33,7 @@ export function columnNames(cells: readonly string[]): readonly string[] {
 export function emptyList(hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',
-    message: 'The list is empty: it has not even a header',
+    message: "The list is empty: it doesn't even have a header",
     hint,
   })
 }

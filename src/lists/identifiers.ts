@@ -3,16 +3,16 @@ import { shortText, type JsonValue, type Rejection } from '../model/index.ts'
 /** Maximum length of an identifier, in characters. */
 export const identifierLengthMax = 1_024
 
-/** The identifiers of a field, or why the field cannot be used. */
+/** The identifiers in a field, or why the field cannot be used. */
 export type Identifiers =
   | { readonly kind: 'identifiers'; readonly identifiers: readonly string[] }
   | ({ readonly kind: 'rejected' } & Rejection)
 
 /**
- * Reads a field with an identifier or a list of identifiers. Numbers serve as identifiers. Null and empty texts are
- * skipped, and in CSV also cells of blanks only.
+ * Reads a field that contains an identifier or a list of them. Identifiers may be numbers. Null and empty strings are
+ * skipped, and in CSV also blank cells.
  *
- * @param field - its name, for messages, and whether it is a CSV cell, which is read without the blanks around it
+ * @param field - the field's name, for messages, and whether it is a CSV cell, whose outer blanks are ignored
  */
 export function readIdentifiers(
   value: JsonValue | undefined,
@@ -41,11 +41,11 @@ function identifierOf(value: JsonValue | undefined): Identifier {
     return { kind: 'unusable', code: 'wrong_type', problem: 'must be a string' }
   }
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    const problem = 'must be a string where it is above 2^53: as a number it was rounded'
+    const problem = 'must be a string, because JSON rounds whole numbers above 2^53'
     return { kind: 'unusable', code: 'wrong_type', problem }
   }
   const text = String(value)
   if (text.length <= identifierLengthMax) return { kind: 'text', text }
-  const problem = `may have ${identifierLengthMax} characters at most`
+  const problem = `must have at most ${identifierLengthMax} characters`
   return { kind: 'unusable', code: 'event_too_large', problem }
 }

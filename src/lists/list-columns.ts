@@ -34,7 +34,7 @@ export class ListColumns {
     this.#missing.clear()
   }
 
-  /** Notes the columns of a row. */
+  /** Notes which of the required columns a row has. */
   readRow(row: JsonObject): void {
     this.#firstRow ??= Object.keys(row)
     if (this.#missing.size === 0) return
@@ -44,7 +44,7 @@ export class ListColumns {
   /**
    * Checks the columns at the end of the list.
    *
-   * @throws SettingError if there were rows, but none with one of the columns
+   * @throws SettingError if there were rows, but none of them had one of the columns
    */
   readEnd(): void {
     const [missing] = this.#missing
@@ -68,7 +68,7 @@ export function checkRecognised(
   throw new SettingError(
     setting,
     `The list has no column ${alternatives(recognised)}: it has ${listed(columns)}`,
-    `Name the column that the ids are in with ${setting}.`,
+    `Use ${setting} to name the column that contains the ids.`,
   )
 }
 

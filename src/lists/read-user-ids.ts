@@ -6,15 +6,15 @@ import { UserIdFields, userIdColumns } from './user-id-fields.ts'
 export type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
 
-const emptyHint = 'Look at what makes it: a list of users has a row for each.'
+const emptyHint = 'Check the program that writes the list.'
 
 /**
  * Reads a list of users, in any format that {@link readTable} reads: CSV, NDJSON or JSON.
  *
  * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row or the
- * header has
+ *   header has
  * @returns the rows in the order of the list, in groups as they arrive
- * @throws SettingError if a CSV lacks the columns; at the end of JSON, if no row has one of the named columns
+ * @throws SettingError if a CSV lacks the columns; at the end of a JSON list, if none of its rows has a named column
  * @throws EvrouteError `cannot_read_file`
  */
 export async function* readUserIds(
@@ -45,5 +45,5 @@ function userIdRow(row: Exclude<TableRow, { kind: 'header' }>, fields: UserIdFie
     return { kind: 'bad', line, code: found.code, message: found.message }
   }
   if (found.identifiers.length > 0) return { kind: 'ids', line, userIds: found.identifiers }
-  return { kind: 'bad', line, code: 'no_user_id', message: 'The row names no user' }
+  return { kind: 'bad', line, code: 'no_user_id', message: 'The row has no user id' }
 }

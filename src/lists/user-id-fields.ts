@@ -2,7 +2,7 @@ import type { JsonObject } from '../model/index.ts'
 import { readIdentifiers, type Identifiers } from './identifiers.ts'
 import { ListColumns } from './list-columns.ts'
 
-/** Default columns of userIds. The first that exists is used. */
+/** Columns in which userIds are looked for by default. The first that exists is used. */
 export const userIdColumns: readonly string[] = Object.freeze(['userId', 'user_id', 'id'])
 
 /** Reads userIds from the rows of a list. */
@@ -19,7 +19,7 @@ export class UserIdFields {
     this.#columns = new ListColumns('idColumn', named)
   }
 
-  /** Whether the list is CSV, so that all values are texts. False until the header is read. */
+  /** Whether the list is CSV, so that all values are strings. False until the header is read. */
   get isCsv(): boolean {
     return this.#isCsv
   }
@@ -49,7 +49,7 @@ export class UserIdFields {
   /**
    * Checks the named columns at the end of the list.
    *
-   * @throws SettingError if there were rows, but none with one of the named columns
+   * @throws SettingError if there were rows, but none of them had one of the named columns
    */
   readEnd(): void {
     this.#columns.readEnd()

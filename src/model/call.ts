@@ -19,8 +19,8 @@ export function isCallType(value: unknown): value is CallType {
 }
 
 /**
- * The destinations that a call may go to. Keys are destination names and case sensitive. Any value but `false`
- * enables a destination. `All: false` disables every destination that is not enabled by name.
+ * The destinations that a call may go to. Keys are case-sensitive destination names. Any value except `false` enables
+ * a destination. `All: false` disables every destination that is not enabled by name.
  */
 export type Integrations = Readonly<Record<string, unknown>>
 
@@ -32,9 +32,9 @@ export interface CallFields {
   readonly anonymousId?: string
   /** Identifies this call for deduplication; generated when absent. */
   readonly messageId?: string
-  /** When the event happened (a Date or ISO 8601); the moment of the call when absent. */
+  /** When the event happened, as a Date or in ISO 8601; the moment of the call when absent. */
   readonly timestamp?: string | Date
-  /** The circumstances of the call: device, page, IP address. */
+  /** Context of the call, such as the device, the page and the IP address. */
   readonly context?: Properties
   /** The destinations that the call may go to; all when absent. */
   readonly integrations?: Integrations
@@ -52,7 +52,7 @@ export type IdentifyCall = CallFields &
     readonly traits?: Properties
   }
 
-/** Says that a user did something. Needs an event and a userId or an anonymousId. */
+/** Records what a user did. Needs an event and a userId or an anonymousId. */
 export type TrackCall = CallFields &
   UserFields & {
     /** The name of the action, such as `Order Completed`. */
@@ -61,20 +61,20 @@ export type TrackCall = CallFields &
     readonly properties?: Properties
   }
 
-/** Says that a user saw a page. Needs a userId or an anonymousId. */
+/** Records that a user saw a page. Needs a userId or an anonymousId. */
 export type PageCall = CallFields &
   UserFields & {
     /** The page's name. */
     readonly name?: string
     /** The page's category. */
     readonly category?: string
-    /** Attributes of the page. The specification gives `url`, `title`, `referrer` and `path` a meaning. */
+    /** Attributes of the page. The specification defines the meaning of `url`, `title`, `referrer` and `path`. */
     readonly properties?: Properties
-    /** Another name for `properties`, from the specification's client; sent as `properties`. */
+    /** A synonym for `properties`, as in the specification's client; sent as `properties`. */
     readonly traits?: Properties
   }
 
-/** Says that a user saw a screen of an app. Needs a userId or an anonymousId. */
+/** Records that a user saw a screen of an app. Needs a userId or an anonymousId. */
 export type ScreenCall = CallFields &
   UserFields & {
     /** The screen's name. */
@@ -85,7 +85,7 @@ export type ScreenCall = CallFields &
     readonly properties?: Properties
   }
 
-/** Says which group a user belongs to. Needs a groupId and a userId or an anonymousId. */
+/** Records which group a user belongs to. Needs a groupId and a userId or an anonymousId. */
 export type GroupCall = CallFields &
   UserFields & {
     /** The group's id in your database. */
@@ -94,10 +94,10 @@ export type GroupCall = CallFields &
     readonly traits?: Properties
   }
 
-/** Says that two ids are the same person. */
+/** Records that two ids belong to the same person. */
 export interface AliasCall extends CallFields {
   /** The user's id in your database. */
   readonly userId: string
-  /** The id to alias from. */
+  /** The id that `userId` replaces. */
   readonly previousId: string
 }

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from './json.ts'
 import { limits } from './limits.ts'
 
 /**
- * Why a call is not accepted, with the names of the tracking API.
+ * Why a call is refused. The tracking API uses the same codes.
  *
  * `invalid_json` is a row or body that cannot be parsed; `event_too_large` is a call over 32 KB.
  */
@@ -22,12 +22,12 @@ const rejectionCodes = [
   'event_too_large',
 ] as const
 
-/** Whether a code names a fault of the call itself, unlike other reasons for a refusal. */
+/** Whether a code blames the call itself. Other codes are reasons why a valid call was refused. */
 export function isRejectionCode(code: string): code is RejectionCode {
   return (rejectionCodes as readonly string[]).includes(code)
 }
 
-/** A call that was refused, and why. */
+/** Why a call was refused. */
 export interface Rejection {
   /** The stable name of the reason. */
   readonly code: RejectionCode
@@ -44,13 +44,13 @@ const objectFields = ['context', 'integrations', 'properties', 'traits'] as cons
 const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
 const textFields = ['event', 'name', 'category'] as const
 
-/** Characters of an unknown type that a message quotes. */
+/** How many characters of an unknown type a message quotes at most. */
 const shownTypeLengthMax = 60
 
 /**
  * Checks a parsed value against the fields that its call type requires. Never throws.
  *
- * Null and an empty id count as absent. A number serves as an id.
+ * Null and an empty id count as absent. Ids may be numbers.
  */
 export function checkCall(value: unknown): CallCheck {
   if (!isJsonObject(value)) return invalid('not_an_object', 'A call must be a JSON object')
@@ -67,7 +67,10 @@ function unknownType(type: unknown): string {
   return `A call's type must be identify, track, page, screen, group or alias: ${found}`
 }
 
-/** Describes a type in a message. `JSON.stringify` would throw for deep nesting, cycles and BigInt. */
+/**
+ * Describes an unknown type for a message. `JSON.stringify` of the whole value would throw on deep nesting, cycles
+ * and BigInt.
+ */
 function shown(type: unknown): string {
   if (typeof type === 'string') return JSON.stringify(type.slice(0, shownTypeLengthMax))
   if (Array.isArray(type)) return 'an array'

@@ -20,14 +20,14 @@ export function checkWholeNumber(
   }
   throw new SettingError(
     setting,
-    `Cannot use ${setting} ${String(value)}: it is a whole number from ${lowest} to ${highest}`,
+    `Cannot use ${setting} ${String(value)}: it must be a whole number from ${lowest} to ${highest}`,
   )
 }
 
 /**
- * Refuses options that do not exist. JavaScript callers would not notice a mistyped one.
+ * Refuses options that do not exist. Otherwise JavaScript callers would not notice a mistyped one.
  *
- * @param known - every option by its name
+ * @param known - the names of all options
  * @throws SettingError `invalid_setting` naming the first unknown option
  */
 export function checkOptionNames<Options extends object>(
@@ -40,17 +40,17 @@ export function checkOptionNames<Options extends object>(
   const near = nearestName(unknown, names)
   throw new SettingError(
     unknown,
-    `Cannot use the option ${unknown}: there is none`,
+    `Cannot use the option ${unknown}: no such option exists`,
     near === undefined ? `The options are ${names.join(', ')}.` : `Did you mean ${near}?`,
   )
 }
 
 /**
- * Checks a URL that requests are sent to. It must be complete, http or https, and without a user name and
- * password, which would not be sent.
+ * Checks a URL that requests are sent to. It must be complete, http or https, and without a user name and password,
+ * which would not be sent.
  *
  * @param setting - the setting's name, as the caller wrote it
- * @returns the URL as it is requested, without its fragment
+ * @returns the normalised URL, without its fragment
  * @throws SettingError `invalid_setting`
  */
 export function checkUrl(setting: string, text: unknown): string {
@@ -65,8 +65,8 @@ export function checkUrl(setting: string, text: unknown): string {
   if (url.username !== '' || url.password !== '') {
     throw new SettingError(
       setting,
-      `Cannot send to ${url.host}: its URL carries a user name or password`,
-      'Leave them out of the URL; a webhook can carry them in a static header.',
+      `Cannot send to ${url.host}: its URL contains a user name or password`,
+      'Remove them from the URL. A webhook can carry them in a static header.',
     )
   }
   url.hash = ''

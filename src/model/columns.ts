@@ -4,27 +4,29 @@ const wide =
 const narrow = /^[\x20-\x7e]*$/
 const segmenter = new Intl.Segmenter()
 
-/** Splits text into the signs that a reader sees, such as a letter with its accents or a joined emoji. */
-export function signsOf(text: string): readonly string[] {
+/**
+ * Splits text into graphemes: the characters that a reader sees, such as a letter with its accents or a joined emoji.
+ */
+export function graphemesOf(text: string): readonly string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** Counts the columns of a terminal that a plain text takes. */
+/** Counts the terminal columns that text without escape sequences takes. */
 export function columnsOf(text: string): number {
   if (narrow.test(text)) return text.length
-  return signsOf(text).reduce((columns, sign) => columns + (wide.test(sign) ? 2 : 1), 0)
+  return graphemesOf(text).reduce((columns, grapheme) => columns + (wide.test(grapheme) ? 2 : 1), 0)
 }
 
-/** Shortens plain text to a number of columns. Shortened text ends in `…`. */
+/** Shortens text without escape sequences to at most `columnsMax` columns. Shortened text ends in `…`. */
 export function cutToColumns(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
-  const signs = signsOf(text)
+  const graphemes = graphemesOf(text)
   let room = columnsMax - 1
-  const end = signs.findIndex((sign) => (room -= columnsOf(sign)) < 0)
-  return `${signs.slice(0, end).join('')}…`
+  const end = graphemes.findIndex((grapheme) => (room -= columnsOf(grapheme)) < 0)
+  return `${graphemes.slice(0, end).join('')}…`
 }
 
-/** Pads plain text with spaces to a number of columns. */
+/** Pads text without escape sequences with spaces to a number of columns. */
 export function padToColumns(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - columnsOf(text), 0))
 }

@@ -1,20 +1,18 @@
 import type { EventType } from './event.ts'
 
 /**
- * The state of a delivery. A `failed` delivery has no further attempts; an `expired` one waited too long. Both are
- * kept and can be retried by hand.
+ * The state of a delivery. A `failed` delivery was refused for good or discarded; an `expired` one was not delivered
+ * in time. Both are kept and can be retried manually.
  */
 export type DeliveryState = 'pending' | 'leased' | 'delivered' | 'failed' | 'expired'
 
-/**
- * Why a delivery is due: its first try, a scheduled retry, or a retry by hand. Each lane is a separate queue.
- */
+/** Why a delivery is due: its first try, a scheduled retry, or a manual retry. Each lane is a separate queue. */
 export type Lane = 'first' | 'retry' | 'manual'
 
 /** All lanes, in the order in which they take turns. */
 export const lanes: readonly Lane[] = Object.freeze(['first', 'manual', 'retry'] as const)
 
-/** How one request ended; `final` means that a retry cannot help. */
+/** How one request ended. `retry`: it failed and a retry may succeed. `final`: it failed and a retry cannot help. */
 export type RequestVerdict = 'success' | 'retry' | 'final'
 
 /** One request of an attempt, as the delivery log shows it. */
@@ -45,15 +43,15 @@ export interface RequestRecord {
   readonly excerpt: string
 }
 
-/** A change of an endpoint's circuit breaker. */
+/** A change in the state of an endpoint's circuit breaker. */
 export interface EndpointChange {
   /** The destination's id. */
   readonly destinationId: string
   /** The endpoint. */
   readonly url: string
   /**
-   * `open`: the endpoint gets no requests until a probe. `recovering`: a probe succeeded, and the endpoint gets
-   * more and more requests. `closed`: the endpoint gets all its requests again.
+   * `open`: the endpoint gets no requests until a probe. `recovering`: a probe succeeded, and the number of
+   * concurrent requests grows with each success. `closed`: the endpoint gets all its requests again.
    */
   readonly state: 'open' | 'recovering' | 'closed'
   /** When the next probe is due, in milliseconds since 1970; null unless the breaker is open. */
@@ -62,16 +60,10 @@ export interface EndpointChange {
   readonly error: string | null
 }
 
-/**
- * Why deliveries end without another attempt.
- *
- * - `window_over`: their retry window ended while they waited
- * - `abandoned`: they waited too long for their first attempt
- * - `backlog_full`: their destination's backlog was full when they were added
- */
+/** Why the store gives up deliveries without a further attempt. */
 export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 
-/** The error of a delivery that was discarded by hand. */
+/** The recorded error of a delivery that an operator discarded. */
 export const discardedReason = 'discarded'
 
 /** The final states of deliveries that are given up. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AnalyticsEvent } from './event.ts'
 
-/** How an alias spells its two ids: as the specification shows them, in camel case, or both ways. */
+/** How the body of an alias names its two ids: as in the specification, in camel case, or both ways. */
 export type AliasKeys = 'spec' | 'camel' | 'both'
 
 /** The name by which calls refer to webhook destinations in `integrations`. */
@@ -13,7 +13,7 @@ export interface TlsPaths {
   readonly cert?: string | undefined
   /** The private key of the certificate. */
   readonly key?: string | undefined
-  /** Authorities to trust instead of the usual ones. */
+  /** Certificate authorities to trust instead of the default ones. */
   readonly ca?: string | undefined
 }
 
@@ -25,7 +25,10 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>
   /** Maximum rate at which requests start, such as `50/s`; undefined for no maximum. */
   readonly rate?: string | undefined
-  /** The client's certificate, and who signs the endpoint's; undefined for none and the usual authorities. */
+  /**
+   * The client certificate to present and the authorities to trust; undefined for no certificate and the default
+   * authorities.
+   */
   readonly tls?: TlsPaths | undefined
 }
 
@@ -39,7 +42,7 @@ export function endpointName(url: string): string {
 
 /**
  * Formats a URL for people who must not see all of it, such as readers of logs. Shows its scheme, its host and a
- * digest that distinguishes endpoints of one host. Shows all of a URL without path, query and user name.
+ * digest that distinguishes endpoints of one host. A URL without a path, query and user name is shown whole.
  */
 export function hiddenEndpoint(url: string): string {
   const origin = /^((?:[^/?#]*:)?\/\/)?[^/?#]*/.exec(url)?.[0] ?? ''
@@ -56,13 +59,13 @@ function digestOf(url: string): string {
   return createHash('sha256').update(url).digest('hex').slice(0, 6)
 }
 
-/** Decides by the fields of an event whether a destination gets the event. */
+/** Decides from an event's fields whether a destination gets the event. */
 export interface DestinationFilter {
-  /** The match in the language. */
+  /** The filter as text in the match language. */
   readonly text: string
-  /** Whether an event fits. */
+  /** Whether the event passes the filter. */
   readonly takes: (event: AnalyticsEvent) => boolean
-  /** Explains why an event doesn't fit: `properties.revenue is 5, the filter wants >10`. */
+  /** Explains why an event doesn't pass: `properties.revenue is 5, the filter wants >10`. */
   readonly whyNot: (event: AnalyticsEvent) => string
 }
 
@@ -70,24 +73,24 @@ export interface DestinationFilter {
 export interface Destination {
   /** Unique among the destinations. */
   readonly id: string
-  /** The sources whose events it gets. */
+  /** The sources whose events the destination gets. */
   readonly sourceIds: readonly string[]
-  /** False: nothing is sent to it. */
+  /** If false, nothing is sent to the destination. */
   readonly enabled: boolean
   /** One to five. A delivery succeeds when one of them accepts it. */
   readonly endpoints: readonly Endpoint[]
   /** The key that signs every request. Requests are unsigned if it is empty or undefined. */
   readonly sharedSecret: string | undefined
-  /** How an alias spells its ids. */
+  /** How the body of an alias names its ids. */
   readonly aliasKeys: AliasKeys
   /** Whether events that are more than a day old are sent. */
   readonly acceptsHistorical: boolean
-  /** Selects the calls that it gets; undefined for all. Deletion requests are never filtered. */
+  /** Selects the calls that the destination gets; undefined for all. Deletion requests are never filtered. */
   readonly filter?: DestinationFilter | undefined
   /** Maximum number of requests in flight per endpoint. */
   readonly concurrency: number
   /** Statuses from 400 to 499 that are retried in addition to 408, 425 and 429; undefined for none. */
   readonly retryStatuses?: readonly number[] | undefined
-  /** Maximum number of pending deliveries; undefined for no maximum. A new one above it fails at once. */
+  /** Maximum number of pending deliveries; undefined for no maximum. A delivery added beyond it fails immediately. */
   readonly backlogMax?: number | undefined
 }

@@ -3,12 +3,12 @@
  *
  * - `invalid_setting`: an option, flag or setting has an unacceptable value
  * - `invalid_usage`: the command line cannot be understood
- * - `port_in_use`, `cannot_listen`: the receiver's own port cannot be opened
+ * - `port_in_use`, `cannot_listen`: the port to listen on cannot be opened
  * - `cannot_read_file`, `cannot_write_file`: a file named by the caller cannot be used
  * - `store_closed`: a store was used after `close()`
- * - `store_in_use`: another process delivers from the store
+ * - `store_in_use`: another process is already delivering from the store
  * - `store_unusable`: the store's file is foreign, newer than this version, or cannot be used
- * - `sync_running`: another sync of the same audience has not ended yet
+ * - `sync_running`: a sync of the same audience is already running
  * - `expectation_unmet`: an expected request did not arrive in time
  */
 export type ErrorCode =
@@ -41,7 +41,7 @@ export class EvrouteError extends Error {
   override readonly name: string = 'EvrouteError'
   /** The stable name that programs compare. */
   readonly code: ErrorCode
-  /** What to do about it; undefined if the message says so. */
+  /** What to do about it; undefined if the message already says it. */
   readonly hint: string | undefined
 
   constructor(details: ErrorDetails) {
@@ -67,7 +67,7 @@ export class SettingError extends EvrouteError {
 export class StoreUnusableError extends EvrouteError {
   override readonly name: string = 'StoreUnusableError'
   /**
-   * Whether the fault may end without a change in this process, such as a full disk. A caller that can wait may
+   * Whether the fault may clear without a restart of this process, as a full disk does. A caller that can wait may
    * try again.
    */
   readonly isTemporary: boolean
@@ -93,13 +93,13 @@ export class AddressRefusedError extends Error {
   }
 }
 
-/** Returns the `code` that the system or a library set on an error, such as `ECONNREFUSED`. */
+/** Returns the `code` that the operating system or a library set on an error, such as `ECONNREFUSED`. */
 export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }
 
-/** Returns the message of a thrown value, which may be no Error. */
+/** Returns the message of a thrown value, which need not be an Error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

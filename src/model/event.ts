@@ -14,7 +14,7 @@ export function isEventType(value: unknown): value is EventType {
 
 /** An accepted, normalised call. Fields that the call does not have are absent, never null. */
 export interface AnalyticsEvent {
-  /** Identifies the event. With the source it is the key for deduplication. */
+  /** Identifies the event. Together with the source, it is the deduplication key. */
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
@@ -22,11 +22,11 @@ export interface AnalyticsEvent {
   readonly sourceId: string
   /** When the event was accepted, in milliseconds since 1970. */
   readonly receivedAtMs: number
-  /** When the event happened, corrected to our clock: UTC, ISO 8601 with milliseconds. */
+  /** When the event happened, corrected for the error of the client's clock: UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string
   /** Whether the event happened more than 24 hours before it was accepted. */
   readonly historical: boolean
-  /** The user's id; for an alias, the id that stays. */
+  /** The user's id; for an alias, the new id. */
   readonly userId?: string
   /** The id of a user without a userId. */
   readonly anonymousId?: string
@@ -44,7 +44,7 @@ export interface AnalyticsEvent {
   readonly properties?: JsonObject
   /** Attributes of the user or group. */
   readonly traits?: JsonObject
-  /** The circumstances of the event. */
+  /** Context of the event, such as the device, the page and the IP address. */
   readonly context: JsonObject
   /** The destinations that the event may go to. */
   readonly integrations: JsonObject

@@ -1,4 +1,4 @@
-/** Descriptions of error codes of the system, of OpenSSL and of evroute. */
+/** Descriptions of error codes from the operating system, OpenSSL and evroute. */
 const words: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
@@ -15,18 +15,18 @@ const words: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
   CERT_REVOKED: 'the certificate was revoked',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
-  HOSTNAME_MISMATCH: 'the certificate is for another host',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for a different host',
+  HOSTNAME_MISMATCH: 'the certificate is for a different host',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the issuer of the certificate is unknown',
   UNABLE_TO_GET_ISSUER_CERT: 'the issuer of the certificate is unknown',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of the certificate is unknown',
   ERR_SSL_WRONG_VERSION_NUMBER: 'that port speaks http, not https',
   EPROTO: 'that port speaks http, not https',
   timeout: 'no answer in time',
-  connection_closed: 'closed without an answer; that port may speak https',
+  connection_closed: 'the connection was closed without an answer; that port may speak https',
   malformed_answer: 'the answer is not HTTP; that port may speak https',
   connection_failed: 'the connection failed',
-  window_over: 'the time for retries is over',
+  window_over: 'the retry window has ended',
   backlog_full: 'the backlog is full',
 }
 

@@ -6,17 +6,17 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
 
-/** An object that callers may pass as a JSON object. It is serialised and never kept. */
+/** An object that a caller passes as JSON. It is serialised at once and never kept. */
 export type Properties = Readonly<Record<string, unknown>>
 
-/** Whether a value is a JSON object, and not an array or null. */
+/** Whether a parsed value is an object, not an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, including itself. The search stops
- * at the limit, so that deep nesting never exhausts the call stack.
+ * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, counting itself. The search stops at
+ * the limit, so that deep nesting never exhausts the call stack.
  */
 export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -26,8 +26,8 @@ export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
 }
 
 /**
- * Whether JSON text nests more than `levelsMax` objects and arrays. Check this before parsing: parsing takes about
- * thirty times as long for text that nests thousands of levels.
+ * Whether JSON text nests more than `levelsMax` objects and arrays. Check this before parsing, because parsing takes
+ * about thirty times as long when text nests thousands of levels.
  */
 export function isTextNestedDeeper(json: string, levelsMax: number): boolean {
   if (json.length <= 2 * levelsMax) return false

@@ -1,4 +1,4 @@
-/** The ledger of a store: its events and their deliveries. */
+/** The counts of a store: its events and their deliveries. */
 export interface DeliveryLedger {
   /** Accepted events. */
   readonly accepted: number
@@ -6,19 +6,19 @@ export interface DeliveryLedger {
   readonly routed: number
   /** Accepted events that go to no destination. */
   readonly filtered: number
-  /** Accepted events that the store had already. */
+  /** Accepted events that the store already had. */
   readonly duplicate: number
   /** Accepted events that were dropped because their user is suppressed. */
   readonly suppressed: number
-  /** Deliveries that were made from routed events. */
+  /** Deliveries created for routed events. */
   readonly deliveries: number
   /** Deliveries that an endpoint accepted. */
   readonly delivered: number
-  /** Deliveries that failed and have no further attempts. */
+  /** Deliveries that failed and get no further attempts. */
   readonly failed: number
   /** Deliveries whose retry window ended. */
   readonly expired: number
-  /** Deliveries that have not ended, leased ones included. */
+  /** Deliveries that have not ended, including leased ones. */
   readonly pending: number
 }
 
@@ -37,8 +37,8 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
 })
 
 /**
- * Returns the ledger of a run: the changes of a store between two moments. Deliveries that were pending at the
- * first moment count too, because the run delivers them.
+ * Returns the ledger of a run: how much each count of a store grew between two moments. Deliveries that were already
+ * pending at the first moment count too, because the run delivers them.
  */
 export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
   const { pending, ...flows } = begin

@@ -2,31 +2,31 @@
 export const limits = Object.freeze({
   /** UTF-8 bytes of one call as it is sent. */
   callBytesMax: 32 * 1024,
-  /** Characters of a messageId, in UTF-16 code units: a key that every store can index. */
+  /** Length of a messageId in UTF-16 code units. Every store can index keys of this length. */
   messageIdLengthMax: 512,
   /** UTF-8 bytes of one batch request that the client makes, envelope and commas included. */
   batchBytesMax: 500_000,
-  /** Levels of nested objects and arrays in a field of a call. JSON parsers of every language accept as many. */
+  /** Levels of nested objects and arrays in a field of a call. JSON parsers in every language accept this many. */
   callNestingMax: 500,
   /**
-   * Bytes of one batch that the tracking API accepts, inflated. It is more than our client sends, because other
-   * clients send up to 512,000 and lose refused batches.
+   * Bytes of one batch that the tracking API accepts, after decompression. This is more than our client sends,
+   * because other clients send up to 512,000 and lose batches that are refused.
    */
   intakeBatchBytesMax: 512_000,
   /** Events in one batch that intake accepts. */
   intakeBatchEventsMax: 2_500,
   /**
-   * Bytes of a batch's context and integrations, multiplied by its events: the text that merging adds.
-   * Clients stay far below it. They send 4 KB with 100 events, or the name of a library with 2,500.
+   * Bytes of a batch's context and integrations, multiplied by the number of its events: the text that merging adds.
+   * Real clients stay far below this. They send 4 KB with 100 events, or a library's name with 2,500.
    */
   intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   /** Endpoints of one destination. */
   endpointsMax: 5,
-  /** Time that an endpoint has to answer: connect, headers and body together. */
+  /** How long an endpoint may take to answer: connecting, headers and body together. */
   endpointDeadlineMs: 5_000,
-  /** Time after a delivery's first attempt in which other attempts may start. */
+  /** How long after a delivery's first attempt further attempts may start. */
   retryWindowMs: 4 * 60 * 60 * 1_000,
-  /** The longest retry window that an operator may ask for. */
+  /** The longest retry window that an operator may configure. */
   retryWindowMsMax: 30 * 24 * 60 * 60 * 1_000,
   /** Age from which an event counts as historical. */
   historicalAgeMs: 24 * 60 * 60 * 1_000,
@@ -35,7 +35,7 @@ export const limits = Object.freeze({
 })
 
 /**
- * Bytes of one record of a capture. A record has the body of a webhook twice: in base64, and as JSON, which may be
- * written in a longer form.
+ * Bytes of one record of a capture. A record contains the body of a webhook twice: in base64, and as JSON, which may
+ * be longer than the body that was sent.
  */
 export const captureRowBytesMax: number = 8 * 1024 * 1024

@@ -8,16 +8,19 @@ export interface BatchDefaults {
   readonly integrations?: JsonObject
 }
 
-/** Measures a batch's common fields as JSON, in bytes of UTF-8. Check their nesting first: it can be too deep. */
+/**
+ * Measures a batch's common fields as JSON, in bytes of UTF-8. Check their nesting first, because serialising deeply
+ * nested values throws.
+ */
 export function batchDefaultsBytes({ context, integrations }: BatchDefaults): number {
   return jsonBytes(context) + jsonBytes(integrations)
 }
 
 /**
- * Makes a function that merges a batch's context and integrations into a call. The call's own values win,
- * key by key at the top level. Integrations inside a context count if their call or batch has no others. Values of
- * the call that are not objects stay, so that the check of the call refuses them. The merged call shares unchanged
- * parts with the given one. If nothing changes, the function returns the given call itself.
+ * Makes a function that merges a batch's context and integrations into a call. The call's own values win, key by key
+ * at the top level. Integrations inside a context count if the call or batch has no others. If the call has a value
+ * that is not an object, it is kept, so that `checkCall` refuses the call. The merged call shares unchanged parts
+ * with the given one. If nothing changes, the function returns the given call itself.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })

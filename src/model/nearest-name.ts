@@ -1,13 +1,13 @@
 /**
- * Returns the known name that a misspelt one most likely stands for, ignoring case; undefined if none is near. Of
- * equally near names it returns the first.
+ * Returns the known name that a misspelt one most likely stands for, ignoring case; undefined if none is near. If
+ * several are equally near, returns the first.
  */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined
   let fewest = Infinity
   for (const name of known) {
     const edits = editDistance(wrong.toLowerCase(), name.toLowerCase())
-    // Up to a third of wrong letters is a typing error; more is another word.
+    // Up to a third of wrong letters counts as a typing error, more as a different word.
     if (edits < fewest && edits <= Math.max(wrong.length, name.length) / 3) {
       nearest = name
       fewest = edits

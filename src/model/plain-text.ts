@@ -15,7 +15,9 @@ export function plainText(text: string): string {
   return stripVTControlCharacters(text).replace(lineBreaksAndTabs, ' ').replace(unprintable, '')
 }
 
-/** Returns at most `charactersMax` characters of the plain text. A shortened text ends in `…`. */
+/**
+ * Makes untrusted text safe to print, and shortens it to `charactersMax` characters. A shortened text ends in `…`.
+ */
 export function shortText(text: string, charactersMax = 60): string {
   if (text.length <= charactersMax && printableAscii.test(text)) return text
   const plain = plainText(text)

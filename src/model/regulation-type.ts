@@ -1,4 +1,4 @@
-/** The actions of a type. */
+/** What a regulation of some type does. */
 export interface RegulationEffects {
   /** Sends destinations a delete notification about each user. */
   readonly notifies: boolean
@@ -29,23 +29,23 @@ const effects = {
 } satisfies Record<string, RegulationEffects>
 
 /**
- * The kinds of regulations, with the names of Segment's public API.
+ * The types of regulations, named as in Segment's public API.
  *
  * - `DELETE_ONLY`: erases stored data about the users and notifies destinations
  * - `DELETE_INTERNAL`: the same without the notification
  * - `SUPPRESS_ONLY`: drops later calls of the users
- * - `SUPPRESS_WITH_DELETE`, `SUPPRESS_WITH_DELETE_INTERNAL`: both
+ * - `SUPPRESS_WITH_DELETE`, `SUPPRESS_WITH_DELETE_INTERNAL`: both `SUPPRESS_ONLY` and the deletion
  * - `DELETE_ARCHIVE_ONLY`: removes the users' events from archives
  * - `UNSUPPRESS`: accepts later calls again
  */
 export type RegulationType = keyof typeof effects
 
-/** All types. */
+/** All types of regulations. */
 export const regulationTypes: readonly RegulationType[] = Object.freeze(
   Object.keys(effects) as RegulationType[],
 )
 
-/** Returns the actions of a type. */
+/** Returns what a regulation of a type does. */
 export function effectsOf(type: RegulationType): RegulationEffects {
   return effects[type]
 }

@@ -1,2 +1,2 @@
-/** The version of this package. package.json has the same. */
+/** The version of this package, the same as in package.json. */
 export const evrouteVersion = '0.1.0'

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 
-/** Fields of all bodies except alias. */
+/** Fields of the bodies of all calls except alias. */
 export interface CallBody {
   /** Always 1. */
   readonly version: 1
@@ -8,7 +8,7 @@ export interface CallBody {
   readonly userId?: string
   /** The id of a user without a userId. */
   readonly anonymousId?: string
-  /** Device, address and similar information. */
+  /** Context of the call, such as the device, the page and the IP address. */
   readonly context: JsonObject
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string
@@ -40,9 +40,9 @@ export interface PageBody extends CallBody {
   readonly type: 'page' | 'screen'
   /** The page's or screen's name. */
   readonly name?: string
-  /** Its category. */
+  /** The page's or screen's category. */
   readonly category?: string
-  /** Its attributes: for a page path, referrer, title, url. */
+  /** Attributes of the page or screen. A page's are path, referrer, title and url. */
   readonly properties?: JsonObject
 }
 
@@ -70,7 +70,7 @@ export interface AliasBody {
   readonly previousId?: string
   /** The new identifier, in camel case. */
   readonly userId?: string
-  /** Device, address and similar information. */
+  /** Context of the call, such as the device, the page and the IP address. */
   readonly context: JsonObject
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string
@@ -78,7 +78,7 @@ export interface AliasBody {
   readonly messageId: string
 }
 
-/** The notification of a deletion request: these three fields and nothing else. */
+/** The notification about a deletion request: these three fields and nothing else. */
 export interface DeleteBody {
   /** The type of the notification. */
   readonly type: 'delete'
@@ -88,5 +88,5 @@ export interface DeleteBody {
   readonly timestamp: string
 }
 
-/** The JSON object that an endpoint receives; `type` tells which one it is. */
+/** The JSON object that an endpoint receives; `type` tells which. */
 export type WebhookBody = IdentifyBody | TrackBody | PageBody | GroupBody | AliasBody | DeleteBody

@@ -22,7 +22,7 @@ export interface RoutingDecision {
   readonly destinationId: string
   /** Whether the event is sent to it. */
   readonly send: boolean
-  /** The rule that decided. */
+  /** The rule that decided the outcome. */
   readonly reason: RoutingReason
   /** A likely mistake in the call, or why the filter doesn't match; undefined if there is neither. */
   readonly hint: string | undefined
@@ -57,7 +57,7 @@ function decide(
   }
   if (event.historical && !destination.acceptsHistorical) return 'historical_not_accepted'
   const { filter } = destination
-  // A deletion reaches every destination that may have the user's data.
+  // A deletion request goes to every destination that may have the user's data.
   if (filter !== undefined && event.type !== 'delete' && !filter.takes(event)) {
     return 'filter_not_matched'
   }
@@ -71,9 +71,9 @@ interface IntegrationsChoice {
 }
 
 /**
- * Reads `integrations`: the destination's own key decides, then `All`, then the default, which is to send. Any
- * value except `false` enables, so that an object of options does too. A lower-case `all`, which a widely used
- * client writes, counts only if `All` is absent.
+ * Reads `integrations`: the destination's own key decides, then `All`, then the default, which is to send. Any value
+ * except `false` enables a destination, so an object of options does too. A widely used client writes `all` in lower
+ * case, which counts only if `All` is absent.
  */
 function integrationsChoice(integrations: JsonObject): IntegrationsChoice {
   const hint = misspelling(integrations)
@@ -94,5 +94,5 @@ function misspelling(integrations: JsonObject): string | undefined {
       !Object.hasOwn(integrations, webhooksDestinationName),
   )
   if (key === undefined) return undefined
-  return `The key "${key}" has no effect: keys are case sensitive and this destination is "${webhooksDestinationName}"`
+  return `The key "${key}" has no effect: keys are case sensitive, and the key of this destination is "${webhooksDestinationName}"`
 }

@@ -1,6 +1,6 @@
-/** A task that waits for its time. */
+/** A scheduled task. */
 export interface Timer {
-  /** Cancels the task; does nothing if it has run. */
+  /** Cancels the task; does nothing if it has already run. */
   cancel(): void
 }
 
@@ -14,8 +14,8 @@ export interface Clock {
    */
   schedule(delayMs: number, task: () => void): Timer
   /**
-   * Marks work outside the clock as under way, such as a request, until the returned function is called. A virtual
-   * clock doesn't jump meanwhile. The system's clock ignores it.
+   * Tells the clock that work it doesn't schedule, such as a request, is under way until the returned function is
+   * called. A virtual clock doesn't jump in the meantime. The system's clock ignores it.
    */
   hold(): () => void
 }

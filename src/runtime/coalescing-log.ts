@@ -1,10 +1,10 @@
 import type { Clock, Timer } from './clock.ts'
 import type { Log, LogFields, LogLine } from './log.ts'
 
-/** Interval between lines about the repetitions of a kind. */
+/** Interval between reports of a kind's repetitions. */
 const intervalMs = 60_000
 
-/** Maximum number of kinds. Above it, all lines with the same level and message are one kind. */
+/** Maximum number of kinds. Beyond it, all new lines with the same level and message are one kind. */
 const kindsMax = 1_000
 
 /** Fields that may differ between lines of one kind. Every other field distinguishes kinds. */
@@ -16,20 +16,20 @@ interface Kind {
   readonly message: string
   fields: LogFields | undefined
   repeated: number
-  /** Whether no line of the kind came since the last interval began. */
+  /** True if no line of the kind has come since the interval began. */
   isQuiet: boolean
 }
 
 /**
- * Writes the first line of a kind at once, then one line a minute with the number of repetitions. So the log stays
- * readable when an outage fails thousands of requests in the same way. Lines are of one kind if their level, message
- * and fields agree, except for fields such as messageId and error.
+ * Writes the first line of a kind at once, then one line a minute with the number of repetitions. This keeps the log
+ * readable when thousands of requests fail in the same way during an outage. Lines are of one kind if their level,
+ * message and fields agree, except for fields such as messageId and error.
  */
 export class CoalescingLog implements Log {
   readonly debug: LogLine
   readonly info: LogLine
   readonly warn: LogLine
-  /** Writes every line at level info, repetitions included. */
+  /** Writes every line at level info, even repetitions. */
   readonly each: LogLine
   readonly #clock: Clock
   /** Ordered by the last line of each kind, so that a minute's lines keep their order. */
@@ -37,7 +37,7 @@ export class CoalescingLog implements Log {
   #look: Timer | undefined
   #isClosed = false
 
-  /** @param log - gets the lines that are written */
+  /** @param log - where the lines are written */
   constructor(log: Log, clock: Clock) {
     this.#clock = clock
     this.each = log.info
@@ -85,7 +85,7 @@ export class CoalescingLog implements Log {
 
   #tell(): void {
     for (const [key, kind] of this.#kinds) {
-      // No line came for a whole interval, so write the next one at once again.
+      // After an interval without lines, write the next line at once again.
       if (kind.isQuiet) this.#kinds.delete(key)
       tellRepeated(kind)
       kind.isQuiet = true

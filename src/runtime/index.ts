@@ -1,5 +1,5 @@
 /**
- * Clock, randomness, ids, log and observer: the bundle that is passed to every room. Also reads references to
+ * Clock, randomness, ids, log and observer: the bundle that every room is given. Also reads references to environment
  * variables and files.
  */
 export * from './breather.ts'

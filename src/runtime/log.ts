@@ -9,7 +9,7 @@ export type LogLine = (message: string, fields?: LogFields) => void
 
 /** The log of the process. */
 export interface Log {
-  /** Details for fault finding. */
+  /** Details for troubleshooting. */
   readonly debug: LogLine
   /** Normal events that operators look for. */
   readonly info: LogLine
@@ -17,10 +17,10 @@ export interface Log {
   readonly warn: LogLine
 }
 
-/** The importance of a line. */
+/** The severity of a line. */
 export type LogLevel = keyof Log
 
-/** All levels, from the least important to the most. */
+/** All levels, from the least severe to the most. */
 export const logLevels: readonly LogLevel[] = Object.freeze(['debug', 'info', 'warn'] as const)
 
 /** Characters that end a line in some programs, or control a terminal. */
@@ -31,7 +31,7 @@ const nothing = (): void => undefined
 /** Writes nothing. */
 export const silentLog: Log = Object.freeze({ debug: nothing, info: nothing, warn: nothing })
 
-/** Drops the lines below a level, and passes the others to a log. */
+/** Returns a log that drops lines below a level and passes the others on. */
 export function logFrom(level: LogLevel, log: Log): Log {
   const from = logLevels.indexOf(level)
   const [debug, info, warn] = [log.debug, log.info, log.warn].map((line, index) =>
@@ -41,8 +41,8 @@ export function logFrom(level: LogLevel, log: Log): Log {
 }
 
 /**
- * Writes each line through the given function: the level, the message, then `name=value` for every field.
- * Escapes characters in a value that would break the line or control a terminal, such as `\u{a}`.
+ * Makes a log that writes each line through the given function: the level, the message, then `name=value` for every
+ * field. Escapes characters in a value that would break the line or control a terminal, such as `\u{a}`.
  */
 export function lineLog(write: (line: string) => void): Log {
   const line =
@@ -60,7 +60,7 @@ function formatFields(fields: LogFields | undefined): string {
 }
 
 /**
- * Writes each line through the given function as one JSON object: `time` (UTC, ISO 8601), `level`,
+ * Makes a log that writes each line through the given function as one JSON object: `time` (UTC, ISO 8601), `level`,
  * `message`, then the fields. Escapes characters that would break the line or control a terminal.
  */
 export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs'>): Log {
@@ -68,7 +68,7 @@ export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs
     (level: string): LogLine =>
     (message, fields) => {
       const head = { time: formatTimestamp(clock.nowMs()), level, message }
-      // Repeat them at the end, so that no field replaces them and they stay first.
+      // Spread the head twice: it stays first, and no field can replace it.
       write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn') }
@@ -93,9 +93,9 @@ function visible(text: string): string {
 }
 
 /**
- * Returns the log that the environment selects. If DEBUG contains the name `analytics` or `*`, it writes every line
- * to stderr. Names are separated by commas or blanks. Else it drops all but warnings, and emits these as warnings of
- * the process, of the type `EvrouteWarning`. Node prints them by default and passes them to `process.on('warning')`.
+ * Returns the log that the environment selects. If DEBUG contains the name `analytics` or `*`, the log writes every
+ * line to stderr. Names are separated by commas or blanks. Otherwise it writes only warnings, as process warnings of
+ * the type `EvrouteWarning`. Node prints those by default and passes them to `process.on('warning')`.
  */
 export function logFromEnvironment(environment: NodeJS.ProcessEnv = process.env): Log {
   const names = (environment['DEBUG'] ?? '').split(/[\s,]+/)

@@ -8,14 +8,14 @@ interface Task {
 
 /** Turns of the event loop after each task; enough for work that doesn't hold the clock. */
 const turnsPerTaskMin = 12
-/** Maximum while something holds the clock, because a request may hang. */
+/** Maximum turns while something holds the clock, because a request may hang. */
 const turnsPerTaskMax = 100
 
 /** A clock that moves only when a caller advances it; for tests and for the virtual clock. */
 export class ManualClock implements Clock {
   #nowMs: number
   #holds = 0
-  /** In the order of scheduling. Tasks of the same time run in this order. */
+  /** In the order of scheduling. Tasks that are due at the same time run in this order. */
   readonly #tasks = new Set<Task>()
 
   /** @param startMs - milliseconds since 1970 */
@@ -48,14 +48,14 @@ export class ManualClock implements Clock {
     return this.#holds > 0
   }
 
-  /** Returns when the next task is due, in milliseconds since 1970; undefined if no task waits. */
+  /** Returns when the next task is due, in milliseconds since 1970; undefined if there is no task. */
   nextDueMs(): number | undefined {
     return this.#next()?.atMs
   }
 
   /**
-   * Advances the time and runs due tasks in order. After each task the event loop turns a few times, so that the
-   * task can schedule others. It turns more often while something holds the clock.
+   * Advances the time and runs due tasks in order. After each task it lets the event loop turn a few times, so that
+   * the task can schedule others, and more often while something holds the clock.
    */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
@@ -68,7 +68,7 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Sets the time forward, or back if `byMs` is negative, like a person who sets a clock. Tasks keep their
+   * Sets the time forward, or back if `byMs` is negative, as if somebody had set the clock. Tasks keep their
    * remaining wait, because no time passes.
    */
   jump(byMs: number): void {
@@ -83,7 +83,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Advances the time to the next task and runs it; does nothing if no task waits. */
+  /** Advances the time to the next task and runs it; does nothing if there is no task. */
   runNext(): void {
     const task = this.#next()
     if (task !== undefined) this.#run(task)

@@ -11,9 +11,9 @@ export interface Observer {
   request(record: RequestRecord): void
   /** A delivery ended. */
   settled(delivery: SettledDelivery): void
-  /** The store gave up deliveries that no process had leased. Metrics need it, single runs do not. */
+  /** The store gave up deliveries that no process had leased. Metrics need this; single runs don't. */
   gaveUp?(deliveries: GivenUpDeliveries): void
-  /** The circuit breaker of an endpoint changed its state, or opened again after a probe. */
+  /** The circuit breaker of an endpoint changed its state, or opened again after a failed probe. */
   endpoint(change: EndpointChange): void
 }
 

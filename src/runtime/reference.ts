@@ -1,8 +1,8 @@
 import { messageOf, systemCode } from '../model/index.ts'
 
-/** The sources from which references are read. */
+/** Where the values of references come from. */
 export interface ReferenceSources {
-  /** The environment's variables; undefined if there is no environment. */
+  /** The environment variables; undefined if there is no environment. */
   readonly env: Readonly<Record<string, string | undefined>> | undefined
   /** Reads a file as text. */
   readonly readFile: (path: string) => Promise<string>
@@ -25,7 +25,7 @@ export type ReferencedValue =
       readonly kind: 'unreadable'
       /** Whether the reference names a variable or a file. */
       readonly source: 'variable' | 'file'
-      /** The name in words, such as `the file key`. */
+      /** The variable or file in words, such as `the file key`. */
       readonly named: string
       /** Why there is no value, such as `it is empty`. */
       readonly because: string
@@ -34,8 +34,8 @@ export type ReferencedValue =
     }
 
 /**
- * Reads the value of a reference: `env:NAME` names a variable, `@file` a file, whose final line break is dropped.
- * Never throws.
+ * Reads the value of a reference. `env:NAME` stands for an environment variable, `@path` for the text of a file
+ * without its final line break. Never throws.
  */
 export async function readReference(
   text: string,
@@ -45,7 +45,7 @@ export async function readReference(
   return text.startsWith('@') ? readNamedFile(text.slice(1), sources) : { kind: 'itself' }
 }
 
-/** Whether a text refers to a variable or a file. */
+/** Whether a text is a reference to an environment variable or a file. */
 export function isReference(text: string): boolean {
   return text.startsWith('env:') || text.startsWith('@')
 }
@@ -76,8 +76,8 @@ async function readNamedFile(
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder',
-  EACCES: 'it may not be read',
-  EPERM: 'it may not be read',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
 }
 
 /** Describes why a file could not be read, as a clause after a colon. */

@@ -3,7 +3,7 @@ import { logFromEnvironment, type Log } from './log.ts'
 import { silentObserver, type Observer } from './observer.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
-/** The parts of the environment that a room gets instead of using globals. */
+/** What a room is given instead of using globals. */
 export interface Runtime {
   /** The only source of time. */
   readonly clock: Clock
@@ -17,7 +17,7 @@ export interface Runtime {
   readonly observer: Observer
 }
 
-/** Makes the production bundle with the given parts replaced. */
+/** Makes the bundle for production, with some parts replaced. */
 export function createRuntime(replacements: Partial<Runtime> = {}): Runtime {
   return Object.freeze({
     clock: systemClock,

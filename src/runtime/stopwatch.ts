@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Starts to measure real time, whatever the clock of the runtime is.
+ * Starts measuring real time, even if the runtime has a virtual clock.
  *
  * @returns a function that returns the elapsed milliseconds, with fractions
  */
@@ -12,7 +12,7 @@ export function stopwatch(): () => number {
 }
 
 /**
- * Starts to measure elapsed time: the larger of wall and monotonic time. Wall time is wrong after the clock was set
+ * Starts measuring elapsed time: the larger of wall and monotonic time. Wall time is wrong after the clock was set
  * back, and monotonic time stops while the machine sleeps.
  *
  * @returns a function that returns the elapsed milliseconds

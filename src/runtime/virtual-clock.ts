@@ -26,7 +26,7 @@ export class VirtualClock extends ManualClock {
     }
   }
 
-  /** Restarts the count of idle turns, because the caller did work. */
+  /** Restarts the count of idle turns, because there is new work. */
   #watch(): void {
     this.#turnsLeft = idleTurns
     if (this.#watching) return

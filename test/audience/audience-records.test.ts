@@ -77,9 +77,9 @@ describe('the record of', () => {
   })
 
   test('a row that cannot be used', () => {
-    const row = { line: 3, code: 'no_user_id', message: 'The row names no user' }
+    const row = { line: 3, code: 'no_user_id', message: 'The row has no user id' }
     expect(written(rejectedRecord(row))).toBe(
-      '{"kind":"rejected","line":3,"code":"no_user_id","message":"The row names no user"}',
+      '{"kind":"rejected","line":3,"code":"no_user_id","message":"The row has no user id"}',
     )
   })
 

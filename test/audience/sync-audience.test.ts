@@ -205,7 +205,7 @@ describe('a sync', () => {
     expect(await deliver(store)).toHaveLength(4)
   })
 
-  it('changes nothing where the list has not even a header', async () => {
+  it('changes nothing where the list has no header', async () => {
     const { store, options } = setting()
     await expect(sync({ ...options, list: '' })).rejects.toThrow('The list is empty')
     expect(await store.audiences.list()).toEqual([])

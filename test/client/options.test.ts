@@ -67,7 +67,7 @@ describe('clientSettings', () => {
       ['', 'localhost:4000', 'ftp://example.com/', '/v1/batch', 4],
       'not a full http or https URL',
     ],
-    ['endpoint', ['https://user:fake-password@example.com/'], 'carries a user name or password'],
+    ['endpoint', ['https://user:fake-password@example.com/'], 'contains a user name or password'],
     ['disabled', ['yes', 0], 'true or false'],
     ['transport', [{}, { send: () => undefined }], 'lacks the method send or close'],
   ])('refuses %s %j', (setting, values, accepted) => {

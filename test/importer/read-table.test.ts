@@ -92,7 +92,7 @@ describe('the format', () => {
     async (text) => {
       const error = {
         code: 'cannot_read_file',
-        message: 'The list is empty: it has not even a header',
+        message: "The list is empty: it doesn't even have a header",
         hint: 'Look at what makes it.',
       }
       await expect(read(text)).rejects.toMatchObject(error)

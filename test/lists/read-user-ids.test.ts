@@ -58,7 +58,7 @@ describe('a list of users', () => {
     expect(await message('name,mail\nA,b\n')).toEqual([
       'idColumn',
       'The list has no column userId, user_id or id: it has "name", "mail"',
-      'Name the column that the ids are in with idColumn.',
+      'Use idColumn to name the column that contains the ids.',
     ])
     expect(await message('customer,id\nA,b\n', ['custoner'])).toEqual([
       'idColumn',
@@ -77,7 +77,7 @@ describe('a list of users', () => {
     expect(await message('[]', ['other'])).toEqual([])
   })
 
-  it('is refused where it has not even a header', async () => {
-    await expect(read('\n')).rejects.toThrow('The list is empty: it has not even a header')
+  it('is refused where it has no header', async () => {
+    await expect(read('\n')).rejects.toThrow("The list is empty: it doesn't even have a header")
   })
 })

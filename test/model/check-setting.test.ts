@@ -9,7 +9,9 @@ describe('checkWholeNumber', () => {
   test.each([-1, 11, 1.5, NaN, Infinity, '5', null, undefined, true])('refuses %j', (value) => {
     const check = (): number => checkWholeNumber('queueMax', value, [0, 10])
     expect(check).toThrow(SettingError)
-    expect(check).toThrow(`Cannot use queueMax ${String(value)}: it is a whole number from 0 to 10`)
+    expect(check).toThrow(
+      `Cannot use queueMax ${String(value)}: it must be a whole number from 0 to 10`,
+    )
   })
 })
 
@@ -47,7 +49,7 @@ describe('checkUrl', () => {
     (text) => {
       const { setting, message } = refusal(text)
       expect(setting).toBe('endpoint')
-      expect(message).toBe('Cannot send to example.com: its URL carries a user name or password')
+      expect(message).toBe('Cannot send to example.com: its URL contains a user name or password')
     },
   )
 })

@@ -379,7 +379,7 @@ describe('where to forward to', () => {
 
   test.each([
     [to('app.example.com'), 'not a full http or https URL'],
-    [to('http://user:pw@127.0.0.1/'), 'carries a user name or password'],
+    [to('http://user:pw@127.0.0.1/'), 'contains a user name or password'],
     [[...to(url), ...to(url)], 'Cannot forward the same webhooks to two URLs'],
     [
       [

@@ -131,7 +131,7 @@ describe('route', () => {
 
   test('points out a key that looks like the name, where the name is absent', () => {
     const hint =
-      'The key "webhooks" has no effect: keys are case sensitive and this destination is "Webhooks"'
+      'The key "webhooks" has no effect: keys are case sensitive, and the key of this destination is "Webhooks"'
     expect(hintFor({ webhooks: false })).toBe(hint)
     expect(hintFor({ All: false, WEBHOOK: true })).toContain('"WEBHOOK"')
     expect(hintFor({ webhooks: true, Webhooks: true })).toBeUndefined()

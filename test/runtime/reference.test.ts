@@ -51,7 +51,7 @@ test('what the system says about a file is kept', async () => {
   const denied = Object.assign(new Error('EACCES'), { code: 'EACCES' })
   const sources = { env: {}, readFile: () => Promise.reject(denied) }
   expect(await readReference('@key', sources)).toMatchObject({
-    because: 'it may not be read',
+    because: 'permission denied',
     cause: denied,
   })
   const other = new Error('the disk is gone')

@@ -150,7 +150,7 @@ describe('the URL of an endpoint', () => {
       const error = refusal(settings({ endpoints: [{ url }] }))
       expect(error.setting).toBe('endpoints[0].url')
       expect(error.message).toBe(
-        'Cannot send to example.com: its URL carries a user name or password',
+        'Cannot send to example.com: its URL contains a user name or password',
       )
       expect(error.hint).toContain('static header')
     },

@@ -122,13 +122,13 @@ describe('audience sync', () => {
     expect(endpoint.requests).toHaveLength(before)
   })
 
-  test('refuses a list that has not even a header, and changes nothing', async () => {
+  test('refuses a list that has no header, and changes nothing', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     const { code, stdout, stderr } = await place.run([...shoppers, '-'], { stdin: '' })
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
     expect(stderr).toContain(
-      'evroute: The list is empty: it has not even a header. To remove all members',
+      "evroute: The list is empty: it doesn't even have a header. To remove all members",
     )
     const listed = await place.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([{ members: 1 }])

@@ -61,7 +61,7 @@ describe('delete', () => {
     expect(code).toBe(3)
     expect(stdout).toMatch(/^reg_\w+: 1 user\n/)
     expect(stderr).toMatch(
-      /^line 2: .* \(invalid_json\)\nline 3: .*1024 characters at most \(event_too_large\)\n/,
+      /^line 2: .* \(invalid_json\)\nline 3: .*at most 1024 characters \(event_too_large\)\n/,
     )
     const nothing = await place.run(argv, { stdin: '{}\n' })
     expect(nothing).toMatchObject({ code: 3, stdout: '' })
@@ -154,12 +154,12 @@ describe('delete', () => {
     expect((await place.run(['regulations', 'list'])).stderr).toContain('There is no store yet')
   })
 
-  test('refuses a list that has not even a header', async () => {
+  test('refuses a list that has no header', async () => {
     const place = await placeFor('http://127.0.0.1:1/')
     const argv = ['delete', '--regulation', 'DELETE_ONLY', '--file', '-']
     const { code, stdout, stderr } = await place.run(argv, { stdin: '' })
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-    expect(stderr).toContain('The list is empty: it has not even a header. Look at what makes it')
+    expect(stderr).toContain("The list is empty: it doesn't even have a header. Check the program")
   })
 
   test('ends with 4 where a notification is refused', async () => {

@@ -196,7 +196,7 @@ describe('the command line is refused with 2', () => {
       '"example.com": it is not a full http or https URL',
       'with its scheme',
     ],
-    [['track', '--to', 'http://a:b@example.com'], 'carries a user name or password', ''],
+    [['track', '--to', 'http://a:b@example.com'], 'contains a user name or password', ''],
     [
       ['track', ...Array.from({ length: 6 }, (_, n) => ['--to', `http://127.0.0.1:9/${n}`]).flat()],
       'Cannot use 6 URLs',
