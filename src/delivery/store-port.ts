@@ -86,6 +86,8 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
   readonly type: EventType
   /** The exact text to send. */
   readonly body: string
+  /** The trace context of its event's request, if the request had one. */
+  readonly traceparent?: string | undefined
   /** Since when it is due, in milliseconds since 1970. */
   readonly dueAtMs: number
   /**
@@ -160,6 +162,8 @@ export interface AddRequest {
   readonly events: readonly NewEvent[]
   /** The room for deliveries to hand over. Each destination is listed at most once. */
   readonly handOver: readonly Room[]
+  /** The trace context of the request that brought the events, to keep with each delivery. */
+  readonly traceparent?: string | undefined
 }
 
 /** The outcome of adding a batch. */

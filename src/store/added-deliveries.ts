@@ -38,7 +38,7 @@ export interface HandedOver {
 
 /** Makes the leased deliveries of a batch, which were never attempted. */
 export function leasedOf(
-  { nowMs, events }: AddRequest,
+  { nowMs, events, traceparent }: AddRequest,
   handedOver: readonly HandedOver[],
 ): readonly LeasedDelivery[] {
   return handedOver.flatMap(({ eventPlace, place, id, lease }) => {
@@ -52,6 +52,7 @@ export function leasedOf(
       messageId: event.messageId,
       type: event.type,
       body: delivery.body,
+      traceparent,
       acceptedAtMs: nowMs,
       lane: 'first' as const,
       dueAtMs: nowMs,

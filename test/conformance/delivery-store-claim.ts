@@ -204,6 +204,23 @@ function texts(tested: StoreUnderTest): void {
     expect(story.requests).toEqual([request])
   })
 
+  test('gives out the trace context with which a delivery was added, at every try', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
+    const { leased } = await tested.add([event('m_1', 'crm', 'mail')], { handOver, traceparent })
+    await tested.add([event('m_2', 'ads')])
+    const claimed = [await tested.claimOne('mail'), await tested.claimOne('ads')]
+    await tested.settle(...leased.map((delivery) => retried(delivery)))
+    const again = await tested.claimOne('crm', { lane: 'retry' })
+    const all = [...leased, ...claimed, again]
+    expect(all.map((delivery) => delivery.traceparent)).toEqual([
+      traceparent,
+      traceparent,
+      undefined,
+      traceparent,
+    ])
+  })
+
   test('keeps the character U+0000', async () => {
     const messageId = 'm\u0000'
     await tested.add([{ ...event(messageId, 'crm'), userId: 'u\u00001' }])

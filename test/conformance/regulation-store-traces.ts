@@ -58,6 +58,14 @@ export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void 
       expect(await find(userId)).toEqual([])
     })
 
+    test('whose requests had a trace context, which finds them elsewhere', async () => {
+      const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+      await tested.add([eventAbout(userId)], { traceparent })
+      expect(await find(traceparent)).not.toEqual([])
+      await erase()
+      expect(await find(traceparent)).toEqual([])
+    })
+
     test('whose deliveries were purged before', async () => {
       await deliver(await lease())
       const failed = await lease()

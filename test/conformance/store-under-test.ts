@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type {
   AddOutcome,
+  AddRequest,
   AddResult,
   DeliveryFilter,
   DeliveryKey,
@@ -13,7 +14,6 @@ import type {
   NewEvent,
   PurgeRequest,
   PurgeResult,
-  Room,
   Settlement,
 } from '../../src/delivery/index.ts'
 import { imbalances, type Lane, type RequestRecord } from '../../src/model/index.ts'
@@ -140,10 +140,10 @@ export class StoreUnderTest {
   /** Adds events, and hands nothing over unless it is told to. */
   add(
     newEvents: readonly NewEvent[],
-    options: { atMs?: number; seenSinceMs?: number; handOver?: readonly Room[] } = {},
+    options: Partial<Omit<AddRequest, 'nowMs' | 'events'>> & { atMs?: number } = {},
   ): Promise<AddResult> {
-    const { atMs = nowMs, seenSinceMs = 0, handOver = [] } = options
-    return this.store.add({ nowMs: atMs, seenSinceMs, events: newEvents, handOver })
+    const { atMs = nowMs, seenSinceMs = 0, handOver = [], traceparent } = options
+    return this.store.add({ nowMs: atMs, seenSinceMs, events: newEvents, handOver, traceparent })
   }
 
   /** Adds events and says what became of them. */

@@ -42,7 +42,7 @@ export interface AddQuery extends Query {
   readonly deliveries: readonly BatchDelivery[]
 }
 
-const events = new GivenRows<NewEvent>('event', 8, {
+const events = new GivenRows<NewEvent>('event', 9, {
   source_id: ['text', ({ sourceId }) => sourceId],
   message_id: ['text', ({ messageId }) => messageId],
   type: ['text', ({ type }) => type],
@@ -142,13 +142,13 @@ const sql = `
   ), added AS (
     INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, lease_holder, lease,
       leased_until, attempts, window_attempts, manual_retries, source_id, message_id, type, user_id,
-      previous_id, state, reason, settled_at, lane, holds)
+      previous_id, state, reason, settled_at, lane, holds, traceparent)
     SELECT destination_id, id, body_id, $1, $1, CASE WHEN is_leased THEN $4::bigint END,
       CASE WHEN is_leased THEN $5::bigint END, CASE WHEN is_leased THEN $6::bigint END, 0, 0, 0,
       source_id, message_id, type, user_id, previous_id,
       CASE WHEN is_refused THEN 'failed' ELSE 'pending' END,
       CASE WHEN is_refused THEN '${refusedReason}' END, CASE WHEN is_refused THEN $1::bigint END,
-      'first', '[]'
+      'first', '[]', $8::text
     FROM delivery
   ), counted AS (${counted})
   SELECT 'fresh' AS kind, position, 0 AS id FROM fresh
@@ -171,6 +171,7 @@ export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
     lease.number,
     lease.untilMs,
     [...boundedIds],
+    batch.traceparent ?? null,
     ...events.values(batch.events),
     ...bodyEvents.values(rows.bodies),
     ...bodies.values(rows.bodies),

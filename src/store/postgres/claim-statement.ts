@@ -17,6 +17,7 @@ export interface ClaimedRow extends ProgressRow {
   readonly accepted_at: number
   readonly due_at: number
   readonly body: string
+  readonly traceparent: string | null
 }
 
 /** When the first delivery of a lane is due. */
@@ -67,7 +68,7 @@ const claimSql = `
     RETURNING delivery.*, picked.position
   )
   SELECT leased.destination_id, leased.id, message_id, type, lane, accepted_at, due_at, attempts,
-    window_attempts, first_attempt_at, holds, message.body
+    window_attempts, first_attempt_at, holds, traceparent, message.body
   FROM leased JOIN evroute_messages message ON message.id = body_id
   ORDER BY position, due_at, leased.id`
 
@@ -122,6 +123,7 @@ export function leasedDelivery(row: ClaimedRow, { number, untilMs }: LeaseTerm):
     messageId: fromStored(row.message_id),
     type: row.type,
     body: fromStored(row.body),
+    traceparent: row.traceparent ?? undefined,
     acceptedAtMs: row.accepted_at,
     lane: row.lane,
     dueAtMs: row.due_at,

@@ -247,6 +247,7 @@ const clocksMs = 24 * 60 * 60 * 1_000
  *   written
  * - The row of a delivery keeps the request of a first try that succeeded, which most deliveries have.
  *   `try_at` is null if there is none
+ * - `traceparent` of a delivery is the trace context of the request that brought the event
  */
 export const additions: readonly string[] = [
   `CREATE OR REPLACE FUNCTION evroute_forget_requests() RETURNS trigger LANGUAGE plpgsql
@@ -270,11 +271,12 @@ export const additions: readonly string[] = [
 
   `ALTER TABLE evroute_deliveries ADD COLUMN IF NOT EXISTS try_url text,
     ADD COLUMN IF NOT EXISTS try_at bigint, ADD COLUMN IF NOT EXISTS try_duration double precision,
-    ADD COLUMN IF NOT EXISTS try_status integer, ADD COLUMN IF NOT EXISTS try_excerpt text`,
+    ADD COLUMN IF NOT EXISTS try_status integer, ADD COLUMN IF NOT EXISTS try_excerpt text,
+    ADD COLUMN IF NOT EXISTS traceparent text`,
 ]
 
 /** The number of changes up to this version. A database with as many has all of them. */
-export const latestVersion = 10
+export const latestVersion = 11
 
 /**
  * Indexes that are built while processes use the store: their names, and the text after `CREATE INDEX

@@ -28,6 +28,7 @@ export function* eraseDeliveries(
   const sql = `
     UPDATE evroute_deliveries AS delivery SET
       user_id = NULL, previous_id = NULL, body_id = $2, message_id = given.message_id, try_excerpt = '',
+      traceparent = NULL,
       settled_at = CASE state WHEN 'pending' THEN CAST($3 AS bigint) ELSE settled_at END,
       reason = CASE state WHEN 'delivered' THEN reason ELSE '${erasedReason}' END,
       state = CASE state WHEN 'pending' THEN 'failed' ELSE state END${engine.erasedColumns}

@@ -63,10 +63,10 @@ export class Adding {
     )
     this.#addDeliveries = new RowsStatement(
       database,
-      "(?1, ?1, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', 'first', 0, 0, '[]', 0)",
+      "(?1, ?1, ?2, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', 'first', 0, 0, '[]', 0)",
       (rows) => `
-        INSERT OR FAIL INTO deliveries (accepted_at, due_at, destination_id, id, source_id, message_id,
-          type, user_id, previous_id, body_id, state, lane, attempts, window_attempts, holds,
+        INSERT OR FAIL INTO deliveries (accepted_at, due_at, traceparent, destination_id, id, source_id,
+          message_id, type, user_id, previous_id, body_id, state, lane, attempts, window_attempts, holds,
           manual_retries) VALUES ${rows}`,
     )
     this.#refuse = new RowsStatement(
@@ -107,12 +107,12 @@ export class Adding {
   }
 
   /** Adds the routed events. Destinations of an event that get the same text share its row. */
-  #addRouted({ events, nowMs }: AddRequest, outcomes: readonly AddOutcome[]): readonly NewRow[] {
+  #addRouted(batch: AddRequest, outcomes: readonly AddOutcome[]): readonly NewRow[] {
     if (!outcomes.includes('routed')) return []
     let lastBodyId = (this.#lastBodyId.get() as Pick<BodyRow, 'id'>).id
     const bodies: BodyRow[] = []
     const rows: NewRow[] = []
-    for (const [eventPlace, event] of events.entries()) {
+    for (const [eventPlace, event] of batch.events.entries()) {
       if (outcomes[eventPlace] !== 'routed') continue
       const ofEvent: BodyRow[] = []
       for (const [
@@ -134,11 +134,15 @@ export class Adding {
       }
       bodies.push(...ofEvent)
     }
-    this.#write(bodies, rows, nowMs)
+    this.#write(bodies, rows, batch)
     return rows
   }
 
-  #write(bodies: readonly BodyRow[], rows: readonly NewRow[], nowMs: number): void {
+  #write(
+    bodies: readonly BodyRow[],
+    rows: readonly NewRow[],
+    { nowMs, traceparent }: AddRequest,
+  ): void {
     const texts: SqlValue[] = []
     for (const { id, deliveries, body } of bodies) texts.push(id, deliveries, toStored(body))
     this.#addBodies.run(texts)
@@ -155,7 +159,7 @@ export class Adding {
         bodyId,
       )
     }
-    this.#addDeliveries.run(values, [nowMs])
+    this.#addDeliveries.run(values, [nowMs, traceparent ?? null])
   }
 
   #failRefused(rows: readonly NewRow[], nowMs: number): readonly GivenUpDeliveries[] {

@@ -12,6 +12,7 @@ interface ClaimedRow extends ProgressRow {
   readonly type: EventType
   readonly accepted_at: number
   readonly body: string
+  readonly traceparent: string | null
 }
 
 /**
@@ -35,7 +36,7 @@ export class Claiming {
     this.#leases = leases
     this.#claim = database.prepare(`
       SELECT deliveries.id, due_at, message_id, deliveries.type, accepted_at, attempts, window_attempts,
-        first_attempt_at, holds, body ${inLane}`)
+        first_attempt_at, holds, traceparent, body ${inLane}`)
     this.#nextDue = database.prepare(`SELECT due_at ${inLane}`)
     this.#withPending = database.prepare(`
       SELECT asked.key AS place FROM json_each(?) AS asked WHERE EXISTS (
@@ -89,6 +90,7 @@ export class Claiming {
       messageId: fromStored(row.message_id),
       type: row.type,
       body: fromStored(row.body),
+      traceparent: row.traceparent ?? undefined,
       acceptedAtMs: row.accepted_at,
       lane,
       dueAtMs: row.due_at,

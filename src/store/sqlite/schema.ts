@@ -8,8 +8,8 @@ import { freeBytesBeside, inMegabytes } from './store-file.ts'
 /** Marks a file as evroute's in SQLite's field for that: `evrt`. */
 const applicationId = 0x65767274
 
-/** The current format of a file, in its `user_version`, and the format that can be upgraded. */
-const [format, formatBefore] = [11, 8]
+/** The current format of a file, in its `user_version`. */
+const format = 12
 
 /** Options of an upgrade. */
 export interface UpgradeOptions {
@@ -26,18 +26,27 @@ export interface UpgradeOptions {
  * if there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
-  if (isNew(database)) inOneStep(database, () => database.exec(tables))
-  else if (storeFormat(database, path) !== format) upgrade(database, path, options)
+  if (isNew(database)) {
+    inOneStep(database, () => database.exec(tables))
+    return
+  }
+  const found = storeFormat(database, path)
+  if (found !== format) upgrade({ database, path, found }, options)
 }
 
-function upgrade(database: Database, path: string, options: UpgradeOptions): void {
+function upgrade(
+  { database, path, found }: { database: Database; path: string; found: number },
+  options: UpgradeOptions,
+): void {
   const bytes = pragma(database, 'page_count') * pragma(database, 'page_size')
-  expectRoom(path, bytes * upgradeRoom, options)
+  const steps = upgrades.filter(({ from }) => from >= found)
+  expectRoom(path, bytes * Math.max(...steps.map(({ room }) => room)), options)
   addUpgradeFunctions(database)
-  const total = upgradeStatements.length
+  const statements = steps.flatMap(({ sql }) => statementsOf(sql))
+  const total = statements.length
   const tell = (done: number): void => options.onProgress?.({ file: path, bytes, done, total })
   inOneStep(database, () => {
-    for (const [done, statement] of upgradeStatements.entries()) {
+    for (const [done, statement] of statements.entries()) {
       tell(done)
       database.exec(statement)
     }
@@ -91,7 +100,7 @@ export function expectTables(database: Database, path: string): void {
   )
 }
 
-/** Returns the format of a file: the current one or the one before. */
+/** Returns the format of a file: the current one, or one that can be upgraded. */
 function storeFormat(database: Database, path: string): number {
   const found = pragma(database, 'user_version')
   if (pragma(database, 'application_id') !== applicationId) {
@@ -100,13 +109,13 @@ function storeFormat(database: Database, path: string): number {
       'Name another file. A process that delivers makes it when it does not exist.',
     )
   }
-  if (found === format || found === formatBefore) return found
+  if (found === format || upgrades.some(({ from }) => from === found)) return found
   const [age, hint] =
     found > format
       ? ['a newer version of evroute made it', 'Use that version, or another file.']
       : [
           'a version of evroute made it that is too old',
-          `Name another file. Files are upgraded from format ${formatBefore} on.`,
+          `Name another file. Files are upgraded from format ${upgrades[0].from} on.`,
         ]
   throw unusable(`Cannot use the store ${path}: ${age}`, hint)
 }
@@ -123,18 +132,15 @@ function isNew(database: Database): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
 }
 
-/** The temporary space that an upgrade needs, as a share of the file's size. */
-const upgradeRoom = 0.5
-
 const present = (column: string): string =>
   `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`
 
 /**
- * Turns the tables of format 8 into the current ones. Members get text keys, as in PostgreSQL. The row of a
+ * Turns the tables of format 8 into those of format 11. Members get text keys, as in PostgreSQL. The row of a
  * delivery gets columns for a first try that succeeded. Untried deliveries are found by lane, so their index
  * goes.
  */
-const upgradeSql = `
+const upgradeFrom8 = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
   ALTER TABLE members RENAME TO members_before;
   ${sharedTables}
@@ -152,8 +158,19 @@ const upgradeSql = `
   DROP INDEX deliveries_untried;
 `
 
-/** The single statements of the upgrade. */
-const upgradeStatements = upgradeSql.split(/;\s*\n/).filter((statement) => statement.trim() !== '')
+/**
+ * The formats that can be upgraded, and the SQL that turns each into the next one. `room` is the temporary space
+ * that it takes, as a share of the file's size.
+ */
+const upgrades = [
+  { from: 8, room: 0.5, sql: upgradeFrom8 },
+  { from: 11, room: 0, sql: 'ALTER TABLE deliveries ADD COLUMN traceparent TEXT' },
+] as const
+
+/** Splits SQL into its statements. */
+function statementsOf(sql: string): readonly string[] {
+  return sql.split(/;\s*\n/).filter((statement) => statement.trim() !== '')
+}
 
 type Identifier = string | null
 

@@ -14,6 +14,7 @@ export const bucketShift = 11
  *   among those of the last few thousand, on pages that the same commits write. An index by messageId alone
  *   would make an add write twice as much. A look-up takes about 12 ms per million deliveries.
  * - The columns `try_…` have the request of a first try that succeeded; null if there is none.
+ * - `traceparent` is the trace context of the request that brought the event; null if it had none.
  */
 const deliveryTables = `
   CREATE TABLE messages (
@@ -47,7 +48,8 @@ const deliveryTables = `
     try_at INTEGER,
     try_duration REAL,
     try_status INTEGER,
-    try_excerpt TEXT
+    try_excerpt TEXT,
+    traceparent TEXT
   ) STRICT;
 
   CREATE INDEX deliveries_waiting ON deliveries (destination_id, lane, due_at, id)

@@ -71,7 +71,8 @@ async function addEvents(store: SqliteStore): Promise<void> {
   const nobody = { ...event('nobody', 'crm'), userId: null }
   const alias = { ...event('alias', 'crm'), type: 'alias' as const, previousId: 'u_0' }
   const events = [...shared, ...odd, nobody, alias, event('filtered'), event('fan_1', 'crm')]
-  await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  await store.add({ nowMs, seenSinceMs: 0, events, handOver: [], traceparent })
 }
 
 async function settleSome(store: SqliteStore): Promise<void> {

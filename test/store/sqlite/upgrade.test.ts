@@ -72,6 +72,16 @@ test('an upgraded file has the tables, columns and indexes of a new one', async 
   }
 })
 
+test('a file of format 11 gets the columns since then, without room for a copy', async () => {
+  await (await SqliteStore.open(path)).close()
+  const before = await openDatabase(path, 'write')
+  before.exec('ALTER TABLE deliveries DROP COLUMN traceparent; PRAGMA user_version = 11')
+  migrate(before, path, { freeBytes: () => 0 })
+  before.close()
+  const columns = "SELECT name FROM pragma_table_info('deliveries')"
+  expect(await rowsOf(path, columns)).toContainEqual({ name: 'traceparent' })
+})
+
 test('a file of a version that is too old is refused and stays as it was', async () => {
   await makeOlderStore(path)
   const database = await openDatabase(path, 'write')
