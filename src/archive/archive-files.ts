@@ -2,12 +2,15 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../model/index.ts'
 
-/** Returns the folder of a source's events. The source id is encoded, so it never acts as a path. */
+/**
+ * Returns the folder that holds a source's events. The source id is encoded, so that it can't lead to another
+ * folder.
+ */
 export function archiveFolder(directory: string, sourceId: string): string {
   return join(directory, encodeURIComponent(sourceId).replaceAll('.', '%2E'))
 }
 
-/** Returns the sorted names in a folder; none if the folder does not exist. */
+/** Returns the names in a folder, sorted; none if the folder doesn't exist. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).toSorted()
@@ -19,17 +22,20 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
 
 const temporarySuffix = '.erasing'
 
-/** Returns the path of the temporary file that replaces a file. A crash may leave it behind. */
+/**
+ * Returns the path of the temporary file to which the new content of a file is written. A crash may leave it
+ * behind.
+ */
 export function temporaryPath(path: string): string {
   return `${path}${temporarySuffix}`
 }
 
-/** Tells whether a name or path is that of a temporary file, which is no part of an archive. */
+/** Tells whether a name or path belongs to a temporary file, which is not part of the archive. */
 export function isTemporary(name: string): boolean {
   return name.endsWith(temporarySuffix)
 }
 
-/** An empty standard input, because an archive has only files. */
+/** An empty stream to pass as standard input: an archive is read from files only. */
 export async function* noInput(): AsyncGenerator<Uint8Array> {
   yield* await Promise.resolve([])
 }

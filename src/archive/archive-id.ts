@@ -2,11 +2,14 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
-/** The file with the id, which moves with the folder. No source's folder has this name. */
+/**
+ * The file that holds the id, so that the id moves with the folder. No source's folder has this name: their
+ * dots are encoded.
+ */
 const fileName = '.evroute-archive'
 
 /**
- * Returns the id of an archive, and makes one if it has none.
+ * Returns the id of the archive in a folder. If it has none, creates the folder and stores a new id.
  *
  * @throws EvrouteError `cannot_write_file`
  */
@@ -22,13 +25,13 @@ export async function archiveIdOf(directory: string, newId: () => string): Promi
     throw new EvrouteError({
       code: 'cannot_write_file',
       message: `Cannot write the archive ${directory}: ${messageOf(error)}`,
-      hint: 'Check the folder, its rights and the disk that it is on.',
+      hint: 'Check the permissions of the folder and the free space on its disk.',
       cause: error,
     })
   }
 }
 
-/** Returns the id of an archive; undefined if it has none yet. */
+/** Returns the id of the archive in a folder; undefined if it has none yet. */
 export async function archiveIdIn(directory: string): Promise<string | undefined> {
   try {
     const id = (await readFile(join(directory, fileName), 'utf8')).trim()

@@ -4,11 +4,11 @@ import { noInput } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
 /**
- * A piece of the text of an archive's file. The pieces are all text that can be inflated.
+ * A piece of the text in an archive file. Together, the pieces are all the text that can be decompressed.
  *
- * - `event`: a line with an event
- * - `unreadable`: a line without an event, or the beginning of a line that is too long
- * - `other`: a blank line, the rest of a line that is too long, or a line that damage cut off
+ * - `event`: a line that holds an event
+ * - `unreadable`: a line that holds no event, or the beginning of a line that is too long
+ * - `other`: a blank line, the rest of a line that is too long, or a line that is cut off by damage
  */
 export type TextPiece = { readonly bytes: Buffer } & (
   | { readonly kind: 'event'; readonly row: JsonObject }
@@ -16,13 +16,13 @@ export type TextPiece = { readonly bytes: Buffer } & (
   | { readonly kind: 'other' }
 )
 
-/** A part of an archive's file, as it is read. */
+/** What reading an archive file yields: text, and finally the damage if there is any. */
 export type ArchiveText =
   | { readonly kind: 'pieces'; readonly pieces: readonly TextPiece[] }
-  /** The last part: the file cannot be inflated from byte `readBytes` on. */
+  /** Always comes last: from byte `readBytes` on, the file can't be decompressed. */
   | { readonly kind: 'damaged'; readonly reason: string; readonly readBytes: number }
 
-/** Reads a file of an archive without losing a byte of its text, in constant memory. */
+/** Reads an archive file in constant memory. The pieces contain every byte of its text. */
 export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText> {
   const lines = new Lines()
   for await (const part of inflate(await openInput(path, noInput()))) {
@@ -31,7 +31,7 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
       continue
     }
     const { message: reason, readBytes } = part
-    // An unreadable last line is part of the damage.
+    // The damage cut off the last line, so don't report that line as well.
     const pieces = lines.end().map((piece) => (piece.kind === 'event' ? piece : other(piece.bytes)))
     yield { kind: 'pieces', pieces }
     yield { kind: 'damaged', reason, readBytes }
@@ -42,12 +42,12 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
 
 const lineFeed = 0x0a
 
-/** Cuts a text that arrives in chunks into lines, each with its line feed. */
+/** Splits text that arrives in chunks into lines. Each line includes its line feed. */
 class Lines {
   #line = 1
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Whether the line is longer than any row. The rest of the line is then passed on at once. */
+  /** Whether the current line is longer than any row. If so, the rest of it is passed on instead of held. */
   #isTooLong = false
 
   push(chunk: Buffer): readonly TextPiece[] {

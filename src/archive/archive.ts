@@ -25,7 +25,7 @@ export type Append = (path: string, bytes: Buffer) => Promise<void>
 
 const appendPrivately: Append = (path, bytes) => appendFile(path, bytes, { mode: 0o600 })
 
-/** Events to write, and the caller that waits for it. */
+/** Events to write, and the promise that their caller awaits. */
 interface Waiting {
   readonly events: readonly AnalyticsEvent[]
   readonly resolve: () => void
@@ -34,22 +34,22 @@ interface Waiting {
 
 /** An erasure in progress. */
 interface Erasing extends ArchiveErasureRequest {
-  /** The number of new events that it kept from being written. */
+  /** Number of new events that were not written because this erasure matches them. */
   keptBack: number
 }
 
 /**
- * Keeps every accepted event in files: gzipped NDJSON, one file per source, day and run of the service, in
- * `<directory>/<source>/<day>/`. A run never appends to the file of another run. So a part that a crash left
- * half-written is always at the end of a file, where it hides no other rows. After an erasure from its file,
- * a run begins another file.
+ * Writes every accepted event to files: gzipped NDJSON, one file per source, day and run of the service, in
+ * `<directory>/<source>/<day>/`. A run never appends to a file of an earlier run. So if a crash leaves a part
+ * half-written, that part is at the end of its file and hides no later rows. Once an erasure changes the
+ * current file, the run continues in a new one.
  */
 export class Archive {
   readonly #directory: string
   readonly #runName: string
   readonly #append: Append
   readonly #waiting = new Set<Waiting>()
-  /** Files whose last write failed, and their sizes before it. */
+  /** Sizes of files before a write that failed or has not ended, by path. */
   readonly #unfinished = new Map<string, number>()
   readonly #erasing = new Set<Erasing>()
   /** Work to run between writes. */
@@ -58,9 +58,9 @@ export class Archive {
   #closedFiles = 0
 
   /**
-   * @param startedAtMs - start of this run, in milliseconds since 1970. The names of its files begin with it,
-   * so runs don't share files
-   * @param append - appends to files
+   * @param startedAtMs - when this run started, in milliseconds since 1970. Its file names begin with this
+   * time, so that runs don't share files
+   * @param append - how to append to a file; by default, creates files that only their owner can read
    */
   constructor(directory: string, startedAtMs: number, append: Append = appendPrivately) {
     this.#directory = directory
@@ -71,8 +71,8 @@ export class Archive {
   /**
    * Writes events after the earlier ones. Events that arrive during a write share the next one.
    *
-   * @param signal - ends the wait, which rejects with its reason. Events that are being written may still be
-   * written; waiting events are dropped
+   * @param signal - ends the wait: the call rejects with the signal's reason. Events whose write has begun may
+   * still be written; events that wait are dropped
    * @throws EvrouteError `cannot_write_file`
    */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
@@ -90,17 +90,17 @@ export class Archive {
   }
 
   /**
-   * Erases events of a source from all files, including those of earlier runs, while new events are written.
-   * Matching new events are not written meanwhile. Run one erasure at a time.
+   * Erases events of a source from all of its files, including files of earlier runs. New events are still
+   * written meanwhile, except for those that match. Run one erasure at a time.
    *
-   * @throws the reason of the signal
+   * @throws the signal's reason once it aborts
    */
   async erase(request: ArchiveErasureRequest): Promise<ErasedFromArchive> {
     const { signal } = request
     const erasing: Erasing = { ...request, keptBack: 0 }
     this.#erasing.add(erasing)
     try {
-      // Wait for the write in progress, whose events may have to be erased.
+      // The write in progress may contain events to erase, so let it finish first.
       await this.#betweenWrites(() => Promise.resolve(), signal)
       const erased = await eraseFromArchive({
         ...request,
@@ -127,7 +127,7 @@ export class Archive {
   }
 
   async #closeFile(): Promise<void> {
-    // A part that cannot be removed stays at the end of the file, as after a crash.
+    // A half-written part that can't be removed stays at the end of the file, as after a crash.
     for (const path of this.#unfinished.keys()) await this.#repair(path).catch(() => undefined)
     this.#unfinished.clear()
     this.#closedFiles++
@@ -151,7 +151,7 @@ export class Archive {
     this.#isWriting = false
   }
 
-  /** Appends all rows to a file, or none: gzip readers find nothing after a half-written part. */
+  /** Appends all rows to a file or none, because gzip readers find nothing after a half-written part. */
   async #write(path: string, rows: string): Promise<void> {
     try {
       await this.#repair(path)
@@ -167,7 +167,7 @@ export class Archive {
     }
   }
 
-  /** Removes the part that a failed write has left in a file. */
+  /** Removes the half-written part that a failed write left at the end of a file. */
   async #repair(path: string): Promise<void> {
     const wholeBytes = this.#unfinished.get(path)
     if (wholeBytes === undefined) return
@@ -175,7 +175,7 @@ export class Archive {
     this.#unfinished.delete(path)
   }
 
-  /** Returns the rows for each file. */
+  /** Returns the text to append to each file, by path. */
   #files(events: readonly AnalyticsEvent[]): ReadonlyMap<string, string> {
     const files = new Map<string, string>()
     for (const event of events) {
@@ -209,7 +209,10 @@ export class Archive {
   }
 }
 
-/** Returns the size of a file, or 0 if it does not exist. Throws other errors, after which a write would be lost. */
+/**
+ * Returns the size of a file, or 0 if it doesn't exist. Throws if the path is not a file, because a write would
+ * be lost.
+ */
 async function sizeBytesOf(path: string): Promise<number> {
   try {
     const found = await stat(path)
@@ -218,14 +221,14 @@ async function sizeBytesOf(path: string): Promise<number> {
     if (systemCode(error) === 'ENOENT') return 0
     throw error
   }
-  throw new Error('there is something else than a file')
+  throw new Error('it is not a file')
 }
 
 function cannotWrite(path: string, cause: unknown): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
     message: `Cannot write the archive ${path}: ${messageOf(cause)}`,
-    hint: 'Check the folder and the room on its disk.',
+    hint: 'Check the permissions of the folder and the free space on its disk.',
     cause,
   })
 }

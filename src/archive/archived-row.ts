@@ -9,19 +9,20 @@ import {
 } from '../model/index.ts'
 
 /**
- * Returns an event as a line of an archive, without its line feed: the fields of a call, so that every reader
- * of calls can read it, and `archived`, which marks it as archived and has the time of acceptance.
+ * Serialises an event as a line of an archive, without a line feed. The line has the fields of a call, so that
+ * everything that reads calls can read it. Its field `archived` marks it as archived, and holds its source and
+ * the time it was accepted.
  */
 export function archivedRow(event: AnalyticsEvent): string {
   const { sourceId, receivedAtMs, ...call } = event
   const archived = { sourceId, receivedAt: formatTimestamp(receivedAtMs) }
-  // A replay decides again whether the event is historical.
+  // Leave it out: a replay decides anew whether the event is historical.
   return JSON.stringify({ ...call, historical: undefined, archived })
 }
 
 /**
- * Turns a row of an archive into a call for a replay, which goes to webhook destinations only, whatever the
- * original call said. Any other row stays as it is.
+ * Turns a row of an archive into the call that a replay sends. It goes to webhook destinations only, whatever
+ * the original call asked for. Returns rows that aren't from an archive unchanged.
  */
 export function callOfArchivedRow(row: JsonObject): JsonObject {
   if (row['archived'] === undefined) return row
@@ -30,18 +31,18 @@ export function callOfArchivedRow(row: JsonObject): JsonObject {
   return { ...Object.fromEntries(call), integrations }
 }
 
-/** The maximum size of a row, to which the service and the batch of the call added fields. */
+/** The maximum size of a row. It is larger than a call, because the batch and the service add fields. */
 export const rowBytesMax: number = 1024 * 1024
 
-/** A row of an archive, or why it cannot be read, without payloads. */
+/** An event from an archive, or the reason why its row is unreadable. Reasons contain no payload. */
 export type ArchivedRowReading =
   | { readonly kind: 'event'; readonly row: JsonObject; readonly receivedAtMs: number }
   | { readonly kind: 'unreadable'; readonly reason: string }
 
-/** Reads a row of an archive, and when it was accepted. */
+/** Reads a row of an archive and the time at which its event was accepted. */
 export function readArchivedRow(row: Row): ArchivedRowReading {
   if (row.kind === 'bad') {
-    // The message about invalid JSON quotes a piece of the row.
+    // The message about invalid JSON quotes a piece of the row, so cut it off.
     const reason = row.message.replace(/(?<=not valid JSON): .*$/s, '')
     return { kind: 'unreadable', reason: `line ${row.line}: ${reason}` }
   }

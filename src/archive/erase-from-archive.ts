@@ -9,55 +9,59 @@ import {
   type FileChanges,
 } from './erase-from-file.ts'
 
-/** The events to erase. */
+/** A request to erase events of one source from an archive. */
 export interface ArchiveErasureRequest {
-  /** The source of the events. */
+  /** The source whose files are searched. */
   readonly sourceId: string
   /** Tells whether to erase the event of a row. */
   readonly isErased: (row: JsonObject) => boolean
-  /** Ends the erasure early, which rejects with its reason. Completed files stay erased. */
+  /** Ends the erasure early: it rejects with the signal's reason. Files that were already rewritten stay so. */
   readonly signal: AbortSignal
 }
 
-/** The result of an erasure. */
+/** The result of an erasure from an archive. */
 export interface ErasedFromArchive {
-  /** Erased events. */
+  /** Number of erased events. */
   readonly events: number
-  /** Files that were rewritten or removed. */
+  /** Number of files that were rewritten or removed. */
   readonly files: number
   /**
-   * Files with parts that could not be read or written, and so are unchanged: a path and a reason without
-   * payloads each, for the first {@link problemsMax} files.
+   * Messages about files with parts that could not be read or written and are therefore unchanged. Each has a
+   * path and a reason, and no payload. After {@link problemsMax} messages, the last one counts the other files.
    */
   readonly problems: readonly string[]
 }
 
-/** The maximum number of files whose problems are reported. Further files are only counted. */
+/** The maximum number of files whose problems are reported one by one. Further files are only counted. */
 export const problemsMax = 100
 
-/** The writer that appends to the archive during the erasure, without the events to erase. */
+/**
+ * The writer that keeps appending to the archive during the erasure. It leaves out events that match the
+ * erasure.
+ */
 export interface ArchiveWriter {
-  /** Tells whether it appends to files of this name. */
+  /** Tells whether it is appending to files of this name. */
   isOpen(name: string): boolean
-  /** Makes it append to other files from now on. */
+  /** Closes its current files. It writes later events to new files. */
   closeFile(): Promise<void>
-  /** Runs a task while it appends nothing. */
+  /** Runs a task between two writes. */
   betweenWrites(task: () => Promise<void>): Promise<void>
 }
 
-/** The settings of an erasure. */
+/** An erasure, with the archive it works on. */
 export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   /** The folder of the archive. */
   readonly directory: string
-  /** The writer that appends to it; none by default. */
+  /** The writer that is appending to the archive; none by default. */
   readonly writer?: ArchiveWriter
-  /** The functions that change files. */
+  /** The functions that change files; {@link systemFileChanges} by default. */
   readonly files?: FileChanges
 }
 
 /**
- * Returns a test of a row: whether its event is about one of these users (userId, or previousId of an alias),
- * and was accepted at or before a moment in milliseconds since 1970.
+ * Returns a predicate for rows: whether the event is about one of these users and was accepted at or before
+ * `untilMs`, in milliseconds since 1970. An event is about a user if its userId, or the previousId of an alias,
+ * is that user's id.
  */
 export function isAboutUsers(
   userIds: readonly string[],
@@ -73,14 +77,14 @@ export function isAboutUsers(
 }
 
 /**
- * Erases events of a source from all its files, including those of earlier runs. Files without matching
- * events are only read. A file with nothing else in it is removed, and so is the folder of its day after the
- * last file. Temporary files of interrupted erasures are removed as well.
+ * Erases events of a source from all its files, including files of earlier runs. Files without matching events
+ * are only read. A file is removed if no events are left in it, and the folder of a day if no files are.
+ * Temporary files left by interrupted erasures are removed too.
  *
- * Only one erasure of an archive may run at a time. A file that cannot be read or written does not stop the
- * erasure of others.
+ * Run only one erasure of an archive at a time. If a file can't be read or written, the erasure reports it and
+ * continues with the others.
  *
- * @throws the reason of the signal
+ * @throws the signal's reason once it aborts
  */
 export async function eraseFromArchive(
   options: EraseFromArchiveOptions,
@@ -116,7 +120,10 @@ class Erasure {
     return {
       events: this.#erasedEvents,
       files: this.#changedFiles,
-      problems: untold === 0 ? this.#problems : [...this.#problems, `and ${untold} more files`],
+      problems:
+        untold === 0
+          ? this.#problems
+          : [...this.#problems, `and ${untold} more ${untold === 1 ? 'file' : 'files'}`],
     }
   }
 
@@ -154,11 +161,14 @@ class Erasure {
     })
     if (events > 0) this.#changedFiles++
     this.#erasedEvents += events
-    // Ignore a problem in an open file: a part that is being appended looks cut off.
+    // Ignore a problem in an open file, because a part that is just being appended looks cut off.
     if (problem !== undefined && !(isOpen && events === 0)) this.#tell(path, problem)
   }
 
-  /** Removes the folder of a day between writes, because the writer may be about to write to it. */
+  /**
+   * Removes the folder of a day if it is empty. Runs between writes, because the writer may be about to create
+   * a file in the folder.
+   */
   async #removeEmpty(folder: string, day: string): Promise<void> {
     await this.#writer.betweenWrites(async () => {
       try {
@@ -187,5 +197,5 @@ class Erasure {
   }
 }
 
-/** Error codes of the system for a folder that has files again, and for a link to a folder. */
+/** Error codes for a folder that has files again, and for a symbolic link to a folder. Both stay. */
 const stays = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR']

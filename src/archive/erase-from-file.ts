@@ -7,11 +7,11 @@ import { systemCode, type JsonObject } from '../model/index.ts'
 import { temporaryPath } from './archive-files.ts'
 import { readArchiveText, type TextPiece } from './archive-text.ts'
 
-/** The functions that change files. */
+/** The functions that change files. Tests replace them with ones that fail. */
 export interface FileChanges {
   /** Opens a file. */
   readonly open: typeof open
-  /** Replaces a file with another. */
+  /** Renames a file, replacing any file with the new name. */
   readonly rename: typeof rename
   /** Removes a file. */
   readonly unlink: typeof unlink
@@ -19,49 +19,49 @@ export interface FileChanges {
   readonly rmdir: typeof rmdir
 }
 
-/** The functions of the system, which are the default. */
+/** The functions that really change files. */
 export const systemFileChanges: FileChanges = Object.freeze({ open, rename, unlink, rmdir })
 
-/** Options of an erasure from a file. */
+/** The parts that an erasure from a file needs. */
 export interface FileErasureOptions {
   /** Tells whether to erase an event. */
   readonly isErased: (row: JsonObject) => boolean
   /** The functions that change files. */
   readonly files: FileChanges
-  /** Called if there is an event to erase, before the file is read again to rewrite it. */
+  /** Called if the file has an event to erase, before it is read again to be rewritten. */
   readonly beforeChange: () => Promise<void>
-  /** Ends the erasure, which rejects with its reason. The file is then unchanged. */
+  /** Ends the erasure: it rejects with the signal's reason, and leaves the file unchanged. */
   readonly signal: AbortSignal
 }
 
 /** The result of an erasure from a file. */
 export interface FileErasure {
-  /** Erased events. If there are none, the file is unchanged. */
+  /** Number of erased events. If it is 0, the file is unchanged. */
   readonly events: number
-  /** Whether nothing was left, so that the file was removed. */
+  /** Whether the file was removed, because no rows were left in it. */
   readonly isRemoved: boolean
   /** Why part of the file could not be read; undefined if all of it was read. */
   readonly problem: string | undefined
 }
 
 /**
- * Erases events from a file of an archive. The file is replaced as a whole once the remaining rows are on the
- * disk, so an interruption leaves either the old file or the new one. Rows keep their order and bytes; the
- * file keeps its compression, mode and times.
+ * Erases events from an archive file. The remaining rows are written to a new file, which replaces the old one
+ * once it is on the disk. An interruption leaves either the old file or the new one. Rows keep their order and
+ * bytes; the file keeps its compression, mode and times.
  *
- * Unreadable parts are kept too. Unreadable lines keep their place. A part that cannot be inflated would hide
- * later rows, so it moves to a file beside it, `<name>.damaged-<byte at which it began>`. That file begins
- * with three bytes for which readers report damage.
+ * Unreadable parts are kept too. Unreadable lines stay where they are. A part that can't be decompressed would
+ * hide any rows after it, so it moves to a file beside this one, `<name>.damaged-<byte at which it began>`.
+ * That file begins with three bytes that make readers report damage.
  *
- * @throws the error that prevented reading or writing; the file is unchanged then
+ * @throws the error that prevented reading or writing; the file is then unchanged
  */
 export async function eraseFromFile(
   path: string,
   options: FileErasureOptions,
 ): Promise<FileErasure> {
-  // Resolve links, so that a link stays a link.
+  // Rewrite the file that a symbolic link points to, so that the link stays a link.
   const target = await realpath(path)
-  // Reading anything but a file may never begin, or never end.
+  // Anything but a file, such as a pipe, may block when it is opened, or never end.
   if (!(await stat(target)).isFile()) throw new Error('It is not a file')
   const found = await look(target, options)
   if (found.kind === 'nothing') return { events: 0, isRemoved: false, problem: found.problem }
@@ -79,7 +79,7 @@ type Look =
   | { readonly kind: 'something' }
   | { readonly kind: 'nothing'; readonly problem: string | undefined }
 
-/** Looks for an event to erase. Most files have none, so they are only read. */
+/** Looks for an event to erase. Most files have none, and then needn't be rewritten. */
 async function look(path: string, { isErased, signal }: FileErasureOptions): Promise<Look> {
   const problems = new RowProblems()
   for await (const part of readArchiveText(path)) {
@@ -92,14 +92,14 @@ async function look(path: string, { isErased, signal }: FileErasureOptions): Pro
   return { kind: 'nothing', problem: problems.text }
 }
 
-/** The rewrite of a file. */
+/** Rewrites a file without the erased events. */
 class Rewriting {
   readonly #path: string
   readonly #options: FileErasureOptions
   readonly #problems = new RowProblems()
   #events = 0
   #isAnythingKept = false
-  /** The number of bytes before a part that cannot be inflated. */
+  /** The byte from which on the file can't be decompressed. */
   #readBytes: number | undefined
 
   constructor(path: string, options: FileErasureOptions) {
@@ -115,7 +115,7 @@ class Rewriting {
       await this.#write(temporary, before)
       await this.#keepDamaged(before)
       // Another process may have written to the file, and its events must not be lost.
-      if (!isSame(before, await stat(this.#path))) throw new Error('It was written to meanwhile')
+      if (!isSame(before, await stat(this.#path))) throw new Error('It changed during the erasure')
       if (this.#isAnythingKept) await files.rename(temporary, this.#path)
     } catch (error) {
       await files.unlink(temporary).catch(() => undefined)
@@ -194,7 +194,8 @@ class Rewriting {
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 /**
- * A gzip header with a method that does not exist. Readers report damage, and don't read the rest as rows.
+ * A gzip header with a compression method that doesn't exist. Readers report damage instead of reading the rest
+ * as rows.
  */
 const noBeginning = Buffer.of(...gzipMagic, 0xff)
 
@@ -216,10 +217,10 @@ function isBlank(bytes: Buffer): boolean {
   return bytes.toString('utf8').trim() === ''
 }
 
-/** Error codes of systems that cannot sync folders, and need not. */
+/** Error codes from systems on which folders can't be synced, and needn't be. */
 const cannotSyncFolders = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL']
 
-/** Makes the names of the files in a folder durable. */
+/** Makes the creation, renaming and removal of files in a folder durable. */
 export async function syncFolder(path: string, files: FileChanges): Promise<void> {
   try {
     const folder = await files.open(path, 'r')
@@ -233,7 +234,7 @@ export async function syncFolder(path: string, files: FileChanges): Promise<void
   }
 }
 
-/** The problems of a file: the first one and a count, because every row may have one. */
+/** Collects the problems of a file: the first one, and the number of others, because every row may have one. */
 class RowProblems {
   #first: string | undefined
   #others = 0

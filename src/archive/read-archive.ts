@@ -5,35 +5,35 @@ import { messageOf, parseTimestamp, type JsonObject } from '../model/index.ts'
 import { archiveFolder, isTemporary, namesIn, noInput } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
-/** Conditions for events of an archive. An event must meet all that are given. */
+/** Selects events of an archive. An event must meet every condition that is set. */
 export interface ArchiveSelection {
-  /** Accepted at this moment or after, in milliseconds since 1970. */
+  /** Accepted at or after this moment, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
-  /** Accepted before this moment. */
+  /** Accepted before this moment, in milliseconds since 1970. */
   readonly untilMs?: number | undefined
-  /** Of one of these types. */
+  /** Has one of these types. */
   readonly types?: readonly string[] | undefined
-  /** Track calls with one of these event names. */
+  /** Is a track call with one of these event names. */
   readonly eventNames?: readonly string[] | undefined
 }
 
-/** A part of an archive, as it is read. */
+/** Rows that were read at once from an archive file. */
 export interface ArchivePart {
-  /** The file of the part; the folder if that cannot be read. */
+  /** The file, or a folder that can't be read. */
   readonly path: string
-  /** The events that meet the conditions, in the order of the file. */
+  /** The selected events, in the order of the file. */
   readonly rows: readonly JsonObject[]
   /**
-   * Why rows could not be read, without payloads: a reason for each row, but only one for everything after
-   * damage or in a file that cannot be opened.
+   * Why rows could not be read. Each unreadable row has a reason of its own; everything after damage has one
+   * together, and so has a file or folder that can't be opened. Reasons contain no payload.
    */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads the events of a source, day by day. An unreadable part does not stop the reading. Unreadable rows of
- * a day that is read are always reported. Parts may have no events, so that the caller can end a long
- * reading.
+ * Reads the events of a source, day by day, and continues after unreadable parts. The selection limits which
+ * days are read; in these days, every unreadable row is reported. Also yields parts without events, so that the
+ * caller can stop a long search.
  */
 export async function* readArchive(
   directory: string,
@@ -44,7 +44,7 @@ export async function* readArchive(
   yield* tellingProblems(folder, readSource(folder, selection))
 }
 
-/** Passes parts on. An error ends them, and becomes one more problem. */
+/** Passes parts on. If they end with an error, yields it as the problem of a last part. */
 async function* tellingProblems(
   path: string,
   parts: AsyncIterable<ArchivePart>,
@@ -76,7 +76,7 @@ async function* readDay(folder: string, selection: ArchiveSelection): AsyncGener
 }
 
 async function* readFile(path: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
-  // Reading anything but a file may never begin, or never end.
+  // Anything but a file, such as a pipe, may block when it is opened, or never end.
   if (!(await stat(path)).isFile()) throw new Error('It is not a file')
   for await (const group of readRows(await openInput(path, noInput()), rowBytesMax)) {
     const rows: JsonObject[] = []

@@ -187,7 +187,7 @@ describe('Archive', () => {
       const archive = new Archive(directory, startedAtMs, filling([Infinity, 40], inTheWay))
       await archive.append([event('m_1')])
       await expect(archive.append([event('m_2')])).rejects.toThrow('ENOSPC')
-      await expect(archive.append([event('m_3')])).rejects.toThrow('something else than a file')
+      await expect(archive.append([event('m_3')])).rejects.toThrow('it is not a file')
       await rm(path, { recursive: true })
       await rename(`${path}.aside`, path)
       await archive.append([event('m_4')])
@@ -212,7 +212,7 @@ describe('Archive', () => {
     const folder = join(directory, 'website', '2026-01-02')
     await mkdir(folder, { recursive: true })
     await promisify(execFile)('mkfifo', [join(folder, runName)])
-    await expect(archive.append([event('m_1')])).rejects.toThrow('something else than a file')
+    await expect(archive.append([event('m_1')])).rejects.toThrow('it is not a file')
   })
 
   test('drops a write that nobody waits for before its turn', async () => {

@@ -297,7 +297,7 @@ describe('eraseFromArchive', () => {
       }
       const files = { ...systemFileChanges, open }
       const { problems } = await archive.erase(['u_1'], { files })
-      expect(problems).toEqual([`${path}: It was written to meanwhile`])
+      expect(problems).toEqual([`${path}: It changed during the erasure`])
       expect(await readFile(path)).toEqual(Buffer.concat([content, more]))
       expect(await readdir(archive.path('2026-01-02'))).toEqual(['a.gz'])
     })
