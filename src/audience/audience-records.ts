@@ -3,10 +3,10 @@ import type { Audience, Member, MembershipChange } from './audience.ts'
 import type { RemovalOutcome } from './remove-audience.ts'
 import type { RejectedRow, SyncCounts, SyncOutcome } from './sync-audience.ts'
 
-/** A JSON record about audiences. Its field names are public. */
+/** A JSON record about audiences. Its field names are part of the public interface. */
 export type AudienceRecord = Readonly<Record<string, unknown>>
 
-/** An audience, or a computed trait, in a record. Moments are UTC, ISO 8601. */
+/** An audience, or a computed trait, in a record. Times are UTC in ISO 8601. */
 export interface AudienceFields extends AudienceRecord {
   readonly key: string
   readonly name: string
@@ -16,7 +16,7 @@ export interface AudienceFields extends AudienceRecord {
   /** Number of members. */
   readonly members: number
   readonly createdAt: string | null
-  /** The moment the last sync ended; null before the first. */
+  /** When the last complete sync ended; null if none has. */
   readonly syncedAt: string | null
 }
 
@@ -25,7 +25,7 @@ export interface MemberFields extends AudienceRecord {
   readonly userId: string | null
   readonly anonymousId: string | null
   readonly email: string | null
-  /** The value of a computed trait, true in an audience; null for a member that leaves. */
+  /** True in an audience, the value of a computed trait; null for a member that leaves. */
   readonly value: unknown
 }
 
@@ -34,7 +34,7 @@ export function audienceRecord(audience: Audience): AudienceFields {
   return { kind: 'audience', ...audienceFields(audience) }
 }
 
-/** Turns a member into a field of the record of its audience. */
+/** Turns a member into an entry of its audience's record. */
 export function memberFields({ identity, value }: Member): MemberFields {
   return changeFields({ identity, value })
 }
@@ -54,14 +54,14 @@ export function progressRecord(counts: SyncCounts): AudienceRecord {
   return { kind: 'progress', ...countFields(counts) }
 }
 
-/** Turns the number of stored members that a dry run has read into a record for programs. */
+/** Turns the progress of a dry run, the number of stored members read so far, into a record for programs. */
 export function comparingRecord(members: number): AudienceRecord {
   return { kind: 'comparing', members }
 }
 
 /** Whether a run is a dry run. */
 export interface Trial {
-  /** Whether nothing was stored and nothing sent. */
+  /** If true, nothing was stored or sent. */
   readonly isDryRun: boolean
 }
 
@@ -114,7 +114,7 @@ function changeFields({ identity, value }: MembershipChange): MemberFields {
   return { userId, anonymousId, email, value: parsed }
 }
 
-/** Copies field by field to keep their order. */
+/** Copies the fields one by one, so that records have them in this order. */
 function countFields(counts: SyncCounts): AudienceRecord {
   const { read, rejected, entered, changed, left, unchanged, suppressed } = counts
   return { read, rejected, entered, changed, left, unchanged, suppressed }

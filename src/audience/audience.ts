@@ -1,15 +1,18 @@
-/** The kind of a computation: membership in an audience, or the value of a trait. */
+/** What is computed for a user: membership in an audience, or the value of a trait. */
 export type ComputationClass = 'audience' | 'trait'
 
 /** An audience, or a computed trait, before its first sync. */
 export interface NewAudience {
-  /** The identifier, which is also the trait in identify calls. It stays when the name changes. */
+  /**
+   * The identifier, which is also the name of the trait in identify calls. It stays the same when `name`
+   * changes.
+   */
   readonly key: string
-  /** Its name for people. */
+  /** The name that people see. */
   readonly name: string
-  /** Its kind. */
+  /** Whether it is an audience or a computed trait. */
   readonly computationClass: ComputationClass
-  /** A random id in the calls, unique over time. */
+  /** A random id that calls carry. It is never used again. */
   readonly computationId: string
   /** The source whose destinations get the calls. */
   readonly sourceId: string
@@ -19,31 +22,31 @@ export interface NewAudience {
 export interface Audience extends NewAudience {
   /** Number of members. */
   readonly members: number
-  /** The moment it was created, in milliseconds since 1970. */
+  /** When it was created, in milliseconds since 1970. */
   readonly createdAtMs: number
-  /** The moment the last complete sync ended, in milliseconds since 1970; null before that. */
+  /** When the last complete sync ended, in milliseconds since 1970; null if none has. */
   readonly syncedAtMs: number | null
 }
 
-/** An identifier of a profile. It has a userId, an anonymousId or both, and gets calls of its own. */
+/** Identifies a member: a userId, an anonymousId or both. Each identifier gets calls of its own. */
 export interface MemberIdentity {
   /** The user's id. */
   readonly userId: string | null
   /** The id of an anonymous user. */
   readonly anonymousId: string | null
-  /** The email address of the identifier. */
+  /** The email address, which calls carry as a trait. */
   readonly email: string | null
 }
 
-/** A member with its value. */
+/** A member of an audience, or of a computed trait with the member's value. */
 export interface Member {
   /** The identifier. */
   readonly identity: MemberIdentity
-  /** JSON as `JSON.stringify` writes it: `true` in an audience, the value of a trait. Never `null`. */
+  /** `true` in an audience, the value of a computed trait; JSON as `JSON.stringify` writes it, never `null`. */
   readonly value: string
 }
 
-/** A change of a member. */
+/** A member that enters, leaves or gets a new value. */
 export interface MembershipChange {
   /** The identifier. */
   readonly identity: MemberIdentity

@@ -10,19 +10,17 @@ import type { SyncListener } from './sync-listener.ts'
 /** The maximum number of members in one transaction. */
 export const partMembersMax = 1_000
 
-/** The parts that syncs and removals need. */
+/** What syncs and removals need. */
 export interface SyncMeans {
   /** The store of audiences. */
   readonly store: AudienceStore
-  /** The destinations that may get the calls. */
+  /** The destinations to which calls may be routed. */
   readonly destinations: readonly Destination[]
   /** Receives progress. */
   readonly listener: SyncListener
   /** How long messageIds are remembered for deduplication. */
   readonly dedupeWindowMs: number
-  /**
-   * Called before every part. Resolves with true once the backlog has room, with false to end the sync.
-   */
+  /** Called before every part. Resolves with true once the backlog has room, or with false to end the sync. */
   readonly hasRoom: () => Promise<boolean>
   /** Clock, ids and log. */
   readonly runtime: Runtime
@@ -30,7 +28,7 @@ export interface SyncMeans {
   readonly signal: AbortSignal
 }
 
-/** A running sync: takes the list in parts, then removes the members that were not in it. */
+/** A running sync: takes the list in parts, then removes the members that weren't in it. */
 export class BegunSync {
   readonly #means: SyncMeans
   readonly #audience: Audience
@@ -43,7 +41,7 @@ export class BegunSync {
     this.#sync = begun.sync
   }
 
-  /** Takes a part of the list, once the backlog has room. */
+  /** Stores a part of the list, once the backlog has room. */
   async take(members: readonly Member[]): Promise<TakeResult | { readonly kind: 'ended' }> {
     if (!(await mayGoOn(this.#means))) return { kind: 'ended' }
     const { store, listener } = this.#means
@@ -55,7 +53,7 @@ export class BegunSync {
   }
 
   /**
-   * Removes the members that were not in the list, part by part.
+   * Removes the members that weren't in the list, part by part.
    *
    * @param released - called after each part with the number of members that left
    */
@@ -80,7 +78,7 @@ export class BegunSync {
     const nowMs = runtime.clock.nowMs()
     const partId = runtime.newId()
     let calls = 0
-    // Ids with the same prefix are neighbours in an index, so a part is stored twice as fast.
+    // Ids with the same prefix are adjacent in the index, which makes storing a part twice as fast.
     const newId = (): string => `${partId}-${calls++}`
     const options = { audience, destinations, nowMs, newId }
     const eventsOf = (changes: readonly MembershipChange[]): readonly NewEvent[] =>
@@ -90,7 +88,9 @@ export class BegunSync {
   }
 }
 
-/** Tells whether to go on with the next part, after a turn of the event loop. */
+/**
+ * Yields to the event loop, waits for room in the backlog, and tells whether to continue with the next part.
+ */
 export async function mayGoOn({
   hasRoom,
   signal,
@@ -100,7 +100,7 @@ export async function mayGoOn({
   return !isAborted(signal)
 }
 
-/** Reads the signal again, because it may have aborted since the last check. */
+/** Reads the signal in a function of its own: after one check, TypeScript would take `aborted` for false. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted
 }
@@ -109,7 +109,7 @@ function isChange(outcome: TakeOutcome | undefined): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }
 
-/** Returns the stored audience, or the given one if it is gone. */
+/** Returns the audience as it is stored now, or `known` if it has been removed. */
 export async function audienceNow(
   store: Pick<AudienceStore, 'list'>,
   known: Audience,

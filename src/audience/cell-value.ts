@@ -1,13 +1,13 @@
 import type { JsonValue } from '../model/index.ts'
 
-/** Longer texts are no exact numbers, and would be slow to check. */
+/** Longer texts would lose digits as numbers, and would be slow to check. */
 const numberLengthMax = 32
 
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 /**
- * Reads the value of a computed trait from a cell of a CSV: a number if it is one in JSON and keeps all its
- * digits, `true` or `false`, otherwise the text.
+ * Reads the value of a computed trait from a CSV cell: `true` or `false`, a number if the cell is a JSON number
+ * that keeps all its digits, otherwise the text.
  *
  * @returns undefined for a blank cell
  */
@@ -27,7 +27,7 @@ function isNumber(text: string): boolean {
   return digitsOf(text) === digitsOf(String(number))
 }
 
-/** Returns the digits of a number, without sign, point, exponent and outer zeros. */
+/** Returns the digits of a number, without its sign, point, exponent, and leading and trailing zeros. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.toLowerCase().split('e')
   return mantissa.replace(/[^0-9]/g, '').replace(/^0+|0+$/g, '')

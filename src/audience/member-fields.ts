@@ -17,15 +17,17 @@ import {
 import type { ComputationClass, Member, MemberIdentity } from './audience.ts'
 import { cellValue } from './cell-value.ts'
 
-/** The fields, or columns, of a row that make a member. */
+/** The columns of a CSV, or fields of JSON rows, from which members are read. */
 export interface MemberColumns {
-  /** Fields with userIds; `userId`, `user_id` or `id` by default. */
+  /** The fields with userIds; `userId`, `user_id` or `id` by default. */
   readonly userIds: readonly string[]
   /** The field with the value of a computed trait; `value` by default. */
   readonly value: string | undefined
 }
 
-/** The members that a row makes; none if a computed trait has no value in it. */
+/**
+ * The members in a row, or why the row is rejected. A row without a value for a computed trait has no members.
+ */
 export type MemberReading =
   | { readonly kind: 'members'; readonly members: readonly Member[] }
   | ({ readonly kind: 'rejected' } & Rejection)
@@ -41,8 +43,8 @@ const membersOfRowMax = 100
 const valueBytesMax = 8 * 1024
 
 /**
- * Reads members from the rows of a list. A field may be a list of identifiers: the row then makes a
- * member for each combination of userId, anonymousId and email. Unknown fields are ignored.
+ * Reads members from the rows of a list. A field may hold several identifiers: the row then has a member for
+ * each combination of userId, anonymousId and email. Unknown fields are ignored.
  */
 export class MemberFields {
   readonly #named: readonly string[]
@@ -59,9 +61,9 @@ export class MemberFields {
   }
 
   /**
-   * Reads the header of a CSV. From now on, all values of rows are texts.
+   * Reads the header of a CSV. All values in the rows that follow are taken as text.
    *
-   * @throws SettingError if a named column is missing, or no column has ids
+   * @throws SettingError if a named column is missing, or if no column holds ids
    */
   readHeader(columns: readonly string[]): void {
     if (this.#named.length === 0) {
@@ -71,7 +73,7 @@ export class MemberFields {
     this.#value?.column.readHeader(columns)
   }
 
-  /** Reads a row. */
+  /** Reads the members in a row. */
   read(row: JsonObject): MemberReading {
     const identities = this.#identitiesOf(row)
     if (identities.kind === 'rejected') return identities
@@ -84,9 +86,9 @@ export class MemberFields {
   }
 
   /**
-   * Checks at the end of the list that its rows had the named columns.
+   * Checks, at the end of the list, that its rows had the named columns.
    *
-   * @throws SettingError if there were rows, and none had a named column
+   * @throws SettingError if there were rows, but none had a named column
    */
   readEnd(): void {
     this.#userIds.readEnd()
@@ -112,7 +114,7 @@ export class MemberFields {
     }
     const count = lists.reduce((product, { length }) => product * Math.max(length, 1), 1)
     if (count > membersOfRowMax) {
-      const message = `The row makes ${count} members of its identifiers, and may make ${membersOfRowMax}`
+      const message = `The identifiers in the row make ${count} members; ${membersOfRowMax} are allowed`
       return rejected('event_too_large', message)
     }
     return { kind: 'identities', identities: combined(userIds, anonymousIds, emails) }
@@ -167,7 +169,7 @@ function valueReading(value: JsonValue, name: string): ValueReading {
   }
   const text = JSON.stringify(value)
   if (Buffer.byteLength(text) <= valueBytesMax) return { kind: 'value', value: text }
-  return rejected('event_too_large', `${name} may have ${valueBytesMax} bytes at most`)
+  return rejected('event_too_large', `${name} must not be larger than ${valueBytesMax} bytes`)
 }
 
 function rejected(

@@ -5,25 +5,25 @@ import type { MemberFields } from './member-fields.ts'
 import { RowGroups } from './row-groups.ts'
 import type { RejectedRow } from './sync-listener.ts'
 
-/** A member and its row. */
+/** A member, and the row it was read from. */
 export interface ListedMember {
   /** The member. */
   readonly member: Member
-  /** The number of the row, from 1. */
+  /** The number of the row, counting from 1. */
   readonly row: number
-  /** The line of that row. */
+  /** The line of the row. */
   readonly line: number
 }
 
-/** The parts that reading a list needs. */
+/** What reading a list needs. */
 export interface MemberListOptions {
   /** The rows. */
   readonly rows: AsyncIterable<readonly TableRow[]>
-  /** The fields that make a member. */
+  /** Reads members from rows. */
   readonly fields: MemberFields
-  /** Ends the list early. */
+  /** Ends the reading early. */
   readonly signal: AbortSignal
-  /** Receives each row. */
+  /** Learns of each row. */
   readonly listener: {
     /** A row was read. */
     read(): void
@@ -58,7 +58,9 @@ export class MemberList {
     if (first?.kind === 'header') this.#options.fields.readHeader(first.columns)
   }
 
-  /** Returns the next members; none at the end of the list or after an abort. */
+  /**
+   * Returns the next {@link partMembersMax} members or fewer; none at the end of the list or after an abort.
+   */
   async nextPart(): Promise<readonly ListedMember[]> {
     while (this.#group !== undefined && this.#members.length < partMembersMax) {
       const row = this.#group[this.#rowsOfGroupRead++]
@@ -72,17 +74,18 @@ export class MemberList {
     return this.#members.splice(0, partMembersMax)
   }
 
-  /** Rejects rows whose members contradict earlier rows, each row once. */
+  /** Rejects the rows of members that contradict earlier rows. Each row is rejected once. */
   rejectContradicted(contradicted: readonly ListedMember[]): void {
     for (const { row, line } of contradicted) {
       if (row === this.#rowContradicted) continue
       this.#rowContradicted = row
-      const message = 'A row before has the same identifiers with another value, which stays'
+      const message =
+        'An earlier row has the same identifiers with a different value, which is kept'
       this.#options.listener.rejected({ line, code: 'contradicts', message })
     }
   }
 
-  /** Ends the reading. */
+  /** Stops reading, and ends the iteration over the rows. */
   async close(): Promise<void> {
     await this.#groups.close()
   }

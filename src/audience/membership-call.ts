@@ -11,11 +11,11 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { ComputationClass, MembershipChange, NewAudience } from './audience.ts'
 
-/** The parts of a call besides the change. */
+/** What a call contains besides the change. */
 export interface MembershipCallOptions {
   /** The audience. */
   readonly audience: NewAudience
-  /** The destinations that may get the call. */
+  /** The destinations to which the call may be routed. */
   readonly destinations: readonly Destination[]
   /** The moment of the change, in milliseconds since 1970. */
   readonly nowMs: number
@@ -24,11 +24,11 @@ export interface MembershipCallOptions {
 }
 
 /**
- * Makes the identify call of a change, routed to its deliveries.
+ * Makes the identify call for a change, and routes it.
  *
- * Its traits have the audience's key: true for a member that enters, false for one that leaves. A computed
- * trait has its value, or null for a member that leaves. A known email is a trait too. `context.personas`
- * names the computation, and `integrations` sends the call to webhooks only.
+ * The trait named by the audience's key is true for a member that enters and false for one that leaves. For a
+ * computed trait it is the value, or null for a member that leaves. The email, if there is one, is a trait too.
+ * `context.personas` names the computation, and `integrations` sends the call to webhooks only.
  */
 export function membershipEvent(
   change: MembershipChange,

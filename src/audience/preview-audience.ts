@@ -5,26 +5,26 @@ import type { AudienceReader, AudienceStore } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audience.ts'
 
-/** The parts that a dry run of a sync needs. */
+/** What a dry run of a sync needs. */
 export interface PreviewOptions extends Omit<SyncOptions, 'store'> {
   /** The store of audiences, which is only read. */
   readonly store: AudienceReader
-  /** An empty store that is written instead. It gets a copy of the members. */
+  /** An empty store to write to instead. The members are copied into it first. */
   readonly scratch: AudienceStore
 }
 
 /**
- * Finds the effects of a sync without storing or sending anything: rows that would be rejected, and
- * identifiers that would enter, change and leave. Suppressed users count like other users.
+ * Reports the effects of a sync without storing or sending anything: rows that would be rejected, and
+ * identifiers that would enter, change or leave. Suppressed users count like other users.
  *
- * @returns the result of the sync, with the audience as it would be
+ * @returns the result that the sync would have, with the audience as it would be afterwards
  * @throws the errors of {@link syncAudience}
  */
 export async function previewAudience(options: PreviewOptions): Promise<SyncOutcome> {
   const { store, scratch } = options
   const { key, name, sourceId, computationClass } = options.audience
   const kept = (await store.list()).find((audience) => audience.key === key)
-  // Without destinations, calls are filtered.
+  // Without destinations, no deliveries are made.
   const means = { ...options, store: scratch, destinations: [] }
   if (kept === undefined) return syncAudience(means)
   if (kept.sourceId !== sourceId || kept.computationClass !== computationClass) {
@@ -36,7 +36,7 @@ export async function previewAudience(options: PreviewOptions): Promise<SyncOutc
   return { ...outcome, audience: { ...outcome.audience, createdAtMs, syncedAtMs } }
 }
 
-/** Copies the members to the scratch store with a sync. */
+/** Copies the members into the scratch store by a sync of its own. */
 async function copyMembers(from: AudienceReader, kept: Audience, means: SyncMeans): Promise<void> {
   const nowMs = means.runtime.clock.nowMs()
   const begun = await means.store.begin({ audience: kept, nowMs })

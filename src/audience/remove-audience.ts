@@ -4,13 +4,13 @@ import { memberPages } from './member-pages.ts'
 import type { AudienceReader } from './store-port.ts'
 import { SyncTally } from './sync-tally.ts'
 
-/** The parts that a removal needs. */
+/** What a removal needs. */
 export interface RemovalOptions extends SyncMeans {
   /** The audience. */
   readonly audience: NewAudience
 }
 
-/** The parts that a dry run of a removal needs. */
+/** What a dry run of a removal needs. */
 export interface RemovalPreviewOptions extends Omit<
   RemovalOptions,
   'store' | 'destinations' | 'dedupeWindowMs'
@@ -24,14 +24,14 @@ export interface RemovalPreviewOptions extends Omit<
  *
  * - `removed`: all members left, and the audience is deleted
  * - `ended`: the removal ended early. Some members left, and the audience is still there
- * - `superseded`: a sync of the audience began meanwhile, or another audience has its key now
+ * - `superseded`: a sync of the audience began meanwhile, or a different audience now has the key
  */
 export interface RemovalOutcome {
   /** The result. */
   readonly kind: 'removed' | 'ended' | 'superseded'
   /** The audience as last stored. */
   readonly audience: Audience
-  /** Members that left. */
+  /** Number of members that left. */
   readonly left: number
 }
 
@@ -55,7 +55,7 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
 }
 
 /**
- * Finds the members that a removal would remove, without changing anything.
+ * Reports the members that a removal would remove, without changing anything.
  *
  * @throws EvrouteError of the store
  */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Reads an iteration until it ends or the signal aborts, even while the iteration waits. */
+/** Reads an iteration until it ends or the signal aborts. An abort also ends a wait for the next group. */
 export class RowGroups<Group> {
   readonly #groups: AsyncIterator<Group>
   readonly #signal: AbortSignal
@@ -11,7 +11,7 @@ export class RowGroups<Group> {
     this.#signal = signal
   }
 
-  /** Returns the next group, after a turn of the event loop; undefined at the end or after an abort. */
+  /** Yields to the event loop, then returns the next group; undefined at the end or after an abort. */
   async next(): Promise<Group | undefined> {
     await nextTurn()
     if (this.#signal.aborted) return undefined
@@ -26,8 +26,8 @@ export class RowGroups<Group> {
   }
 
   /**
-   * Ends the iteration early; harmless at its end. While the iteration waits, returns at once, and it ends
-   * after its wait.
+   * Ends the iteration early; harmless at its end. If the iteration is still waiting for its next group,
+   * returns at once, and the iteration ends after that wait.
    */
   async close(): Promise<void> {
     const closed = this.#groups.return?.()

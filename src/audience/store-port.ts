@@ -5,11 +5,11 @@ import type { Audience, Member, MemberIdentity, MembershipChange, NewAudience } 
 export interface BeginSyncRequest {
   /** The audience. An existing audience with the same key keeps its computationId and gets this name. */
   readonly audience: NewAudience
-  /** The moment it begins, in milliseconds since 1970. */
+  /** When the sync begins, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** Whether a sync began. */
+/** The answer to a request to begin a sync. */
 export type BeginSyncResult =
   | {
       readonly kind: 'begun'
@@ -18,29 +18,29 @@ export type BeginSyncResult =
       /** The number of the sync. Earlier syncs of the audience are superseded. */
       readonly sync: number
     }
-  /** The key belongs to another source or class. Nothing changed. */
+  /** The key already belongs to a different source or class. Nothing changed. */
   | { readonly kind: 'taken'; readonly audience: Audience }
 
-/** The fields that all requests of a sync have. */
+/** The fields that all requests within a sync have. */
 export interface SyncRequest {
   /** The audience. */
   readonly key: string
-  /** The number that {@link AudienceStore.begin} answered. */
+  /** The number that {@link AudienceStore.begin} returned. */
   readonly sync: number
   /** Now, in milliseconds since 1970. */
   readonly nowMs: number
-  /** An event is a duplicate when its messageId was added at this moment or after. */
+  /** An event is a duplicate if its messageId was added at or after this moment, in milliseconds since 1970. */
   readonly seenSinceMs: number
   /**
-   * Makes one routed call for each change, in their order. It is called within the transaction, perhaps
-   * several times for one change, and must be pure except for ids.
+   * Makes one routed call for each change, in the same order. It runs within the transaction, perhaps several
+   * times for one change, so it must be pure except for ids.
    */
   readonly eventsOf: (changes: readonly MembershipChange[]) => readonly NewEvent[]
 }
 
-/** Part of the list of a sync. */
+/** A request to take a part of a sync's list. */
 export interface TakeRequest extends SyncRequest {
-  /** Its members, in the order of the list. */
+  /** The members in this part, in the order of the list. */
   readonly members: readonly Member[]
 }
 
@@ -51,18 +51,18 @@ export interface TakeRequest extends SyncRequest {
  * - `changed`: a member with a new value
  * - `unchanged`: a member with the same value
  * - `repeated`: an earlier line had the member with the same value
- * - `contradicted`: an earlier line had the member with another value, which stays
+ * - `contradicted`: an earlier line had the member with a different value, which is kept
  * - `suppressed`: the user is suppressed; nothing is stored or sent
  */
 export type TakeOutcome =
   'entered' | 'changed' | 'unchanged' | 'repeated' | 'contradicted' | 'suppressed'
 
-/** The outcome of part of a list. `superseded`: another sync of the audience has begun; nothing changed. */
+/** The outcome of part of a list. `superseded`: a newer sync of the audience has begun; nothing changed. */
 export type TakeResult =
   | { readonly kind: 'taken'; readonly outcomes: readonly TakeOutcome[] }
   | { readonly kind: 'superseded' }
 
-/** A request to remove members that were not in the list. */
+/** A request to remove members that weren't in the list. */
 export interface ReleaseRequest extends SyncRequest {
   /** The maximum number of members to look at. */
   readonly rowsMax: number
@@ -70,18 +70,18 @@ export interface ReleaseRequest extends SyncRequest {
   readonly after: MemberIdentity | null
 }
 
-/** The outcome of a release. `superseded`: another sync of the audience has begun; nothing changed. */
+/** The outcome of a release. `superseded`: a newer sync of the audience has begun; nothing changed. */
 export type ReleaseResult =
   | {
       readonly kind: 'released'
-      /** Identifiers that left, except those of users who are still members by another identifier. */
+      /** Identifiers that left, except those of users who are still members through a different identifier. */
       readonly left: readonly MemberIdentity[]
       /** The `after` of the next release; null once the sync is complete. */
       readonly next: MemberIdentity | null
     }
   | { readonly kind: 'superseded' }
 
-/** A page of members. */
+/** A request for a page of members. */
 export interface MembersRequest {
   /** The audience. */
   readonly key: string
@@ -91,41 +91,41 @@ export interface MembersRequest {
   readonly after: MemberIdentity | null
 }
 
-/** Reads audiences, in the syncing process or in another. */
+/** Reads audiences, in the process that syncs them or in a different one. */
 export interface AudienceReader {
   /** Lists every audience, ordered by key. */
   list(): Promise<readonly Audience[]>
-  /** Lists members in the engine's stable order; none if there is no such audience. */
+  /** Lists members, in an order that is stable within an engine; none if there is no such audience. */
   members(request: MembersRequest): Promise<readonly Member[]>
 }
 
 /**
  * Keeps audiences and their members: the port that the audience room owns and every engine implements. The
- * rules of the DeliveryStore port hold.
+ * rules of the DeliveryStore port apply.
  *
- * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step
- * is one transaction that changes members, writes the calls of these changes with their deliveries, and
- * updates the ledger. An interrupted sync has sent exactly the changes that it stored, and the next sync
- * resumes from there. Deliveries wait in the lane `first`; the caller wakes the dispatcher.
+ * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is
+ * one transaction that changes members, adds the calls about these changes with their deliveries, and updates
+ * the ledger. An interrupted sync has sent exactly the changes that it stored, and the next sync resumes from
+ * there. Deliveries wait in the lane `first`; the caller wakes the dispatcher.
  *
  * Each identifier that enters gets a call. Identifiers with the same userId, or without one the same
  * anonymousId, belong to one user. The user stays a member until the last identifier leaves, and only that
- * one gets a call. A changed email or anonymousId is therefore not reported as leaving.
+ * identifier gets a call. A changed email or anonymousId is therefore not reported as leaving.
  *
- * Suppressed users get no calls. The outcome of a call (`routed`, or `filtered` without a destination) does
- * not affect membership.
+ * Suppressed users get no calls. The outcome of a call (`routed`, or `filtered` without a destination) does not
+ * affect membership.
  */
 export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult>
   /** Takes part of a list, all or nothing. */
   take(request: TakeRequest): Promise<TakeResult>
-  /** Looks at some members, and removes those that were not in the list of this sync. */
+  /** Looks at some members, and removes those that weren't in the list of this sync. */
   release(request: ReleaseRequest): Promise<ReleaseResult>
   /**
    * Deletes an audience with its members, without calls.
    *
-   * @returns false if there is none with the key
+   * @returns false if no audience has the key
    */
   remove(request: { readonly key: string }): Promise<boolean>
 }

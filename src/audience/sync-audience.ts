@@ -8,13 +8,13 @@ import { SyncTally } from './sync-tally.ts'
 
 export type { RejectedRow, SyncCounts, SyncListener } from './sync-listener.ts'
 
-/** The parts that a sync needs. */
+/** What a sync needs. */
 export interface SyncOptions extends SyncMeans {
   /** The audience. */
   readonly audience: NewAudience
-  /** The list: the rows of a file. */
+  /** The rows of the list. */
   readonly rows: AsyncIterable<readonly TableRow[]>
-  /** The columns of its rows. */
+  /** The columns of the rows. */
   readonly columns: MemberColumns
 }
 
@@ -24,8 +24,8 @@ export interface SyncOptions extends SyncMeans {
  * - `synced`: the members are those of the list
  * - `incomplete`: rows were rejected. No member left, because the rejected rows may name any of them
  * - `ended`: the sync ended early
- * - `superseded`: another sync of the audience began meanwhile
- * - `taken`: the key belongs to another source or class
+ * - `superseded`: a newer sync of the audience began meanwhile
+ * - `taken`: the key already belongs to a different source or class
  */
 export type SyncOutcome =
   | {
@@ -36,11 +36,12 @@ export type SyncOutcome =
   | { readonly kind: 'taken'; readonly audience: Audience }
 
 /**
- * Gives an audience the members of a list, and sends an identify call for each identifier that changes. Needs
- * constant memory for any length of the list.
+ * Replaces the members of an audience with those of a list, and sends an identify call for each identifier that
+ * changes. Needs constant memory, however long the list is.
  *
- * It reads the beginning of the list before it writes, so a CSV without the named columns changes nothing.
- * For JSON, only the end of the list shows that columns are missing, and then no member leaves.
+ * Reads the beginning of the list before anything is written, so a CSV without the named columns changes
+ * nothing. In JSON, only the end of the list shows that a field is missing everywhere, and then no member
+ * leaves.
  *
  * @throws SettingError if the list does not have the named columns
  * @throws EvrouteError of the list or the store. Stored changes stay

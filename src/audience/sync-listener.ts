@@ -4,7 +4,7 @@ import type { MembershipChange } from './audience.ts'
 export interface SyncCounts {
   /** Rows that were read. */
   readonly read: number
-  /** Rows among these that name no member, or that contradict an earlier row. */
+  /** Rows that were read but name no member, or contradict an earlier row. */
   readonly rejected: number
   /** Identifiers that entered. */
   readonly entered: number
@@ -22,9 +22,9 @@ export interface SyncCounts {
 export interface RejectedRow {
   /** Its line in the list. */
   readonly line: number
-  /** A stable name of the problem. */
+  /** The stable code of the problem. */
   readonly code: string
-  /** The problem as a sentence without its final period. */
+  /** The problem as a sentence without a period. */
   readonly message: string
 }
 
@@ -32,7 +32,7 @@ export interface RejectedRow {
 export interface SyncListener {
   /** Receives a row that cannot be used. */
   rejected(row: RejectedRow): void
-  /** Receives changes of members, once these are stored. */
+  /** Receives changes of members once they are stored. */
   changed(changes: readonly MembershipChange[]): void
   /** Receives the number of stored members that a dry run has read so far. */
   comparing?(members: number): void

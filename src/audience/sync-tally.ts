@@ -1,7 +1,7 @@
 import type { TakeOutcome } from './store-port.ts'
 import type { SyncCounts } from './sync-listener.ts'
 
-/** The counts of a sync that has done nothing. */
+/** The counts at the beginning of a sync: all 0. */
 export const noSyncCounts: SyncCounts = {
   read: 0,
   rejected: 0,
@@ -26,7 +26,7 @@ export class SyncTally {
     this.#counts[name] += more
   }
 
-  /** Counts the outcomes of members. A member that the list repeats counts once. */
+  /** Counts the outcomes for members. A member that the list repeats counts once. */
   addOutcomes(outcomes: readonly TakeOutcome[]): void {
     for (const outcome of outcomes) {
       if (outcome !== 'repeated' && outcome !== 'contradicted') this.add(outcome)

@@ -84,7 +84,7 @@ describe('the identifiers of a row', () => {
     const numbers = Array.from({ length: 50 }, (_, index) => index)
     expect(read({ userId: numbers, email: ['e1', 'e2'] })).toHaveLength(100)
     expect(messageOf({ userId: numbers, email: ['e1', 'e2', 'e3'] })).toBe(
-      'The row makes 150 members of its identifiers, and may make 100',
+      'The identifiers in the row make 150 members; 100 are allowed',
     )
   })
 
@@ -123,7 +123,7 @@ describe('the value of a computed trait', () => {
   it('has 8 KB at most, and is not nested without end', () => {
     expect(read({ id: 'u1', value: 'x'.repeat(8_190) }, trait)).toHaveLength(1)
     expect(messageOf({ id: 'u1', value: 'x'.repeat(8_191) }, trait)).toBe(
-      'value may have 8192 bytes at most',
+      'value must not be larger than 8192 bytes',
     )
     const value = nested(501) as JsonObject
     expect(read({ id: 'u1', value }, trait)).toBe('wrong_type')

@@ -54,7 +54,7 @@ describe('a key', () => {
     [' a', 'The key has blanks around it'],
     ['..', 'The key cannot be ".."'],
     ['.', 'The key cannot be "."'],
-    ['email', 'The key cannot be "email": that trait has the address of a member'],
+    ['email', 'The key cannot be "email": that trait holds the email address of the member'],
   ])('may not be %j', (key, problem) => {
     expect(checkKey(key)).toBe(problem)
   })

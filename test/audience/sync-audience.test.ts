@@ -157,7 +157,7 @@ describe('a sync', () => {
       {
         line: 4,
         code: 'contradicts',
-        message: 'A row before has the same identifiers with another value, which stays',
+        message: 'An earlier row has the same identifiers with a different value, which is kept',
       },
     ])
     const rows = '[{"id":["a","b"],"value":1},{"id":["a","b"],"value":2},{"id":["a"],"value":3}]'

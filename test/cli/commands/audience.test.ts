@@ -204,7 +204,7 @@ describe('audience sync', () => {
     [['--name', 'VIP'], "required option '-f, --file <path>'", 'audience sync --help'],
     [['--key', 'vip', '--file', '-', '--class', 'list'], 'Allowed choices are', 'sync --help'],
     [['--key', 'vip', '--file', '-', '--value-column', 'x'], 'have no values', '--class trait'],
-    [['--name', 'Email', '--file', '-'], 'has the address of a member', '--key'],
+    [['--name', 'Email', '--file', '-'], 'holds the email address of the member', '--key'],
     [['--name', '!?', '--file', '-'], 'Cannot make a key', '--key'],
     [['--key', 'vip', '--file', '-', '--source', 'webiste'], 'no source', 'Did you mean website?'],
     [
