@@ -3,33 +3,33 @@ import type { Runtime } from '../runtime/index.ts'
 import type { ArchiveErasure } from './regulation.ts'
 import type { RegulationStore } from './store-port.ts'
 
-/** A request to erase users from archives. */
+/** A request to erase users from the archives of this process. */
 export interface EraseArchivesRequest {
   /** The sources; null for all. */
   readonly sourceIds: readonly string[] | null
   /** The users. */
   readonly userIds: readonly string[]
-  /** Erases events that were accepted at or before this moment, in milliseconds since 1970. */
+  /** The moment, in milliseconds since 1970, up to which accepted events are erased. */
   readonly untilMs: number
-  /** Cancels the erasure: the call rejects, and the erasure is tried again later. */
+  /** Cancels the erasure: the call rejects, and {@link ArchiveErasures} tries again later. */
   readonly signal: AbortSignal
 }
 
 /** The result of erasing from the archives of this process. */
 export interface ErasedArchives extends ArchiveErasure {
-  /** The ids of the erased archives that are registered in a shared store; none by default. */
+  /** The ids of the erased archives, if they are registered in a shared store; none by default. */
   readonly archiveIds?: readonly string[] | undefined
 }
 
-/** The parts that erasing from archives needs. */
+/** What erasing from archives needs. */
 export interface ArchiveErasuresOptions {
   /** The store of regulations. */
   readonly store: Pick<RegulationStore, 'find' | 'noteArchive'>
-  /** Erases from archives; never runs twice at a time. */
+  /** Erases users from the archives. Never called again before the previous call has ended. */
   readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ErasedArchives>
   /**
-   * Ends replays, which read archives; resolves once none runs. `holdsArchives` is true from before this
-   * call until the archives are erased.
+   * Ends replays, because they read archives; resolves once none is running. No new replay may start while
+   * `holdsArchives` is true: it is set before this call, and reset once the archives are erased.
    */
   readonly endReplays?: () => Promise<void>
   /** Clock, ids and log. */
@@ -39,11 +39,11 @@ export interface ArchiveErasuresOptions {
 /** Erases the users of regulations from the archives of this process, once for each regulation. */
 export class ArchiveErasures {
   readonly #options: ArchiveErasuresOptions
-  /** Regulations whose users may still be in archives. Replays must not run meanwhile. */
+  /** Regulations whose users may still be in archives. Replays must not run while there are any. */
   readonly #left = new Set<string>()
-  /** Unfinished regulations whose users are erased from archives. */
+  /** Unfinished regulations whose users are already erased from archives. */
   readonly #done = new Set<string>()
-  /** Counts of erased events, until they are stored. */
+  /** Results of erasures, until they are stored. */
   readonly #erased = new Map<string, ErasedArchives>()
 
   constructor(options: ArchiveErasuresOptions) {
@@ -55,7 +55,7 @@ export class ArchiveErasures {
     return this.#left.size > 0
   }
 
-  /** Marks a regulation: archives may have events of its users again. */
+  /** Records that archives may have events of a regulation's users. */
   add(id: string): void {
     this.#left.add(id)
     this.#done.delete(id)
@@ -72,7 +72,7 @@ export class ArchiveErasures {
     this.#erased.delete(id)
   }
 
-  /** Forgets the regulations that other processes have finished. */
+  /** Forgets the regulations that are no longer unfinished, because another process finished them. */
   forgetAllBut(isUnfinished: (id: string) => boolean): void {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
   }
@@ -82,7 +82,11 @@ export class ArchiveErasures {
     await this.#options.endReplays?.()
   }
 
-  /** @throws an error of the archive or the store, or the reason of the signal */
+  /**
+   * Erases the users of a regulation, unless that is already done.
+   *
+   * @throws an error from the archive or the store, or the signal's reason
+   */
   async erase(id: string, signal: AbortSignal): Promise<void> {
     if (this.#done.has(id)) return
     const { store, runtime } = this.#options
@@ -94,7 +98,7 @@ export class ArchiveErasures {
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
-      // Another process may have stored the regulation while this one erased for an earlier regulation.
+      // Another process may have stored this regulation while this process was erasing for an earlier one.
       await this.endReplays()
       const erased =
         this.#erased.get(id) ??
@@ -106,7 +110,7 @@ export class ArchiveErasures {
       const { problems } = archive
       if (problems.length > 0) {
         const fields = { regulation: id, problems: problems.length, first: problems[0] }
-        runtime.log.warn('archives could not be erased whole', fields)
+        runtime.log.warn('archives could not be erased completely', fields)
       }
     }
     this.#done.add(id)

@@ -6,9 +6,9 @@ import type { NewRegulation } from './regulation.ts'
 
 /** The limits of a regulation. */
 export const regulationLimits: {
-  /** Distinct users in a regulation. */
+  /** Maximum number of distinct users in a regulation. */
   readonly usersMax: number
-  /** Length of a userId, in UTF-16 code units. */
+  /** Maximum length of a userId, in UTF-16 code units. */
   readonly userIdLengthMax: number
 } = Object.freeze({ usersMax: 5_000, userIdLengthMax: 1_024 })
 
@@ -22,13 +22,13 @@ export interface RegulationRequest {
   readonly sourceIds: readonly string[] | null
 }
 
-/** The parts that planning a regulation needs. */
+/** What planning a regulation needs. */
 export interface RegulationPlanOptions extends RegulationRequest {
   /** The configured sources. */
   readonly sources: readonly { readonly id: string }[]
   /** The destinations that can be notified. */
   readonly destinations: readonly Destination[]
-  /** The moment of the request, in milliseconds since 1970: the timestamp of the notifications. */
+  /** When the request arrived, in milliseconds since 1970. Notifications have it as their timestamp. */
   readonly nowMs: number
   /** Makes the UUID that the regulation's id is derived from. */
   readonly newId: () => string
@@ -45,10 +45,10 @@ export interface PlannedRegulation {
 /**
  * The reason why a request is refused.
  *
- * - `no_users`, `too_many_users`: it must name at least one user, and at most {@link regulationLimits}
+ * - `no_users`, `too_many_users`: it names no user, or more than {@link regulationLimits} allow
  * - `invalid_user_id`: the id at this index is empty or longer than {@link regulationLimits} allow
- * - `no_sources`: it names no source and does not ask for all
- * - `unknown_source`: there is no such source
+ * - `no_sources`: it neither names a source nor asks for all
+ * - `unknown_source`: a source that it names doesn't exist
  */
 export type RegulationRefusal =
   | { readonly kind: 'no_users' }
@@ -65,8 +65,9 @@ export type RegulationRefusal =
 export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | RegulationRefusal
 
 /**
- * Plans a regulation with the notifications of its type. Each user gets one event per affected source with
- * enabled destinations, and all of these get the event. Pure except for the id.
+ * Plans a regulation and, if its type notifies, the notifications. For each user there is one event per
+ * affected source that has enabled destinations; each of these destinations gets the event. Pure except for the
+ * id.
  */
 export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   const outcome = toRegulation(options)
@@ -77,7 +78,7 @@ export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   return { kind: 'planned', regulation, notifications }
 }
 
-/** Checks a request and makes its regulation. */
+/** Checks a request and makes the regulation. */
 function toRegulation({
   type,
   sources,
@@ -111,7 +112,7 @@ function refuseSources(
   return sourceId === undefined ? undefined : { kind: 'unknown_source', sourceId, knownIds }
 }
 
-/** Makes the notifications user by user, so that no source waits for the others. */
+/** Makes the notifications user by user, so that no source has to wait for the others. */
 function notificationsOf(
   { id, userIds, sourceIds }: NewRegulation,
   { sources, destinations, nowMs }: RegulationPlanOptions,
@@ -139,10 +140,10 @@ function connectedTo(
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const idDigits = 27
-/** The bytes of a hash that 27 digits in base 62 can express. */
+/** The number of bytes that 27 digits in base 62 can express. */
 const idBytes = 20
 
-/** Makes an id in the form of Segment's: `reg_` and 27 letters and digits. */
+/** Makes an id in the same format as Segment's: `reg_` and 27 letters and digits. */
 function regulationId(unique: string): string {
   const hash = createHash('sha256').update(unique).digest('hex')
   let rest = BigInt(`0x${hash.slice(0, idBytes * 2)}`)

@@ -15,10 +15,10 @@ export function logCreated(log: Log, { regulation, notifications }: PlannedRegul
   })
 }
 
-/** Logs how a regulation ended. */
+/** Logs the status and the counts with which a regulation ended. */
 export function logFinished(log: Log, regulation: Regulation): void {
   const { id, type, erased, archive } = regulation
-  log.info('a regulation is finished', {
+  log.info('a regulation has finished', {
     regulation: id,
     type,
     status: overallStatus(regulation),

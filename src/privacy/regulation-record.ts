@@ -2,10 +2,10 @@ import { isoOrNull } from '../delivery/index.ts'
 import type { NotificationStream, OverallStatus, Regulation } from './regulation.ts'
 import { overallStatus, streamStatus } from './status.ts'
 
-/** A JSON record about regulations. Its field names are public. */
+/** A JSON record about regulations. Its field names are part of the public interface. */
 export type RegulationRecord = Readonly<Record<string, unknown>>
 
-/** A regulation in a record. Moments are UTC, ISO 8601. */
+/** A regulation in a record. Times are UTC in ISO 8601. */
 export interface RegulationFields extends RegulationRecord {
   readonly id: string
   readonly regulationType: Regulation['type']
@@ -13,7 +13,7 @@ export interface RegulationFields extends RegulationRecord {
   readonly sources: readonly string[] | null
   readonly overallStatus: OverallStatus
   readonly createdAt: string | null
-  /** When all its work was done; null before that. */
+  /** When all of its work was done; null until then. */
   readonly finishedAt: string | null
   /** Counts of what was erased from the store. */
   readonly erased: Regulation['erased']
@@ -48,7 +48,7 @@ export interface WholeRegulationFields extends RegulationFields {
 
 /** A regulation in a list. */
 export interface ListedRegulationFields extends RegulationFields {
-  /** Number of its users. */
+  /** Number of users. */
   readonly subjects: number
 }
 
@@ -88,7 +88,7 @@ function recordWith<Subjects extends RegulationRecord>(
   }
 }
 
-/** Groups streams by source, in their order. */
+/** Groups streams by source, in the order in which they come. */
 function streamFields(streams: readonly NotificationStream[]): readonly SourceStatus[] {
   const bySource = new Map<string, DestinationStatus[]>()
   for (const stream of streams) {

@@ -2,13 +2,13 @@ import { messageOf } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { KeptArchive, SharedRegulations, UnfinishedRegulation } from './store-port.ts'
 
-/** The parts that a watch needs. */
+/** What {@link RegulationWatch} needs. */
 export interface RegulationWatchOptions {
   /** The store's port for processes that share it. */
   readonly shared: SharedRegulations
-  /** The archives that this process has configured. */
+  /** The archives in this process's configuration. */
   readonly archives: () => Promise<readonly KeptArchive[]>
-  /** Called with all unfinished regulations after each look. */
+  /** Called after each look with all unfinished regulations. */
   readonly found: (regulations: readonly UnfinishedRegulation[]) => void
   /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
@@ -17,7 +17,10 @@ export interface RegulationWatchOptions {
 /** How often to ask the store for regulations that other processes stored or left unfinished. */
 export const watchEveryMs = 5_000
 
-/** Finds the regulations that other processes have stored, and registers the archives of this process. */
+/**
+ * Watches a shared store for regulations that other processes stored, and registers this process's archives in
+ * it.
+ */
 export class RegulationWatch {
   readonly #options: RegulationWatchOptions
   #registered = ''
@@ -31,9 +34,9 @@ export class RegulationWatch {
   }
 
   /**
-   * Registers the configured archives, before anything is written to them.
+   * Registers the configured archives. Call it before anything is written to them.
    *
-   * @throws EvrouteError of the store, or of an archive that cannot be used
+   * @throws EvrouteError from the store, or from an archive that can't be used
    */
   async register(): Promise<readonly KeptArchive[]> {
     const archives = await this.#options.archives()
@@ -45,9 +48,9 @@ export class RegulationWatch {
   }
 
   /**
-   * Looks once for unfinished regulations.
+   * Registers new archives, then looks once for unfinished regulations.
    *
-   * @throws EvrouteError of the store
+   * @throws EvrouteError from the store
    */
   async look(): Promise<void> {
     const archives = await this.register()
@@ -56,7 +59,7 @@ export class RegulationWatch {
     if (!this.#isClosed) this.#options.found(found)
   }
 
-  /** Looks at once, and then periodically. Retries while the store does not answer. Call it once. */
+  /** Looks now and then periodically, even after the store failed to answer. Call it once. */
   start(): void {
     this.#looking = this.#lookAgain()
   }
@@ -77,7 +80,7 @@ export class RegulationWatch {
     } catch (error) {
       // Log it once, not every few seconds.
       if (!this.#isSilent && !this.#isClosed) {
-        log.warn('regulations cannot be looked for', { error: messageOf(error) })
+        log.warn('cannot look for unfinished regulations', { error: messageOf(error) })
       }
       this.#isSilent = true
     } finally {

@@ -6,9 +6,9 @@ export interface NewRegulation {
   readonly id: string
   /** Its type, which decides its effects. */
   readonly type: RegulationType
-  /** The ids of its users, without duplicates. */
+  /** The ids of the users, without duplicates. */
   readonly userIds: readonly string[]
-  /** Its sources; null for all, including later ones. */
+  /** The sources it applies to; null for all, including sources that are added later. */
   readonly sourceIds: readonly string[] | null
 }
 
@@ -28,7 +28,7 @@ export interface ArchiveErasure {
   readonly events: number
   /** Files that were rewritten or removed. */
   readonly files: number
-  /** Messages about files that could not be read or written, and may still have events of the users. */
+  /** Messages about files that could not be read or written and may still contain events of the users. */
   readonly problems: readonly string[]
 }
 
@@ -47,19 +47,19 @@ export interface NotificationStream {
 
 /** A stored regulation. */
 export interface Regulation extends NewRegulation {
-  /** The moment it was stored, in milliseconds since 1970. */
+  /** When it was stored, in milliseconds since 1970. */
   readonly createdAtMs: number
-  /** The moment it finished, in milliseconds since 1970; null before. */
+  /** When it finished, in milliseconds since 1970; null until then. */
   readonly finishedAtMs: number | null
-  /** Whether the store is erased. Notifications may still be pending. */
+  /** Whether its users are erased from the store. Notifications may still be pending. */
   readonly isStoreErased: boolean
-  /** What was erased from the store so far. */
+  /** What has been erased from the store so far. */
   readonly erased: ErasedCounts
-  /** What was erased from archives; null before that. */
+  /** What was erased from archives; null until then. */
   readonly archive: ArchiveErasure | null
-  /** Names of archives of other processes that are not erased yet; none by default. */
+  /** Names of other processes' archives from which its users are not erased yet; none by default. */
   readonly archivesLeft?: readonly string[] | undefined
-  /** Its notifications: one stream per source and destination. */
+  /** Its notifications, counted for each source and destination. */
   readonly streams: readonly NotificationStream[]
 }
 

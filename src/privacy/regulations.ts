@@ -21,7 +21,7 @@ import type {
   UnfinishedRegulation,
 } from './store-port.ts'
 
-/** The parts that {@link Regulations} needs. */
+/** What {@link Regulations} needs. */
 export interface RegulationsOptions extends Pick<
   ArchiveErasuresOptions,
   'eraseArchives' | 'endReplays'
@@ -35,29 +35,29 @@ export interface RegulationsOptions extends Pick<
   }
   /** False if this process only erases archives; true by default. */
   readonly erasesStore?: boolean
-  /** Tells the dispatcher to look for new deliveries. */
+  /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
   /** Clock, ids and log. */
   readonly runtime: Runtime
 }
 
-/** The result of a request. */
+/** The regulation that a request created, or why the request was refused. */
 export type CreateRegulationOutcome =
   { readonly kind: 'created'; readonly regulation: Regulation } | RegulationRefusal
 
 /** How often to retry regulations that wait for deliveries or for the store. */
 const lookEveryMs = 1_000
-/** The maximum number of rows per step, so low that deliveries hardly wait. */
+/** The maximum number of rows per step. It is low, so that deliveries hardly have to wait. */
 const rowsAtOnceMax = 1_000
 /** The maximum number of regulations that share a rewrite of the files. */
 const regulationsPerRewriteMax = 100
-/** Regulations to read at a time. Each may name thousands of users. */
+/** The number of regulations to read at a time. It is low, because each may name thousands of users. */
 const unfinishedAtOnce = 20
 
 /**
- * Carries out regulations one after the other, in small steps that let other work run in between. A
- * regulation that waits for leased deliveries lets others go first, and is tried again every second. One
- * rewrite of the store's files serves all regulations that are erased except for traces in those files.
+ * Carries out regulations one after the other, in small steps that let other work run in between. A regulation
+ * that waits for leased deliveries lets others go first, and is tried again every second. Regulations that have
+ * only traces in the store's files left share one rewrite of these files.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
@@ -70,9 +70,9 @@ export class Regulations implements RegulationReader {
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
   readonly #archives: ArchiveErasures
-  /** Regulations that other processes stored. */
+  /** Regulations that `found` reported. It reports them again while they are unfinished. */
   readonly #found = new Set<string>()
-  /** Regulations that failed. They wait for the next start. */
+  /** Regulations that failed. They are tried again after the next start. */
   readonly #failed = new Set<string>()
   #idle: (() => void)[] = []
   #work: Promise<void> | undefined
@@ -107,8 +107,8 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Resumes the unfinished regulations of all processes that share the store. Regulations that wait for
-   * another process cost nothing until the next call, a few seconds later.
+   * Resumes unfinished regulations that any process sharing the store has created. Expects to be called every
+   * few seconds; until then, a regulation that waits for a different process costs nothing.
    */
   found(regulations: readonly UnfinishedRegulation[]): void {
     const { erasesStore = true } = this.#options
@@ -125,7 +125,7 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Stores a regulation with its notifications and begins to carry it out.
+   * Stores a regulation with its notifications, and begins to carry it out.
    *
    * @throws EvrouteError of the store
    */
@@ -162,8 +162,8 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Tries waiting regulations now. Resolves once every unfinished regulation waits for leased deliveries, for
-   * files that cannot be rewritten, or for the next start. Also resolves on `close`.
+   * Tries waiting regulations now. Resolves once every unfinished regulation waits: for leased deliveries, for
+   * files that can't be rewritten, or for the next start. Also resolves on `close`.
    */
   async idle(): Promise<void> {
     this.#lookAgain()
@@ -173,7 +173,7 @@ export class Regulations implements RegulationReader {
 
   /** Stops after the current step. Unfinished regulations stay in the store. Idempotent. */
   async close(): Promise<void> {
-    this.#ending.abort(new Error('Regulations are not carried out any more'))
+    this.#ending.abort(new Error('Regulations are no longer carried out'))
     this.#look?.cancel()
     await this.#work
     this.#endIdle()
@@ -184,7 +184,7 @@ export class Regulations implements RegulationReader {
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
-        // End replays before storing: events that a replay adds afterwards would count as new.
+        // End replays before storing the regulation: it would not cover events that a replay adds later.
         this.#archives.add(id)
         await this.#archives.endReplays()
       }
@@ -205,7 +205,7 @@ export class Regulations implements RegulationReader {
     return this.#ending.signal.aborted
   }
 
-  /** Whether there is work now. */
+  /** Whether there is work that can be done now. */
   get #hasWork(): boolean {
     return this.#due.length > 0 || (this.#withTraces.size > 0 && this.#heldUpMs === 0)
   }
@@ -251,7 +251,9 @@ export class Regulations implements RegulationReader {
     return 'done'
   }
 
-  /** Cleans the files. The first regulation causes the rewrite; the others find it done. */
+  /**
+   * Removes traces from the store's files. The first regulation causes the rewrite; the others find it done.
+   */
   async #rewriteFiles(): Promise<'done' | 'later'> {
     for (const id of [...this.#withTraces]) {
       if (this.#isClosed || this.#heldUpMs > 0) break
@@ -262,7 +264,7 @@ export class Regulations implements RegulationReader {
 
   #rest(): void {
     if (this.#isClosed) return
-    // A regulation arrived meanwhile.
+    // A regulation arrived in the meantime.
     if (this.#hasWork && !this.#isStoreOut) {
       this.#begin()
       return
@@ -278,7 +280,7 @@ export class Regulations implements RegulationReader {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Runs work for a regulation. Returns `later` while the store is unavailable. */
+  /** Runs work for a regulation. Returns `later` if the store is unavailable for now. */
   async #attempt(id: string, work: () => Promise<void>): Promise<'done' | 'later'> {
     const { log } = this.#options.runtime
     try {
@@ -341,10 +343,10 @@ export class Regulations implements RegulationReader {
       if (!isFound) this.#waiting.add(id)
       return
     }
-    // The store lists the regulation again once the last archive is erased.
+    // Don't finish it: the watch finds the regulation again once the last archive is erased.
     if (isAwaitingArchives(regulation)) return
     this.#archives.forget(id)
-    // Another process may have finished it.
+    // A different process may already have finished it.
     if (regulation?.finishedAtMs !== null) return
     const nowMs = runtime.clock.nowMs()
     await store.finish({ id, nowMs })

@@ -1,4 +1,4 @@
-/** The first and the longest wait before files are rewritten again. It doubles after each failure. */
+/** The first and the longest wait before files are rewritten again. The wait doubles after each failure. */
 const [firstWaitMs, longestWaitMs] = [1_000, 600_000]
 
 /** Backs off after a failed rewrite of files, such as on a full disk. */
@@ -7,7 +7,7 @@ export class RewriteHold {
   #untilMs = 0
   #toldAtMs = -Infinity
 
-  /** Returns the milliseconds until the next try; 0 if it can begin now. */
+  /** Returns how many milliseconds to wait until the next try; 0 if it can begin now. */
   leftMs(nowMs: number): number {
     return Math.max(this.#untilMs - nowMs, 0)
   }
@@ -15,7 +15,7 @@ export class RewriteHold {
   /**
    * Records a failure.
    *
-   * @returns whether to log it: at most once per longest wait
+   * @returns whether to log it: true for the first failure, and after that at most once every ten minutes
    */
   failed(nowMs: number): boolean {
     this.#waitMs = Math.min(Math.max(this.#waitMs * 2, firstWaitMs), longestWaitMs)

@@ -5,7 +5,7 @@ import type { NotificationStream, OverallStatus, Regulation } from './regulation
 type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'failed' | 'expired'>
 
 /**
- * Returns the overall status of a regulation: that of the first row that applies.
+ * Returns the overall status of a regulation. The first row that applies decides.
  *
  * | status | when |
  * |---|---|
@@ -15,7 +15,7 @@ type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'fa
  * | `PARTIAL_SUCCESS` | some notifications failed or expired, or an archive could not be read or written |
  * | `FINISHED` | otherwise, such as for a regulation that only suppresses |
  *
- * A finished regulation stays finished, even if its notifications are retried by hand.
+ * A finished regulation stays finished, even if its notifications are retried manually.
  */
 export function overallStatus(regulation: Regulation): OverallStatus {
   const notifications = totalOf(regulation.streams)
@@ -28,8 +28,8 @@ export function overallStatus(regulation: Regulation): OverallStatus {
 }
 
 /**
- * Returns the status of a regulation's notifications from one source to one destination: that of the first
- * row that applies.
+ * Returns the status of a regulation's notifications from one source to one destination. The first row that
+ * applies decides.
  *
  * | status | when |
  * |---|---|

@@ -7,15 +7,15 @@ export interface CreateRegulationRequest {
   readonly regulation: NewRegulation
   /** Its notifications: one event per user and source, of type `delete`, with their deliveries. */
   readonly notifications: readonly NewEvent[]
-  /** The moment it is stored, in milliseconds since 1970. */
+  /** When it is stored, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** A step of an erasure. */
+/** A request for one step of an erasure. */
 export interface EraseRequest {
   /** The regulation. */
   readonly id: string
-  /** The moment of the step, in milliseconds since 1970. */
+  /** When the step is taken, in milliseconds since 1970. */
   readonly nowMs: number
   /** The maximum number of rows to look at, so that other work waits only briefly. */
   readonly rowsMax: number
@@ -26,14 +26,12 @@ export interface EraseRequest {
   readonly leavesTraces?: boolean | undefined
 }
 
-/**
- * The result of an erasure whose files cannot be rewritten now, such as on a full disk. Ask again much later.
- */
+/** The result if the store's files can't be rewritten now, such as on a full disk. Try again much later. */
 export interface HeldUpErasure {
   readonly kind: 'held_up'
   /** What failed, and why. */
   readonly reason: string
-  /** What to do about it. */
+  /** What an operator can do about it. */
   readonly hint: string
 }
 
@@ -41,23 +39,26 @@ export interface HeldUpErasure {
  * The work that is left of an erasure.
  *
  * - `more`: there are more rows
- * - `waiting`: only leased deliveries and pending notifications are left. Ask again later
- * - `traces`: only traces in files are left, because of `leavesTraces`
- * - `nothing`: it is complete, or there is no such regulation
+ * - `waiting`: only leased deliveries and pending notifications are left. Try again later
+ * - `traces`: only traces in files are left, because `leavesTraces` was set
+ * - `nothing`: the erasure is complete, or there is no such regulation
  */
 export type EraseResult = 'more' | 'waiting' | 'traces' | 'nothing' | HeldUpErasure
 
-/** Counts of what was erased from archives. */
+/** A report of what was erased from archives. */
 export interface NoteArchiveRequest {
   /** The regulation. */
   readonly id: string
-  /** What was erased. Counts of several processes add up. */
+  /** What was erased. Reports from several processes add up. */
   readonly archive: ArchiveErasure
-  /** The archives of {@link SharedRegulations} that are erased; none by default. */
+  /**
+   * The ids of the archives, of those registered in {@link SharedRegulations}, that are erased; none by
+   * default.
+   */
   readonly archiveIds?: readonly string[] | undefined
 }
 
-/** A page of regulations. */
+/** A request for a page of regulations. */
 export interface RegulationsRequest {
   /** The maximum number of regulations to return. */
   readonly limit: number
@@ -67,7 +68,7 @@ export interface RegulationsRequest {
   readonly unfinished?: boolean | undefined
 }
 
-/** Reads regulations, in the process that carries them out or in another. */
+/** Reads regulations, in the process that carries them out or in a different one. */
 export interface RegulationReader {
   /** Returns a regulation; undefined if there is none. */
   find(request: { readonly id: string }): Promise<Regulation | undefined>
@@ -77,47 +78,48 @@ export interface RegulationReader {
 
 /**
  * Keeps deletion requests and suppressed users: the port that the privacy room owns and every engine
- * implements. The rules of the DeliveryStore port hold.
+ * implements. The rules of the DeliveryStore port apply.
  *
  * `add` of the DeliveryStore drops the calls of suppressed users, with the outcome `suppressed`. A call is
- * dropped if its userId, or the previousId of an alias, is suppressed for its source or for all sources. A
- * replay with the source `<source>/<anything>` counts as that source. Events of type `delete` are never
+ * dropped if its userId, or the previousId of an alias, is suppressed for its source or for all sources. The
+ * source of a replay, `<source>/<anything>`, counts as `<source>`. Events of type `delete` are never
  * suppressed.
  */
 export interface RegulationStore extends RegulationReader {
   /**
    * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing.
-   * `UNSUPPRESS` of all sources lifts every suppression of the users. `UNSUPPRESS` of some sources lifts the
-   * suppressions of these; suppressions of all sources stay.
+   * `UNSUPPRESS` for all sources lifts every suppression of the users. `UNSUPPRESS` for some sources lifts the
+   * suppressions for those sources; a suppression for all sources stays.
    */
   create(request: CreateRegulationRequest): Promise<void>
   /**
-   * Takes a step in erasing events of a regulation's users (userId, or previousId of an alias). The events
-   * are of its sources and were accepted before it.
+   * Takes one step in erasing the events of a regulation's users (userId, or previousId of an alias). Only
+   * events of its sources that were accepted before it are erased.
    *
-   * - A pending delivery becomes `failed` with the reason `erased`. A leased one is left until its lease
-   *   ends, because a request in flight cannot be taken back.
-   * - A delivery loses its body, its userId, the answers of endpoints, and its messageId if that contains the
+   * - A pending delivery becomes `failed` with the reason `erased`. A leased delivery is left until its lease
+   *   ends, because a request in flight can't be taken back.
+   * - A delivery loses its body, its userId, the endpoints' answers, and its messageId if that contains the
    *   userId. The rest stays, so that the ledger balances.
    * - The users leave the audiences of its sources, without calls to destinations.
-   * - Its own notifications are erased after they are delivered.
+   * - The regulation's own notifications are erased once they are delivered.
    *
-   * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries cannot be
-   * retried by hand. An engine that keeps files leaves no trace of the users in them, except for the
-   * regulation itself, suppressions, and notifications that are not delivered.
+   * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries cannot be retried
+   * by hand. If an engine keeps files, no trace of the users is left in them, except for the regulation itself,
+   * suppressions, and notifications that are not delivered.
    */
   erase(request: EraseRequest): Promise<EraseResult>
-  /** Adds counts of what was erased from archives. */
+  /** Adds to the counts of what was erased from archives. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
   /**
-   * Ends a regulation. Keeps the states of its notifications at that moment, even if these are purged later.
+   * Marks a regulation as finished. Keeps the counts of its notifications as they are then, even if those are
+   * purged later.
    */
   finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
 }
 
 /** An archive of one of the processes that share a store. Only that process can reach it. */
 export interface KeptArchive {
-  /** Its identifier, which stays when it moves and when its process restarts. */
+  /** Its identifier, which stays the same when the archive moves or its process restarts. */
   readonly id: string
   /** Its name for people: its location. */
   readonly name: string
@@ -129,16 +131,18 @@ export interface UnfinishedRegulation {
   readonly id: string
   /** Whether an archive of that process is not erased yet. */
   readonly isArchiveLeft: boolean
-  /** Whether other work is left: in the store, for notifications, or to finish the regulation. */
+  /**
+   * Whether other work is left: erasing from the store, waiting for notifications, or finishing the regulation.
+   */
   readonly isDue: boolean
 }
 
 /**
  * Lets processes that share a store carry out regulations together. Engines that several processes can use
- * implement this port beside {@link RegulationStore}. The rules of the DeliveryStore port hold.
+ * implement this port in addition to {@link RegulationStore}. The rules of the DeliveryStore port apply.
  *
- * A regulation that erases archives waits for every archive that is registered before it finishes: `finish`
- * does nothing while one is left. The process of an archive reports with `noteArchive` that it is erased.
+ * A regulation that erases archives can finish only once all registered archives are erased: until then,
+ * `finish` does nothing. The process that has an archive reports with `noteArchive` that it is erased.
  */
 export interface SharedRegulations {
   /** Registers archives, or updates their names. They stay registered when their process ends. */
@@ -148,7 +152,8 @@ export interface SharedRegulations {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
   /**
-   * Removes a lost archive. Regulations no longer wait for it. Each regulation that waited records a problem.
+   * Removes a lost archive, so that regulations no longer wait for it. Each regulation that waited records a
+   * problem.
    *
    * @returns whether an archive with that name was registered
    */

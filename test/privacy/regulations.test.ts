@@ -37,7 +37,7 @@ describe('A regulation', () => {
         notifications: 1,
       },
       {
-        message: 'a regulation is finished',
+        message: 'a regulation has finished',
         regulation: id,
         type: 'DELETE_ONLY',
         status: 'FINISHED',
@@ -167,7 +167,7 @@ describe('A regulation', () => {
     await regulations.idle()
     expect(warnings).toEqual([
       {
-        message: 'archives could not be erased whole',
+        message: 'archives could not be erased completely',
         regulation: id,
         problems: 2,
         first: problems[0],
