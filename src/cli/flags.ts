@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import {
   eventTypes,
   formatDuration,
@@ -9,6 +9,7 @@ import {
   type EventType,
 } from '../model/index.ts'
 import type { SnippetLanguage } from '../receiver/index.ts'
+import { flag, inGroup, type ValuesOf } from './command.ts'
 
 /** Parses a duration flag into milliseconds. */
 export function durationFlag(text: string): number {
@@ -67,7 +68,8 @@ export function momentFlag(text: string): string {
 }
 
 /** Parses a timestamp or a duration ago into milliseconds since 1970; undefined if it is neither. */
-export function momentMs(text: string, nowMs: number): number | undefined {
+export function momentMs(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined
   const agoMs = parseDuration(text)
   return agoMs === undefined ? parseTimestamp(text) : nowMs - agoMs
 }
@@ -137,18 +139,18 @@ export async function readLanguage(
   )
 }
 
-interface OutputTexts {
-  readonly quiet?: string
-  readonly verbose?: string
+/** Makes the options for output, in their own group. */
+export function outputOptions({
+  quiet = 'print only the result',
+  verbose = 'print a line for every request',
+} = {}) {
+  return inGroup('Output:', {
+    json: flag('--json', 'write NDJSON records to stdout'),
+    quiet: flag('-q, --quiet', quiet),
+    verbose: flag('-v, --verbose', verbose).conflicts(['quiet']),
+    color: flag('--no-color', 'use no colours'),
+  })
 }
 
-/** Adds the flags for output, in their own group. */
-export function addOutputFlags(command: Command, texts: OutputTexts = {}): Command {
-  const { quiet = 'print only the result', verbose = 'print a line for every request' } = texts
-  return command
-    .optionsGroup('Output:')
-    .option('--json', 'write NDJSON records to stdout')
-    .option('-q, --quiet', quiet)
-    .addOption(new Option('-v, --verbose', verbose).conflicts('quiet'))
-    .option('--no-color', 'use no colours')
-}
+/** How a command writes, from {@link outputOptions}. */
+export type OutputValues = ValuesOf<ReturnType<typeof outputOptions>>

@@ -1,5 +1,4 @@
 import { constants } from 'node:os'
-import type { Command } from 'commander'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Terminal } from './terminal/process-terminal.ts'
 
@@ -43,22 +42,6 @@ export interface Io {
 
 /** Why a command must end early: a signal, a closed stdout, or the error `cannot_write_file`. */
 export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
-
-/** Passed to every command. */
-export interface CommandContext {
-  readonly io: Io
-  readonly argv: readonly string[]
-  /** Sets the exit code: one of evroute's, or the code of a child process. */
-  readonly end: (code: number) => void
-  /** Runs another command, and returns its exit code. */
-  readonly run: RunCommand
-}
-
-/** Runs a command with its own streams. */
-export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
-
-/** Adds a command to the program. */
-export type AddCommand = (program: Command, context: CommandContext) => void
 
 /** The streams and signals of the process, until they are released. */
 export interface ProcessIo extends Io {

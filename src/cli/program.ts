@@ -1,9 +1,10 @@
 import { CommanderError, Command } from 'commander'
-import { EvrouteError, evrouteVersion } from '../model/index.ts'
+import { evrouteVersion, type EvrouteError } from '../model/index.ts'
 import { codeOfEnd, isEnd, exitCodeOf, exitCodes } from './exit-code.ts'
-import type { Io, AddCommand, CommandContext } from './io.ts'
+import type { AddCommand, CommandContext } from './command.ts'
+import type { Io } from './io.ts'
 import { programName } from './output/command-line.ts'
-import { writeError } from './output/error.ts'
+import { usageError, writeError } from './output/error.ts'
 
 /**
  * Runs one command. It never exits the process and never throws.
@@ -26,7 +27,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     // After printing help or the version, commander throws an error with exit code 0.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     const error =
-      thrown instanceof CommanderError ? usageError(thrown, triedCommand(program, argv)) : thrown
+      thrown instanceof CommanderError ? explained(thrown, triedCommand(program, argv)) : thrown
     await tellError(error, argv, io)
     return exitCodeOf(error)
   }
@@ -56,18 +57,17 @@ function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
   return { command, name: names.join(' ') }
 }
 
-function usageError(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
+function explained(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
   // Here commander's message is its help, which does not say what is wrong.
   const text = error.code === 'commander.help' ? helplessText(command) : error.message
   const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
   const message = first.replace(/\.$/, '')
   const isTooMany = error.code === 'commander.excessArguments'
-  return new EvrouteError({
-    code: 'invalid_usage',
-    message: isTooMany ? `${message}: ${unexpectedArguments(command)}` : message,
-    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
-    cause: error,
-  })
+  return usageError(
+    isTooMany ? `${message}: ${unexpectedArguments(command)}` : message,
+    suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
+    error,
+  )
 }
 
 /** Writes the error for `help` with an unknown topic, or for a missing subcommand. */

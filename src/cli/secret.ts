@@ -81,15 +81,16 @@ export const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
  * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file`
  */
 export function readStoreUrl(given: string | undefined, io: Io): Promise<string | undefined> {
-  return readGivenStoreUrl(given ?? (io.env['EVROUTE_STORE'] || undefined), io)
+  return readGiven(given ?? (io.env['EVROUTE_STORE'] || undefined), io, '--store')
 }
 
-/** Reads the URL in `--store` only, like {@link readStoreUrl}. */
-export async function readGivenStoreUrl(
+/** Reads the value of a flag like {@link readSecret}, without EVROUTE_SECRET. */
+export async function readGiven(
   given: string | undefined,
   io: Io,
+  flag: string,
 ): Promise<string | undefined> {
-  return given === undefined ? undefined : readSecret(given, io, '--store')
+  return given === undefined ? undefined : readSecret(given, io, flag)
 }
 
 /**

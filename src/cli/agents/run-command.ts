@@ -1,6 +1,7 @@
 import { isJsonObject } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
-import type { Io, OutputStream, RunCommand } from '../io.ts'
+import type { RunCommand } from '../command.ts'
+import type { Io, OutputStream } from '../io.ts'
 import { BoundedRecords, cutText, type AgentRecord } from './bounded-records.ts'
 
 /** How long a command may take. Clients give up after a minute. */

@@ -3,23 +3,19 @@ import { Readable, Writable } from 'node:stream'
 import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { EvrouteError, evrouteVersion, messageOf, plainText } from '../../model/index.ts'
+import type { CommandContext } from '../command.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
-import { stoppable, type CommandContext, type Io } from '../io.ts'
+import { stoppable, type Io } from '../io.ts'
+import type { TargetValues } from '../store-access/access.ts'
 import { AgentReceivers } from './agent-receivers.ts'
 import { CommandRunner } from './run-command.ts'
-import {
-  readingTools,
-  sendingTools,
-  type AccessValues,
-  type AgentTool,
-  type Workbench,
-} from './tools.ts'
+import { readingTools, sendingTools, type AgentTool, type Workbench } from './tools.ts'
 
 /** How `evroute mcp` serves. */
 export interface AgentOptions {
   /** Whether the agent may send, check handlers and retry deliveries. */
   readonly allowSend: boolean
-  readonly access: AccessValues
+  readonly access: TargetValues
 }
 
 /** Serves tools on stdin and stdout until stdin ends or the command must end, then closes all receivers. */

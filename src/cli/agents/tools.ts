@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { eventTypes } from '../../model/index.ts'
+import type { TargetValues } from '../store-access/access.ts'
 import { eventsMax, receiversMax, waitSecondsMax, type AgentReceivers } from './agent-receivers.ts'
 import { flagsOf, type CommandRunner } from './run-command.ts'
 
@@ -8,15 +9,7 @@ export interface Workbench {
   readonly receivers: AgentReceivers
   readonly commands: CommandRunner
   /** The flags that name the configuration, store or service. */
-  readonly access: AccessValues
-}
-
-/** The flags of `evroute mcp` that name a configuration, store or service. */
-export interface AccessValues {
-  readonly config: string | undefined
-  readonly store: string | undefined
-  readonly api: string | undefined
-  readonly token: string | undefined
+  readonly access: TargetValues
 }
 
 /** A tool of the server. */

@@ -5,7 +5,6 @@ import {
   changeRecord,
   noSyncCounts,
   type ComputationClass,
-  type MemberColumns,
   type MembershipChange,
   type RejectedRow,
   type SyncCounts,
@@ -14,6 +13,7 @@ import {
   type MemberIdentity,
 } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
+import type { SyncValues } from '../commands/audience.ts'
 import {
   codeOfEnd,
   isOutputClosed,
@@ -28,20 +28,6 @@ import type { Style } from '../output/style.ts'
 import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
-interface SyncCommand {
-  /** The display name. Either a name or a key is given. */
-  readonly name: string | undefined
-  /** The property of the identify calls. */
-  readonly key: string | undefined
-  readonly computationClass: ComputationClass
-  /** The file with the list, `-` for stdin. */
-  readonly file: string
-  /** The source whose destinations get the calls. */
-  readonly source: string | undefined
-  readonly columns: MemberColumns
-  readonly isDryRun: boolean
-}
-
 /** A sync that got far enough to have counts. */
 type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
 
@@ -50,43 +36,55 @@ type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
  *
  * @throws EvrouteError if the list cannot be read or the sync cannot begin
  */
-export async function syncList(command: SyncCommand, run: AudiencesRun): Promise<ExitCode> {
-  const { audiences, io, offline } = run
-  const syncReport = new SyncReport(command, run)
-  run.showProgress(() => syncReport.parts)
-  const list = await openListInput(command.file, io)
-  const { name, key, computationClass, source: sourceId, columns, isDryRun } = command
+export async function syncList(values: SyncValues, run: AudiencesRun): Promise<ExitCode> {
+  const { audiences, io } = run
+  const report = new SyncReport(values, run)
+  run.showProgress(() => report.parts)
+  const list = await openListInput(values.file, io)
+  const { name, key, computationClass, source: sourceId, userIds, value, isDryRun } = values
+  const columns = { userIds, value }
   const outcome = await unlessEnded(
     audiences.sync(
       {
         ...{ name, key, computationClass, sourceId, columns, isDryRun },
-        listener: syncReport,
-        drained: () => drained(run),
-        signal: io.stop,
+        ...{ listener: report, drained: () => drained(run), signal: io.stop },
       },
       list,
     ),
     io,
   )
-  const code = outcome === undefined ? syncReport.cut() : syncReport.end(counted(outcome, command))
+  const code = outcome === undefined ? report.cut() : report.end(counted(outcome, values))
+  return finish({ code, outcome, isDryRun }, run)
+}
+
+interface EndedChange {
+  readonly code: ExitCode
+  readonly outcome: { readonly kind: string } | undefined
+  readonly isDryRun: boolean
+}
+
+/** Delivers the calls about a change, unless there are none or a service that ended early delivers them. */
+async function finish(
+  { code, outcome, isDryRun }: EndedChange,
+  run: AudiencesRun,
+): Promise<ExitCode> {
   await drained(run)
-  // The service ended early and is about to stop.
-  const isLeft = offline === undefined && outcome?.kind === 'ended'
+  const isLeft = run.offline === undefined && outcome?.kind === 'ended'
   return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
 
-function counted(outcome: AudienceSyncOutcome, command: SyncCommand): CountedOutcome {
+function counted(outcome: AudienceSyncOutcome, command: SyncValues): CountedOutcome {
   if ('counts' in outcome) return outcome
   throw refusalError(outcome, command)
 }
 
 class SyncReport implements SyncListener {
-  readonly #command: SyncCommand
+  readonly #command: SyncValues
   readonly #run: AudiencesRun
   #counts = noSyncCounts
   #compared = 0
 
-  constructor(command: SyncCommand, run: AudiencesRun) {
+  constructor(command: SyncValues, run: AudiencesRun) {
     this.#command = command
     this.#run = run
   }
@@ -212,7 +210,7 @@ type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
  * @throws EvrouteError if the audience does not exist or the removal cannot begin
  */
 export async function removeMembers(command: RemoveCommand, run: AudiencesRun): Promise<ExitCode> {
-  const { audiences, io, offline } = run
+  const { audiences, io } = run
   const { key, isDryRun } = command
   let left = 0
   run.showProgress(() => [`${formatCount(left)} left`])
@@ -232,10 +230,7 @@ export async function removeMembers(command: RemoveCommand, run: AudiencesRun): 
   })
   const outcome = await unlessEnded(removal, io)
   const code = outcome === undefined ? interrupted(run) : tell(begun(outcome, key), command, run)
-  await drained(run)
-  // The service ended early and is about to stop.
-  const isLeft = offline === undefined && outcome?.kind === 'ended'
-  return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
+  return finish({ code, outcome, isDryRun }, run)
 }
 
 function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {

@@ -2,7 +2,6 @@ import {
   prepareHandlerCheck,
   checkCases,
   type CaseVerdict,
-  type HandlerCheckOptions,
   type HandlerReport,
   type HandlerFinding,
 } from '../../handler-check/index.ts'
@@ -12,23 +11,14 @@ import {
   columnsOf,
   cutToColumns,
   formatDuration,
-  type EventType,
 } from '../../model/index.ts'
 import { createRuntime } from '../../runtime/index.ts'
+import type { CheckValues } from '../commands/check.ts'
 import { codeOfEnd, exitCodes, type ExitCode } from '../exit-code.ts'
 import { readLanguage } from '../flags.ts'
 import { DataWriter, writeData, type Io } from '../io.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { requireSecret } from '../secret.ts'
-
-interface CheckRequest {
-  readonly target: Omit<HandlerCheckOptions, 'secret' | 'signal' | 'onVerdict'>
-  readonly secret: string | undefined
-  readonly language: string | undefined
-  readonly json: boolean
-  readonly quiet: boolean
-  readonly color: boolean
-}
+import { styleOf, type Style } from '../output/style.ts'
+import { readHeaders, requireSecret } from '../secret.ts'
 
 /**
  * Checks a handler, and prints verdicts and mistakes.
@@ -36,20 +26,23 @@ interface CheckRequest {
  * @returns 6 if the handler is wrong, 4 if it did not answer at all
  * @throws SettingError
  */
-export async function check(request: CheckRequest, io: Io): Promise<ExitCode> {
-  const language = await readLanguage(request.language)
-  const secret = await requireSecret(request.secret, io)
+export async function check(url: string, values: CheckValues, io: Io): Promise<ExitCode> {
+  const { types, only, timeoutMs } = values
+  const language = await readLanguage(values.language)
+  const headers = await readHeaders(values.headers, io)
+  const secret = await requireSecret(values.secret, io)
   const writer = new DataWriter(io)
-  const style = await createStyle(wantsColor(io, io.stdout, request.color))
-  const output = request.json
+  const style = await styleOf(io, 'stdout', values.color)
+  const output = values.json
     ? recordOutput(writer)
-    : textOutput(writer, { style, columns: io.stdout.columns }, request.quiet)
+    : textOutput(writer, { style, columns: io.stdout.columns }, values.quiet)
   const runtime = createRuntime()
+  const onVerdict = (verdict: CaseVerdict): void => output.verdict(verdict)
   const prepared = prepareHandlerCheck(
-    { ...request.target, secret, signal: io.stop, onVerdict: (each) => output.verdict(each) },
+    { url, headers, types, only, timeoutMs, secret, signal: io.stop, onVerdict },
     runtime,
   )
-  output.ready(request.target.url, prepared.cases.length)
+  output.ready(url, prepared.cases.length)
   const startMs = runtime.clock.nowMs()
   const report = await prepared.run()
   output.ended(report, runtime.clock.nowMs() - startMs)
@@ -107,19 +100,13 @@ function recordOutput(writer: DataWriter): CheckOutput {
   }
 }
 
-interface CaseList {
-  readonly types: readonly EventType[] | undefined
-  readonly only: readonly string[] | undefined
-  readonly json: boolean
-}
-
 /**
  * Lists the cases of a check.
  *
  * @throws SettingError for an unknown case
  */
-export async function listCases({ json, ...wanted }: CaseList, io: Io): Promise<ExitCode> {
-  const cases = checkCases({ ...wanted, secret: 'not used', id: 'list', nowMs: 0 })
+export async function listCases({ types, only, json }: CheckValues, io: Io): Promise<ExitCode> {
+  const cases = checkCases({ types, only, secret: 'not used', id: 'list', nowMs: 0 })
   const lines = cases.map(({ id, expected, type, about }) =>
     json
       ? recordLine({ kind: 'case', case: id, type, expected, about })

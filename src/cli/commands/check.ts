@@ -1,4 +1,5 @@
-import { limits, SettingError, type EventType } from '../../model/index.ts'
+import { limits, SettingError } from '../../model/index.ts'
+import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
 import {
   durationFlagUpTo,
   eventTypesFlag,
@@ -6,24 +7,39 @@ import {
   repeatable,
   languageNames,
 } from '../flags.ts'
-import type { AddCommand } from '../io.ts'
-import { readHeaders } from '../secret.ts'
 
-interface CheckFlags {
-  readonly secret?: string
-  readonly type?: readonly EventType[]
-  readonly header?: Readonly<Record<string, string>>
-  readonly timeout?: number
-  readonly only?: readonly string[]
-  readonly list?: boolean
-  readonly language?: string
-  readonly json?: boolean
-  readonly quiet?: boolean
-  readonly color: boolean
+const options = {
+  ...inGroup('The webhooks:', {
+    secret: option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]'),
+    types: option('--type <type>', 'send only this type, repeatable', eventTypesFlag),
+    headers: option('-H, --header <name: value>', 'static header, repeatable', headerFlag),
+    only: option('--only <case>', 'send only this case, repeatable', repeatable),
+    timeoutMs: option(
+      '--timeout <duration>',
+      'time for one answer, at most 5s [5s]',
+      durationFlagUpTo(limits.endpointDeadlineMs),
+    ),
+  }),
+  ...inGroup('Output:', {
+    list: flag('--list', 'list the cases and send nothing'),
+    language: option('--language <name>', 'if yours is wrong, print a correct handler in it'),
+    json: flag('--json', 'write NDJSON records to stdout'),
+    quiet: flag('-q, --quiet', 'print only mistakes and the result'),
+    color: flag('--no-color', 'use no colours'),
+  }),
 }
 
-const examples = `
-Examples:
+/** The values of the options of `evroute check`. */
+export type CheckValues = ValuesOf<typeof options>
+
+/** Adds `evroute check`. */
+export const addCheckCommand = command({
+  name: 'check',
+  summary: 'find out whether a handler verifies signatures',
+  description: 'Sends webhooks that a handler must take or refuse, and prints the verdicts.',
+  arguments: [['[url]', 'the URL of the handler']],
+  options,
+  after: `Examples:
   evroute check http://127.0.0.1:3000/webhooks --secret s3cret
   evroute check https://example.com/hook --secret env:HOOK_SECRET --type track
   evroute check http://127.0.0.1:3000/webhooks --only plain --only spaced
@@ -33,54 +49,12 @@ The webhooks, a delete among them, are about the user u_sample. Pass --type if
 the handler must not see all types.
 
 Exit codes: 0 the handler is right, 2 usage, 4 it did not answer, 6 it is wrong,
-130 interrupted. Languages: ${languageNames}.`
-
-/** Adds `evroute check`. */
-export const addCheckCommand: AddCommand = (program, { io, end }) => {
-  const command = program
-    .command('check')
-    .summary('find out whether a handler verifies signatures')
-    .description('Sends webhooks that a handler must take or refuse, and prints the verdicts.')
-    .argument('[url]', 'the URL of the handler')
-    .optionsGroup('The webhooks:')
-    .option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]')
-    .option('--type <type>', 'send only this type, repeatable', eventTypesFlag)
-    .option('-H, --header <name: value>', 'static header, repeatable', headerFlag)
-    .option('--only <case>', 'send only this case, repeatable', repeatable)
-    .option(
-      '--timeout <duration>',
-      'time for one answer, at most 5s [5s]',
-      durationFlagUpTo(limits.endpointDeadlineMs),
-    )
-    .optionsGroup('Output:')
-    .option('--list', 'list the cases and send nothing')
-    .option('--language <name>', 'if yours is wrong, print a correct handler in it')
-    .option('--json', 'write NDJSON records to stdout')
-    .option('-q, --quiet', 'print only mistakes and the result')
-    .option('--no-color', 'use no colours')
-    .addHelpText('after', examples)
-  command.action(async (url: string | undefined) => {
-    const {
-      json = false,
-      quiet = false,
-      color,
-      list,
-      type: types,
-      only,
-      ...flags
-    } = command.opts<CheckFlags>()
-    const { listCases } = await import('../checking/check.ts')
-    if (list === true) {
-      end(await listCases({ types, only, json }, io))
-      return
-    }
-    const { check } = await import('../checking/check.ts')
-    const { timeout: timeoutMs, secret, language } = flags
-    const headers = await readHeaders(flags.header, io)
-    const target = { url: requireUrl(url), headers, types, only, timeoutMs }
-    end(await check({ target, secret, language, json, quiet, color }, io))
-  })
-}
+130 interrupted. Languages: ${languageNames}.`,
+  run: async (values, { io }, [url]: [string | undefined]) => {
+    const { check, listCases } = await import('../checking/check.ts')
+    return values.list ? listCases(values, io) : check(requireUrl(url), values, io)
+  },
+})
 
 function requireUrl(url: string | undefined): string {
   if (url !== undefined) return url

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander'
 import { exitCodes } from '../exit-code.ts'
-import type { AddCommand } from '../io.ts'
+import type { AddCommand } from '../command.ts'
 
 const completionCommandName = 'completion'
 const shells = ['bash', 'zsh', 'fish', 'powershell']

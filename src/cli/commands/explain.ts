@@ -1,62 +1,60 @@
 import { SettingError } from '../../model/index.ts'
-import type { AddCommand, Io } from '../io.ts'
-import { addOutputFlags } from '../flags.ts'
+import { command, option } from '../command.ts'
+import type { Io } from '../io.ts'
+import { outputOptions } from '../flags.ts'
 import { fileRows, InputMeter } from '../sending/row-source.ts'
 import {
-  addWebhookFlags,
   defaultUrl,
   readSendingOptions,
+  webhookOptions,
   type ConfiguredTarget,
-  type SendingFlags,
 } from '../sending/sending-options.ts'
 import { transfer } from '../sending/transfer.ts'
 
-const examples = `
-Examples:
+/** Adds `evroute explain`. */
+export const addExplainCommand = command({
+  name: 'explain',
+  summary: 'say what would become of calls',
+  description: 'Prints whether each call would be sent, why, and the exact signed webhook.',
+  arguments: [['<file>', 'calls as `send --file` reads them, - for stdin']],
+  options: {
+    config: option('--config <file>', "plan for a configuration's destinations"),
+    source: option('--source <id>', 'the source that sends them, with --config'),
+    ...webhookOptions,
+    ...outputOptions(),
+  },
+  after: `Examples:
   evroute explain call.json
   evroute explain call.json --config evroute.config.json --source website
-  echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -`
+  echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -`,
+  run: async (values, { io }, [file]: [string]) => {
+    // Explain always plans webhooks, so ignore EVROUTE_ENDPOINT.
+    const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = values
+    const given = await readSendingOptions({ ...values, to, dryRun: true }, io)
+    const options = { ...given, target: (await configuredTarget(values, io)) ?? given.target }
+    const meter = new InputMeter(io)
+    const rows = fileRows(file, {}, meter)
+    return transfer({ io, options, rows, total: (parsed) => meter.total(parsed) })
+  },
+})
 
-interface ExplainFlags extends SendingFlags {
-  readonly config?: string
-  readonly source?: string
-}
-
-/** Adds `evroute explain`. */
-export const addExplainCommand: AddCommand = (program, { io, end }) => {
-  const command = program
-    .command('explain')
-    .summary('say what would become of calls')
-    .description('Prints whether each call would be sent, why, and the exact signed webhook.')
-    .argument('<file>', 'calls as `send --file` reads them, - for stdin')
-    .option('--config <file>', "plan for a configuration's destinations")
-    .option('--source <id>', 'the source that sends them, with --config')
-  addOutputFlags(addWebhookFlags(command))
-    .addHelpText('after', examples)
-    .action(async (file: string) => {
-      const flags = command.opts<ExplainFlags>()
-      // Explain always plans webhooks, so ignore EVROUTE_ENDPOINT.
-      const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = flags
-      const given = await readSendingOptions({ ...flags, to, dryRun: true }, io)
-      const options = { ...given, target: (await configuredTarget(flags, io)) ?? given.target }
-      const changes = { type: undefined, timestamp: undefined, integrations: undefined }
-      const meter = new InputMeter(io)
-      const rows = fileRows(file, changes, meter)
-      end(await transfer({ io, options, rows, total: (parsed) => meter.total(parsed) }))
-    })
+interface Given {
+  readonly config: string | undefined
+  readonly source: string | undefined
+  readonly to: unknown
+  readonly headers: unknown
+  readonly secret: unknown
 }
 
 /** The destinations of `--config`; undefined without it. */
-async function configuredTarget(
-  flags: ExplainFlags,
-  io: Io,
-): Promise<ConfiguredTarget | undefined> {
-  const { config, source } = flags
+async function configuredTarget(given: Given, io: Io): Promise<ConfiguredTarget | undefined> {
+  const { config, source, to, headers, secret } = given
   if (config === undefined) {
     if (source === undefined) return undefined
     throw new SettingError('--source', 'Cannot use --source without --config', 'Add --config.')
   }
-  const flag = (['to', 'header', 'secret'] as const).find((name) => flags[name] !== undefined)
+  const refused = Object.entries({ to, header: headers, secret })
+  const [flag] = refused.find(([, value]) => value !== undefined) ?? []
   if (flag !== undefined) {
     const message = `Cannot use --${flag} together with --config: the destinations have their own`
     throw new SettingError(`--${flag}`, message)

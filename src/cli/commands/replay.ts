@@ -1,31 +1,43 @@
 import { InvalidArgumentError } from 'commander'
-import { parseRate, rateForms, SettingError, type EventType } from '../../model/index.ts'
+import { parseRate, rateForms, SettingError } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
+import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
 import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
-import type { AddCommand } from '../io.ts'
 import { commandLine } from '../output/command-line.ts'
+import { parseTimeShift, type TimeShiftBy } from '../sending/captured-request.ts'
 import { SelectedRows } from '../sending/row-selection.ts'
 import {
-  addSendingFlags,
   readSendingOptions,
+  sendingOptions,
   type GivenSendingOptions,
-  type SendingFlags,
   type SendingTarget,
 } from '../sending/sending-options.ts'
-import { parseTimeShift, type TimeShiftBy } from '../sending/captured-request.ts'
 import { transfer } from '../sending/transfer.ts'
 
-interface ReplayFlags extends SendingFlags {
-  readonly rate?: number
-  readonly type?: readonly EventType[]
-  readonly since?: string
-  readonly until?: string
-  readonly resign?: boolean
-  readonly shiftTime?: TimeShiftBy
+const options = {
+  ...inGroup('Which rows:', {
+    types: option('--type <type>', 'only this type, repeatable', eventTypesFlag),
+    since: option('--since <time>', 'only from this time on, or 2h for 2 hours ago', momentFlag),
+    until: option('--until <time>', 'only before this time, or 2h for 2 hours ago', momentFlag),
+    ratePerSecond: option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag),
+  }),
+  ...inGroup('Captures:', {
+    resign: flag('--resign', 'sign again with --secret'),
+    shiftBy: option('--shift-time <by>', 'move times: now, 2h or -7d; needs --resign', shiftFlag),
+  }),
+  ...sendingOptions,
 }
 
-const examples = `
-Examples:
+type ReplayValues = ValuesOf<typeof options>
+
+/** Adds `evroute replay`. */
+export const addReplayCommand = command({
+  name: 'replay',
+  summary: 'send the calls of files again',
+  description: 'Imports history: sends the calls or the captured webhooks of files.',
+  arguments: [['<file...>', 'files as `send --file` reads them, or captures; - for stdin']],
+  options,
+  after: `Examples:
   evroute replay history.ndjson.gz --to https://example.com/hook --secret @key
   evroute replay 2026-*.ndjson.gz --rate 100/s --type track --since 7d
   evroute replay capture.ndjson --to http://127.0.0.1:3000/hook
@@ -34,57 +46,23 @@ Examples:
 Calls keep their timestamps and messageIds. Captures of \`listen --save\` are
 sent byte for byte, in order, with their headers.
 
-Exit codes: those of \`send\`.`
-
-/** Adds `evroute replay`. */
-export const addReplayCommand: AddCommand = (program, { io, argv, end }) => {
-  const command = program
-    .command('replay')
-    .summary('send the calls of files again')
-    .description('Imports history: sends the calls or the captured webhooks of files.')
-    .argument('<file...>', 'files as `send --file` reads them, or captures; - for stdin')
-    .optionsGroup('Which rows:')
-    .option('--type <type>', 'only this type, repeatable', eventTypesFlag)
-    .option('--since <time>', 'only from this time on, or 2h for 2 hours ago', momentFlag)
-    .option('--until <time>', 'only before this time, or 2h for 2 hours ago', momentFlag)
-    .option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag)
-    .optionsGroup('Captures:')
-    .option('--resign', 'sign again with --secret')
-    .option('--shift-time <by>', 'move times: now, 2h or -7d; needs --resign', shiftFlag)
-  addSendingFlags(command)
-    .addHelpText('after', examples)
-    .action(async (files: readonly string[]) => {
-      const flags = command.opts<ReplayFlags>()
-      const { resign = false, shiftTime: shiftBy } = flags
-      checkShift({ resign, shiftBy })
-      const given = await readSendingOptions(flags, io)
-      const nowMs = systemClock.nowMs()
-      const instantOf = (text?: string): number | undefined =>
-        text === undefined ? undefined : momentMs(text, nowMs)
-      const selection = {
-        types: flags.type,
-        sinceMs: instantOf(flags.since),
-        untilMs: instantOf(flags.until),
-      }
-      const rows = new SelectedRows(files, selection, io)
-      const skipped = (): number => rows.skipped
-      const isCapture = await rows.holdCapture()
-      const hasSecretFlag = flags.secret !== undefined
-      const target = replayTarget(given, { isCapture, resign, hasSecretFlag, shiftBy })
-      const options = { ...given, target }
-      end(
-        await transfer({
-          io,
-          options,
-          rows,
-          ratePerSecond: flags.rate,
-          skipped,
-          total: (parsed) => rows.total(parsed),
-          again: commandLine(argv, io),
-        }),
-      )
+Exit codes: those of \`send\`.`,
+  run: async (values, { io, argv }, [files]: [readonly string[]]) => {
+    checkShift(values)
+    const given = await readSendingOptions(values, io)
+    const nowMs = systemClock.nowMs()
+    const { types, since, until, ratePerSecond } = values
+    const selection = { types, sinceMs: momentMs(since, nowMs), untilMs: momentMs(until, nowMs) }
+    const rows = new SelectedRows(files, selection, io)
+    const target = replayTarget(given, values, await rows.holdCapture())
+    return transfer({
+      ...{ io, options: { ...given, target }, rows, ratePerSecond },
+      skipped: () => rows.skipped,
+      total: (parsed) => rows.total(parsed),
+      again: commandLine(argv, io),
     })
-}
+  },
+})
 
 function rateFlag(text: string): number {
   const rate = parseRate(/^[\d.]+$/.test(text) ? `${text}/s` : text)
@@ -98,27 +76,22 @@ function shiftFlag(text: string): TimeShiftBy {
   throw new InvalidArgumentError('It is now, or a duration such as 2h or -7d.')
 }
 
-/** The options that only apply to captured requests. */
-interface CaptureRequest {
-  readonly isCapture: boolean
-  readonly resign: boolean
-  /** Whether `--secret` was given; EVROUTE_SECRET does not count. */
-  readonly hasSecretFlag: boolean
-  readonly shiftBy: TimeShiftBy | undefined
-}
-
 /**
  * Decides the target of `replay`. Refuses options that don't apply to captures, or don't apply to calls, rather
  * than ignoring them.
  *
  * @throws SettingError with the flag
  */
-function replayTarget(options: GivenSendingOptions, request: CaptureRequest): SendingTarget {
-  const { isCapture, resign, hasSecretFlag, shiftBy } = request
+function replayTarget(
+  options: GivenSendingOptions,
+  { resign, shiftBy, secret }: ReplayValues,
+  isCapture: boolean,
+): SendingTarget {
   const { target } = options
   if (!isCapture) {
-    refuseWithCalls(request)
-    return target
+    if (!resign) return target
+    const message = 'Cannot use --resign: the files hold calls, which are signed anyway'
+    throw new SettingError('--resign', message, 'What `listen --save` writes can be signed again.')
   }
   if (target.kind === 'service') {
     const hint = 'Name their endpoint with --to, and leave out --endpoint and EVROUTE_ENDPOINT.'
@@ -126,7 +99,8 @@ function replayTarget(options: GivenSendingOptions, request: CaptureRequest): Se
   }
   refuseWithCapture(options)
   const { destination } = target
-  if (!resign && hasSecretFlag) {
+  // EVROUTE_SECRET may be set for other commands.
+  if (!resign && secret !== undefined) {
     const hint = 'Add --resign to sign again, or leave --secret out.'
     const message = 'Cannot use --secret: captured webhooks keep the signatures they came with'
     throw new SettingError('--secret', message, hint)
@@ -139,26 +113,13 @@ function replayTarget(options: GivenSendingOptions, request: CaptureRequest): Se
   return { kind: 'captured', destination, newSecret: resign ? sharedSecret : undefined, shiftBy }
 }
 
-/**
- * Refuses to move timestamps without signing again.
- *
- * @throws SettingError
- */
-function checkShift({ resign, shiftBy }: Pick<CaptureRequest, 'resign' | 'shiftBy'>): void {
+/** Refuses to move timestamps without signing again. */
+function checkShift({ resign, shiftBy }: ReplayValues): void {
   if (shiftBy === undefined || resign) return
   throw new SettingError(
     '--shift-time',
     'Cannot use --shift-time without --resign: no signature would fit its body any more',
     'Add --resign, with the --secret of the endpoint.',
-  )
-}
-
-function refuseWithCalls({ resign }: CaptureRequest): void {
-  if (!resign) return
-  throw new SettingError(
-    '--resign',
-    'Cannot use --resign: the files hold calls, which are signed anyway',
-    'What `listen --save` writes can be signed again.',
   )
 }
 
@@ -173,8 +134,6 @@ function refuseWithCapture({ target, store, flushAt, flushAfterMs }: GivenSendin
   }
   if (flushAt === undefined && flushAfterMs === undefined) return
   const flag = flushAt === undefined ? '--flush-after' : '--flush-at'
-  throw new SettingError(
-    flag,
-    `Cannot use ${flag} with a capture: captured webhooks are not batched`,
-  )
+  const message = `Cannot use ${flag} with a capture: captured webhooks are not batched`
+  throw new SettingError(flag, message)
 }

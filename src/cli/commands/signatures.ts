@@ -1,54 +1,36 @@
 import { recordLine } from '../../model/index.ts'
 import type { Diagnosis } from '../../receiver/index.ts'
 import { signBody, checkSignature, type SignatureCheck } from '../../webhook/index.ts'
+import { command, flag, option } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { languageNames, readLanguage } from '../flags.ts'
 import { readBody } from '../input.ts'
-import { writeData, type AddCommand, type Io } from '../io.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { writeData, type Io } from '../io.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import { requireSecret, readOtherSecrets } from '../secret.ts'
 
-interface SignFlags {
-  readonly secret?: string
-  readonly json?: boolean
-}
+const secretOption = option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]')
 
 /** Adds `evroute sign`. */
-export const addSignCommand: AddCommand = (program, { io, end }) => {
-  const command = program
-    .command('sign')
-    .summary('sign raw bytes')
-    .description('Prints the X-Signature of the exact bytes of a file or of stdin.')
-    .argument('[file]', 'the body, - for stdin', '-')
-    .option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]')
-    .option('--json', 'write a record instead of the bare value')
-    .addHelpText('after', '\nExample:\n  evroute sign --secret s3cret < body.json')
-  command.action(async (file: string) => {
-    const flags = command.opts<SignFlags>()
-    const secret = await requireSecret(flags.secret, io)
+export const addSignCommand = command({
+  name: 'sign',
+  summary: 'sign raw bytes',
+  description: 'Prints the X-Signature of the exact bytes of a file or of stdin.',
+  arguments: [['[file]', 'the body, - for stdin', '-']],
+  options: {
+    secret: secretOption,
+    json: flag('--json', 'write a record instead of the bare value'),
+  },
+  after: 'Example:\n  evroute sign --secret s3cret < body.json',
+  run: async ({ secret: given, json }, { io }, [file]: [string]) => {
+    const secret = await requireSecret(given, io)
     const body = await readBody(file, io)
-    if (body === undefined) {
-      end(exitCodes.interrupted)
-      return
-    }
+    if (body === undefined) return exitCodes.interrupted
     const signature = signBody(body, secret)
-    await writeData(
-      io,
-      flags.json === true ? recordLine({ kind: 'signature', signature }) : `${signature}\n`,
-    )
-    end(exitCodes.ok)
-  })
-}
-
-interface VerifyFlags {
-  readonly secret?: string
-  readonly signature: string
-  readonly config?: string
-  readonly language?: string
-  readonly json?: boolean
-  readonly verbose?: boolean
-  readonly color: boolean
-}
+    await writeData(io, json ? recordLine({ kind: 'signature', signature }) : `${signature}\n`)
+    return exitCodes.ok
+  },
+})
 
 const verdicts: Readonly<Record<SignatureCheck, string>> = {
   valid: 'valid',
@@ -57,60 +39,50 @@ const verdicts: Readonly<Record<SignatureCheck, string>> = {
   mismatch: 'invalid: these bytes were signed with another secret, or other bytes were signed',
 }
 
-const examples = `
-Examples:
+/** Adds `evroute verify`. */
+export const addVerifyCommand = command({
+  name: 'verify',
+  summary: 'verify the signature of raw bytes',
+  description: 'Checks an X-Signature against the exact bytes of a file or of stdin.',
+  arguments: [['[file]', 'the body as it was received, - for stdin', '-']],
+  options: {
+    signature: option('--signature <hex>', 'the value of X-Signature').required(),
+    secret: secretOption,
+    config: option('--config <file>', "try the secrets of a service's destinations too"),
+    language: option('--language <name>', 'if invalid, print a correct handler in this language'),
+    json: flag('--json', 'write a record instead of words'),
+    verbose: flag('-v, --verbose', 'if it is invalid, print a handler for express'),
+    color: flag('--no-color', 'use no colours'),
+  },
+  after: `Examples:
   evroute verify --secret s3cret --signature 3f9a... < body.json
   evroute verify --secret @key --signature 3f9a... --language python body.json
 
 If a known mistake explains an invalid signature, it is named with its fix.
 Languages: ${languageNames}.
 
-Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`
-
-/** Adds `evroute verify`. */
-export const addVerifyCommand: AddCommand = (program, { io, end }) => {
-  const command = program
-    .command('verify')
-    .summary('verify the signature of raw bytes')
-    .description('Checks an X-Signature against the exact bytes of a file or of stdin.')
-    .argument('[file]', 'the body as it was received, - for stdin', '-')
-    .requiredOption('--signature <hex>', 'the value of X-Signature')
-    .option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]')
-    .option('--config <file>', "try the secrets of a service's destinations too")
-    .option('--language <name>', 'if invalid, print a correct handler in this language')
-    .option('--json', 'write a record instead of words')
-    .option('-v, --verbose', 'if it is invalid, print a handler for express')
-    .option('--no-color', 'use no colours')
-    .addHelpText('after', examples)
-  command.action(async (file: string) => {
-    const flags = command.opts<VerifyFlags>()
-    const { verbose } = flags
-    const language = await readLanguage(
-      flags.language ?? (verbose === true ? 'express' : undefined),
-    )
-    const secret = await requireSecret(flags.secret, io)
-    const otherSecrets = await readOtherSecrets(flags.config, io)
+Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
+  run: async (values, { io }, [file]: [string]) => {
+    const { signature, config, verbose, json, color } = values
+    const language = await readLanguage(values.language ?? (verbose ? 'express' : undefined))
+    const secret = await requireSecret(values.secret, io)
+    const otherSecrets = await readOtherSecrets(config, io)
     const body = await readBody(file, io)
-    if (body === undefined) {
-      end(exitCodes.interrupted)
-      return
-    }
-    const { signature, json = false, color } = flags
+    if (body === undefined) return exitCodes.interrupted
     const check = checkSignature(body, signature, secret)
     if (check === 'valid') {
       await writeVerdict({ check, diagnosis: null, json }, io)
-      end(exitCodes.ok)
-      return
+      return exitCodes.ok
     }
     const { diagnose, snippets } = await import('../../receiver/index.ts')
     const diagnosis = diagnose({ body, signature, secret, otherSecrets }) ?? null
     await writeVerdict({ check, diagnosis, json }, io)
-    const style = await createStyle(wantsColor(io, io.stderr, color))
+    const style = await styleOf(io, 'stderr', color)
     if (!json && check !== 'missing') io.stderr.write(diagnosisText(diagnosis, style))
     if (language !== undefined) io.stderr.write(`\n${snippets[language]}`)
-    end(exitCodes.badSignature)
-  })
-}
+    return exitCodes.badSignature
+  },
+})
 
 interface Verdict {
   readonly check: SignatureCheck

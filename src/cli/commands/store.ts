@@ -1,47 +1,41 @@
 import { plainText } from '../../model/index.ts'
+import { command, flag, option } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
-import { writeData, type AddCommand } from '../io.ts'
+import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { readSecret } from '../secret.ts'
-import {
-  addAccessFlags,
-  addStoreFlags,
-  readStoreAccess,
-  storeUrlOf,
-  type AccessFlags,
-} from '../store-access/access.ts'
-import { onReaders } from '../store-access/on-readers.ts'
+import { accessOptions, readStoreAccess, storeOptions, storeUrlOf } from '../store-access/access.ts'
 
-const auditExamples = `
-Examples:
+/** Adds `evroute audit`. */
+export const addAuditCommand = command({
+  name: 'audit',
+  summary: 'check that the ledger of a store balances',
+  description:
+    'Compares the ledger of a store with its rows, and prints each equation that must hold. Another ' +
+    'process may deliver from the store meanwhile.',
+  options: accessOptions,
+  after: `Examples:
   evroute audit
   evroute audit --store sqlite:./evroute.db --json
   evroute audit --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
 Exit codes: 0 the ledger balances, 1 it does not, 2 usage or a wrong token, 7 the store or the service
-cannot be used.`
+cannot be used.`,
+  run: async (values, { io }) => {
+    const { runReaders } = await import('../store-access/readers.ts')
+    const { auditStore } = await import('../deliveries/audit.ts')
+    return runReaders(values, io, (run) => auditStore(run))
+  },
+})
 
-/** Adds `evroute audit`. */
-export const addAuditCommand: AddCommand = (program, context) => {
-  const command = program
-    .command('audit')
-    .summary('check that the ledger of a store balances')
-    .description(
-      'Compares the ledger of a store with its rows, and prints each equation that must hold. Another ' +
-        'process may deliver from the store meanwhile.',
-    )
-  addAccessFlags(command)
-    .addHelpText('after', auditExamples)
-    .action(() =>
-      onReaders({ flags: command.opts<AccessFlags>(), context }, async (run) => {
-        const { auditStore } = await import('../deliveries/audit.ts')
-        return auditStore(run)
-      }),
-    )
-}
-
-const backupExamples = `
-Examples:
+/** Adds `evroute backup`. */
+export const addBackupCommand = command({
+  name: 'backup',
+  summary: 'copy the store of a running service into a file',
+  description: 'Copies a store in SQLite as it is at one moment, even while a service uses it.',
+  arguments: [['<file>', 'the backup; it must not exist']],
+  options: storeOptions,
+  after: `Examples:
   evroute backup evroute-2026-11-24.db
   evroute backup evroute-2026-11-24.db --store sqlite:./evroute.db
   evroute serve --config restored.config.json     # "store": "sqlite:./evroute-2026-11-24.db"
@@ -50,36 +44,31 @@ A process may deliver from the store meanwhile. The backup is the store as it wa
 service that starts on it sends the deliveries that were pending then, so receivers may get a webhook twice.
 Users who were deleted later are still in it. Archives are not part of it. For PostgreSQL, use pg_dump.
 
-Exit codes: 0 the backup is on disk, 2 usage or a wrong configuration, 7 the store or the file cannot be used.`
+Exit codes: 0 the backup is on disk, 2 usage or a wrong configuration, 7 the store or the file cannot be used.`,
+  run: async (values, { io }, [to]: [string]) => {
+    const from = await storeUrlOf(await readStoreAccess(values, io), io)
+    const { backUpStore } = await import('../../store/index.ts')
+    const { bytes } = await backUpStore({ from, to })
+    await writeData(io, `${plainText(to)}: ${formatCount(bytes)} bytes\n`)
+    return exitCodes.ok
+  },
+})
 
-/** Adds `evroute backup`. */
-export const addBackupCommand: AddCommand = (program, { io, end }) => {
-  const command = program
-    .command('backup')
-    .summary('copy the store of a running service into a file')
-    .description('Copies a store in SQLite as it is at one moment, even while a service uses it.')
-    .argument('<file>', 'the backup; it must not exist')
-  addStoreFlags(command)
-    .addHelpText('after', backupExamples)
-    .action(async (to: string) => {
-      const from = await storeUrlOf(await readStoreAccess(command.opts(), io), io)
-      const { backUpStore } = await import('../../store/index.ts')
-      const { bytes } = await backUpStore({ from, to })
-      await writeData(io, `${plainText(to)}: ${formatCount(bytes)} bytes\n`)
-      end(exitCodes.ok)
-    })
-}
-
-interface MigrateFlags {
-  readonly from: string
-  readonly to: string
-  readonly dryRun?: boolean
-  readonly json?: boolean
-  readonly color: boolean
-}
-
-const migrateExamples = `
-Examples:
+/** Adds `evroute migrate`. */
+export const addMigrateCommand = command({
+  name: 'migrate',
+  summary: 'move a store from a file into PostgreSQL',
+  description:
+    'Moves a store: deliveries with their history, the messageIds of deduplication, the ledger, audiences, ' +
+    'deletion requests and suppressed users. Prints the row counts of both sides.',
+  options: {
+    from: option('--from <url>', 'the store to move: sqlite:<file>').required(),
+    to: option('--to <url>', 'the database: postgres://..., env:NAME or @file').required(),
+    isDryRun: flag('-n, --dry-run', 'only show what would move'),
+    json: flag('--json', 'NDJSON records on stdout'),
+    color: flag('--no-color', 'no colours'),
+  },
+  after: `Examples:
   evroute migrate --from sqlite:./evroute.db --to postgres://evroute@db.example.com/evroute --dry-run
   evroute migrate --from sqlite:./evroute.db --to env:EVROUTE_DATABASE
   evroute migrate --from sqlite:./evroute.db --to @/run/secrets/database-url --json
@@ -91,29 +80,10 @@ from the file any more. It can still be read. It also keeps users who are erased
 you no longer need it.
 
 Exit codes: 0 moved, now or before, 1 the database stored something else, 2 usage, 7 the file or the
-database cannot be used, 130 interrupted.`
-
-/** Adds `evroute migrate`. */
-export const addMigrateCommand: AddCommand = (program, { io, end }) => {
-  const command = program
-    .command('migrate')
-    .summary('move a store from a file into PostgreSQL')
-    .description(
-      'Moves a store: deliveries with their history, the messageIds of deduplication, the ledger, audiences, ' +
-        'deletion requests and suppressed users. Prints the row counts of both sides.',
-    )
-    .requiredOption('--from <url>', 'the store to move: sqlite:<file>')
-    .requiredOption('--to <url>', 'the database: postgres://..., env:NAME or @file')
-    .option('-n, --dry-run', 'only show what would move')
-    .option('--json', 'NDJSON records on stdout')
-    .option('--no-color', 'no colours')
-    .addHelpText('after', migrateExamples)
-    .action(async () => {
-      const { from, dryRun = false, json = false, color, ...given } = command.opts<MigrateFlags>()
-      const to = (await readSecret(given.to, io, '--to')) ?? given.to
-      const run = { places: { from, to }, io, view: { json, color } }
-      // Load both engines only now.
-      const { migrate, planMigrate } = await import('../migrating/migrate.ts')
-      end(await (dryRun ? planMigrate(run) : migrate(run)))
-    })
-}
+database cannot be used, 130 interrupted.`,
+  run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
+    const to = (await readSecret(given, io, '--to')) ?? given
+    const { migrate, planMigrate } = await import('../migrating/migrate.ts')
+    return (isDryRun ? planMigrate : migrate)({ places: { from, to }, io, view })
+  },
+})

@@ -9,18 +9,11 @@ import {
   recordLine,
   type JsonObject,
 } from '../../model/index.ts'
+import type { InitValues } from '../commands/service.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
-
-interface InitOptions {
-  /** Path of the configuration file. */
-  readonly path: string
-  readonly force: boolean
-  /** Writes every setting, with comments. */
-  readonly full: boolean
-  readonly json: boolean
-}
+import { shellWord } from '../output/command-line.ts'
 
 interface NewFile {
   readonly path: string
@@ -34,7 +27,7 @@ interface NewFile {
  *
  * @throws EvrouteError `cannot_write_file`, also if one of the files exists; then no file is touched
  */
-export async function init({ path, force, full, json }: InitOptions, io: Io): Promise<ExitCode> {
+export async function init({ path, force, full, json }: InitValues, io: Io): Promise<ExitCode> {
   const folder = dirname(path)
   const secretsFolder = join(folder, secretsFolderName)
   const configuration = { ...starterConfiguration, ...(await schemaFor(folder)) }
@@ -194,9 +187,4 @@ Try it, in three terminals:
 
 \`evroute config${config}\` shows every setting that is in force.
 `
-}
-
-/** Quotes a text as one word of a POSIX shell. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,25 +1,19 @@
 import { cutToColumns, recordLine } from '../../model/index.ts'
 import { jsonLog, lineLog, systemClock } from '../../runtime/index.ts'
 import type { EffectiveSetting } from '../../service/index.ts'
+import type { ConfigValues } from '../commands/service.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
 import { commandOutput } from '../store-access/readers.ts'
 import { readForCommand } from './read-for-command.ts'
 
-/** The options of `evroute config`. */
-export interface ShowOptions {
-  readonly path: string
-  readonly json: boolean
-  readonly color: boolean
-}
-
 /**
  * Shows every setting in force and its origin. Secrets are masked.
  *
  * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
  */
-export async function showConfiguration(options: ShowOptions, io: Io): Promise<ExitCode> {
+export async function showConfiguration(options: ConfigValues, io: Io): Promise<ExitCode> {
   const { path, json } = options
   const write = (line: string): void => void io.stderr.write(line)
   const log = json ? jsonLog(write, systemClock) : lineLog(write)

@@ -4,9 +4,9 @@ import { plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
-import { createStyle, wantsColor } from '../output/style.ts'
+import { styleOf } from '../output/style.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
-import { deliveriesAtOnce, filterOfId, pagesOf } from './find.ts'
+import { deliveriesAtOnce, filterOfId, pagesOf } from './show.ts'
 
 /** The deliveries to change: those of an id, or those that match a filter. */
 export type Selection = { readonly id: string } | { readonly filter: DeliveryFilter }
@@ -61,7 +61,7 @@ const afterwards =
   'taken back.'
 
 async function note(notes: readonly string[], { io, color }: ReadersRun): Promise<void> {
-  const style = await createStyle(wantsColor(io, io.stderr, color))
+  const style = await styleOf(io, 'stderr', color)
   for (const text of notes) io.stderr.write(`${style.faint(text)}\n`)
 }
 

@@ -1,5 +1,17 @@
-import { formatDeliveryId, storyRecord, type DeliveryStory } from '../../delivery/index.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  formatDeliveryId,
+  loggedDeliveryRecord,
+  parseDeliveryId,
+  storyRecord,
+  type DeliveryFilter,
+  type DeliveryKey,
+  type DeliveryStory,
+  type LoggedDelivery,
+} from '../../delivery/index.ts'
+import {
+  columnsOf,
+  cutToColumns,
   formatDuration,
   isJsonObject,
   plainText,
@@ -10,22 +22,120 @@ import {
 } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
+import { usageError } from '../output/error.ts'
 import { payloadText } from '../output/json.ts'
-import { formatMoment, formatPast, formatSecond } from '../output/moments.ts'
+import { formatMoment, formatPast, formatSecond, formatSpan } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
-import { pairsText } from '../output/table.ts'
+import { pairsText, TextTable } from '../output/table.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
-import { filterOfId, pagesOf } from './find.ts'
 import {
+  faultTexts,
+  parkedText,
   stateLooks,
   statusText,
   waitFields,
   waitsAt,
   waitText,
+  type StatusView,
   type TableView,
-  type Wait,
 } from './status.ts'
+
+/** The factor between the limit and the proposed one, if there are more deliveries. */
+const moreFactor = 10
+
+/** Lists deliveries, newest first. Says so if there are more than the limit. */
+export async function listDeliveries(
+  { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
+  run: ReadersRun,
+): Promise<ExitCode> {
+  const { io, json, nowMs, style, columns } = run
+  const stdout = new DataWriter(io)
+  const destinations = await run.deliveries.destinations?.()
+  const waitOf = waitsAt(nowMs, destinations)
+  const table = deliveryTable({ nowMs, waitOf, style, columns })
+  const lineOf = (delivery: LoggedDelivery): string =>
+    recordLine({ ...loggedDeliveryRecord(delivery), ...waitFields(waitOf(delivery)) })
+  const shownAt = new Set<string>()
+  let shown = 0
+  let isMore = false
+  // Ask for one more, to learn whether there are more.
+  for await (const page of pagesOf(run, { filter, limit: limit + 1 })) {
+    const deliveries = page.slice(0, limit - shown)
+    shown += deliveries.length
+    for (const { destinationId } of deliveries) shownAt.add(destinationId)
+    isMore = deliveries.length < page.length
+    if (json) stdout.write(deliveries.map(lineOf).join(''))
+    else if (deliveries.length > 0) stdout.write(table.page(deliveries))
+    await stdout.ready()
+  }
+  if (isMore) io.stderr.write(`... and more; --limit ${limit * moreFactor}\n`)
+  else if (shown === 0 && !io.stop.aborted && !json) io.stderr.write('No delivery matches.\n')
+  if (!json) {
+    const shownFaults = (destinations ?? []).filter(({ id }) => shownAt.has(id))
+    const texts = shownFaults.flatMap((destination) => faultTexts(destination, nowMs))
+    io.stderr.write(texts.map((text) => `${text}\n`).join(''))
+  }
+  return exitCodes.ok
+}
+
+/** The minimum width of ids. It has room for every number, which alone names a delivery. */
+const idColumnsMin = 18
+
+/** Makes a table of deliveries, the most important column first. */
+export function deliveryTable(view: TableView): TextTable<LoggedDelivery> {
+  const { nowMs } = view
+  return new TextTable<LoggedDelivery>(
+    [
+      {
+        title: 'delivery',
+        text: formatDeliveryId,
+        look: 'strong',
+        columnsMin: idColumnsMin,
+        cut: cutId,
+      },
+      { title: 'state', text: ({ state }) => state, look: ({ state }) => stateLooks[state] },
+      {
+        title: 'why or next',
+        text: (delivery) => outlookOf(delivery, view),
+        look: ({ state }) => (state === 'pending' ? 'plain' : 'bad'),
+        columnsMin: 16,
+      },
+      {
+        title: 'accepted',
+        text: ({ acceptedAtMs }) => `${formatSpan(nowMs - acceptedAtMs)} ago`,
+        look: 'faint',
+      },
+      { title: 'tries', text: ({ attempts }) => String(attempts), isCount: true },
+      { title: 'user', text: ({ userId }) => userId ?? '-', look: 'name' },
+      { title: 'type', text: ({ type }) => type },
+      { title: 'messageId', text: ({ messageId }) => messageId, look: 'faint', columnsMin: 12 },
+    ],
+    view,
+  )
+}
+
+/** Shortens the destination in an id, and never the number: `to-127.0…/199950`. */
+export function cutId(id: string, columnsMax: number): string {
+  const slash = id.lastIndexOf('/')
+  if (slash === -1) return cutToColumns(id, columnsMax)
+  const room = columnsMax - columnsOf(id.slice(slash))
+  // A letter and an ellipsis at least.
+  return room < 2 ? id.slice(slash + 1) : cutToColumns(id.slice(0, slash), room) + id.slice(slash)
+}
+
+/** Explains why the delivery failed, or when its next attempt is due. */
+function outlookOf(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): string {
+  const { reason, dueAtMs } = delivery
+  if (dueAtMs === null) return plainText(reason ?? '')
+  const parked = parkedText(waitOf(delivery), nowMs)
+  if (parked !== undefined) return parked
+  const due =
+    dueAtMs > nowMs
+      ? `next in ${formatSpan(dueAtMs - nowMs)}`
+      : `due for ${formatSpan(nowMs - dueAtMs)}`
+  return reason === null ? due : `${due} after ${plainText(reason)}`
+}
 
 /**
  * Shows the whole history of a delivery, or of every delivery of an event.
@@ -43,19 +153,16 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
       const story = await deliveries.story({ destinationId, id })
       // The delivery was purged since it was listed.
       if (story === undefined) continue
+      const { delivery, ...record } = storyRecord(story)
+      const shown = { ...delivery, ...waitFields(waitOf(story)) }
       const text = (): string =>
         `${isFirst ? '' : '\n'}${storyText(story, { nowMs, waitOf, style, columns })}`
-      stdout.write(json ? recordLine(recordOf(story, waitOf(story))) : text())
+      stdout.write(json ? recordLine({ ...record, delivery: shown }) : text())
       isFirst = false
     }
     await stdout.ready()
   }
   return exitCodes.ok
-}
-
-function recordOf(story: DeliveryStory, wait: Wait | undefined): Readonly<Record<string, unknown>> {
-  const record = storyRecord(story)
-  return { ...record, delivery: { ...(record['delivery'] as object), ...waitFields(wait) } }
 }
 
 /** Characters of an answer shown on a terminal. The JSON records have the whole stored answer. */
@@ -125,5 +232,63 @@ function parsed(body: string): JsonObject | null {
     return isJsonObject(value) ? value : null
   } catch {
     return null
+  }
+}
+
+/** Deliveries per page, or per request to change them. */
+export const deliveriesAtOnce = 500
+
+/**
+ * Makes a filter for the delivery with this id or number, or for all deliveries of the event with this
+ * messageId.
+ *
+ * @throws EvrouteError `invalid_usage` if there is none
+ */
+export async function filterOfId(
+  text: string,
+  { deliveries, from }: Pick<ReadersRun, 'deliveries' | 'from'>,
+): Promise<DeliveryFilter> {
+  const key = parseDeliveryId(text) ?? (await keyOfNumber(text, deliveries))
+  // A messageId may look like a delivery id, so try both.
+  for (const filter of [...(key === undefined ? [] : [key]), { messageId: text }]) {
+    const found = await deliveries.list({ filter, limit: 1 })
+    if (found.length > 0) return filter
+  }
+  throw usageError(
+    `Cannot find "${plainText(text)}" in the ${from}: it is neither a delivery nor a messageId there`,
+    'See `evroute deliveries list` for the ids; what was delivered is purged after a while.',
+  )
+}
+
+/** Finds the delivery with a number, which is unique in a store. */
+async function keyOfNumber(
+  text: string,
+  deliveries: ReadersRun['deliveries'],
+): Promise<DeliveryKey | undefined> {
+  if (!/^\d{1,15}$/.test(text)) return undefined
+  const number = Number(text)
+  const [found] = await deliveries.list({ filter: {}, limit: 1, beforeId: number + 1 })
+  return found?.id === number ? { destinationId: found.destinationId, id: number } : undefined
+}
+
+/**
+ * Yields pages of deliveries, newest first, up to a limit. The event loop turns before each page, so that
+ * signals are handled.
+ */
+export async function* pagesOf(
+  { deliveries, io }: Pick<ReadersRun, 'deliveries' | 'io'>,
+  { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
+): AsyncGenerator<readonly LoggedDelivery[]> {
+  let left = limit
+  let beforeId: number | undefined
+  while (left > 0) {
+    await nextTurn()
+    if (io.stop.aborted) return
+    const asked = Math.min(left, deliveriesAtOnce)
+    const page = await deliveries.list({ filter, limit: asked, beforeId })
+    if (page.length > 0) yield page
+    if (page.length < asked) return
+    beforeId = page.at(-1)?.id
+    left -= page.length
   }
 }

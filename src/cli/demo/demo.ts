@@ -9,11 +9,12 @@ import {
 } from '../../model/index.ts'
 import { eventRecord, Receiver, SummaryMemory, type ReceivedEvent } from '../../receiver/index.ts'
 import { createRuntime, stopwatch, type Observer } from '../../runtime/index.ts'
+import type { DemoValues } from '../commands/demo.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import { summaryLine, deliveryRecord, requestRecord } from '../sending/report-text.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
 import { WebhookOutlet } from '../sending/webhook-outlet.ts'
@@ -21,16 +22,11 @@ import { signBody } from '../../webhook/index.ts'
 
 const secret = 'demo-secret-that-is-no-secret'
 
-/** The options of `evroute demo`. */
-export interface DemoOptions {
-  /** Whether to serve the page until a signal, with a retried failure and a wrong signature to look at. */
-  readonly page: boolean
-  readonly json: boolean
-  readonly color: boolean
-}
-
-/** Sends a sample of each type to a local receiver and shows both sides. */
-export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
+/**
+ * Sends a sample of each type to a local receiver and shows both sides. With `page`, then serves the page until a
+ * signal, with a retried failure and a wrong signature to look at.
+ */
+export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const view = options.json ? jsonView(io) : await textView(io, options)
   await using receiver = new Receiver({ secret })
@@ -117,8 +113,8 @@ function jsonView(io: Io): DemoView {
   }
 }
 
-async function textView(io: Io, options: DemoOptions): Promise<DemoView> {
-  const style = await createStyle(wantsColor(io, io.stdout, options.color))
+async function textView(io: Io, options: DemoValues): Promise<DemoView> {
+  const style = await styleOf(io, 'stdout', options.color)
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
   const write = (text: string): void => stdout.write(text)

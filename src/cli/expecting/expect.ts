@@ -6,6 +6,7 @@ import {
   difference,
   expectationResult,
   ExpectationTracker,
+  parseExpectation,
   type Expectation,
   type ExpectationResult,
   type NumberedSubject,
@@ -17,6 +18,7 @@ import {
   failureText,
   isJsonObject,
   messageOf,
+  parseUrl,
   plainText,
   SettingError,
   systemCode,
@@ -26,53 +28,53 @@ import {
 } from '../../model/index.ts'
 import { readEventRecord, readCapture } from '../../receiver/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
+import type { ExpectValues } from '../commands/expect.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { tellOfTerminalInput } from '../input.ts'
 import { stoppable, writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import type { ReportFile } from './expectation-flags.ts'
+import { readGiven } from '../secret.ts'
 import { resultRecord, reportResults } from './report-results.ts'
 
-/** Where to look for events. */
-export type ExpectSource =
-  | { readonly kind: 'api'; readonly url: string }
-  | { readonly kind: 'capture'; readonly path: string }
-
-interface ExpectCommandOptions {
-  readonly expectations: readonly Expectation[]
-  readonly source: ExpectSource
-  readonly after: number
-  /** Admits this machine to a receiver on another one. */
-  readonly token: string | undefined
-  /** How long a receiver waits, in milliseconds; undefined for its default. */
-  readonly timeoutMs: number | undefined
-  readonly reports: readonly ReportFile[]
-  readonly json: boolean
-  readonly quiet: boolean
-  readonly color: boolean
-}
-
 /** Checks expectations against a running receiver or a capture, and reports the results. */
-export async function expect(options: ExpectCommandOptions, io: Io): Promise<ExitCode> {
+export async function expect(
+  texts: readonly string[],
+  values: ExpectValues,
+  io: Io,
+): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const looking = resultsOf(options, io)
+  const looking = resultsOf(texts.map(parseExpectation), values, io)
   // If the command ends early, a later rejection of this promise has no handler.
   looking.catch(() => undefined)
   const found = await stoppable(looking, io.stop)
   if (found === undefined) return exitCodes.interrupted
   const { results, badRows } = found
-  if (options.json) await writeData(io, recordsOf(results))
-  const view = { ...options, title: 'evroute expect', durationMs: elapsedMs() }
+  if (values.json) await writeData(io, recordsOf(results))
+  const view = { ...values, title: 'evroute expect', durationMs: elapsedMs() }
   const code = await reportResults(results, view, io)
   return gravest([code, badRows > 0 ? exitCodes.badInput : exitCodes.ok])
 }
 
-async function resultsOf(options: ExpectCommandOptions, io: Io): Promise<CaptureResults> {
-  const { source, expectations, after, timeoutMs, token } = options
-  if (source.kind === 'capture') {
-    return captureResults({ path: source.path, after }, expectations, io)
+/** @throws SettingError unless the values name a receiver or a file */
+async function resultsOf(
+  expectations: readonly Expectation[],
+  { api, path, timeoutMs, after, ...given }: ExpectValues,
+  io: Io,
+): Promise<CaptureResults> {
+  if (path !== undefined && api === undefined) {
+    if (timeoutMs === undefined) return captureResults({ path, after }, expectations, io)
+    throw new SettingError('--timeout', 'Cannot wait for a file', 'Leave --timeout out with --in.')
   }
-  const question = { api: source.url, after, timeoutMs, token, stop: io.stop }
+  if (api === undefined || path !== undefined) {
+    const hint = 'Pass either --api with the URL of a receiver or --in with a file.'
+    throw new SettingError('--api', 'Cannot tell where to look for events', hint)
+  }
+  if (!/^https?:\/\//i.test(api) || parseUrl(api) === undefined) {
+    const message = `Cannot ask ${api}: it is no http URL`
+    throw new SettingError('--api', message, 'Pass the URL that `evroute listen` prints.')
+  }
+  const token = await readGiven(given.token, io, '--token')
+  const question = { api, after, timeoutMs, token, stop: io.stop }
   const asking = expectations.map((expectation) => askReceiver(expectation, question))
   return { results: await Promise.all(asking), badRows: 0 }
 }

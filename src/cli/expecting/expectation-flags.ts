@@ -1,14 +1,8 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import type { Expectation, Match } from '../../match/index.ts'
 import { SettingError } from '../../model/index.ts'
+import { inGroup, option, type ValuesOf } from '../command.ts'
 import { repeatable } from '../flags.ts'
-
-/** The flags, from commander. */
-export interface ExpectationFlags {
-  readonly expect?: readonly string[]
-  readonly filter?: string
-  readonly report?: readonly ReportFile[]
-}
 
 /** The parsed flags. */
 export interface ExpectationSettings {
@@ -17,36 +11,24 @@ export interface ExpectationSettings {
   readonly reports: readonly ReportFile[]
 }
 
-/** Adds the flags to a command. */
-export function addExpectationFlags(command: Command): void {
-  command
-    .optionsGroup('Expectations:')
-    .option('--expect <text>', "exit when decided: 'type:track x3 within 5s'", repeatable)
-    .option('--report <kind=file>', 'report them, as junit=<file>', reportFlag)
-}
-
 /**
- * Parses the flags.
+ * Parses the values of {@link expectationOptions}, and of `--filter`.
  *
  * @param secret - the secret that signatures are checked with
  * @throws MatchError for an expectation or a filter that cannot be parsed; SettingError for `--report`
  * without `--expect`, or for an expectation about signatures without a secret
  */
-export async function readExpectationFlags(
-  { expect = [], filter, report = [] }: ExpectationFlags,
+export async function readExpectations(
+  { expect, shown, reports }: ExpectationValues,
   secret: string | undefined,
 ): Promise<ExpectationSettings> {
-  if (report.length > 0 && expect.length === 0) {
+  if (reports.length > 0 && expect.length === 0) {
     throw new SettingError('--report', 'Cannot report without an expectation', 'Pass --expect too.')
   }
   const { parseExpectation, parseMatch } = await import('../../match/index.ts')
   const expectations = expect.map((text) => parseExpectation(text))
   if (secret === undefined) refuseSignatures(expectations)
-  return {
-    expectations,
-    filter: filter === undefined ? undefined : parseMatch(filter),
-    reports: report,
-  }
+  return { expectations, filter: shown === undefined ? undefined : parseMatch(shown), reports }
 }
 
 function refuseSignatures(expectations: readonly Expectation[]): void {
@@ -74,11 +56,27 @@ export interface ReportFile {
   readonly path: string
 }
 
-/** Collects `--report junit=<file>`. */
-export function reportFlag(
-  text: string,
-  previous: readonly ReportFile[] = [],
-): readonly ReportFile[] {
+/** `--report` */
+export const reportOption = option(
+  '--report <kind=file>',
+  'write a report, as junit=<file>',
+  reportFlag,
+).or([])
+
+/** The options for expectations of a receiver that ends when they are decided. */
+export const expectationOptions = inGroup('Expectations:', {
+  expect: option('--expect <text>', "exit when decided: 'type:track x3 within 5s'", repeatable).or(
+    [],
+  ),
+  reports: reportOption,
+})
+
+interface ExpectationValues extends ValuesOf<typeof expectationOptions> {
+  /** `--filter` */
+  readonly shown: string | undefined
+}
+
+function reportFlag(text: string, previous: readonly ReportFile[] = []): readonly ReportFile[] {
   const [, path] = /^junit=(.+)$/s.exec(text) ?? []
   if (path !== undefined) return [...previous, { kind: 'junit', path }]
   throw new InvalidArgumentError('It is written as junit=<file>.')

@@ -12,7 +12,7 @@ import {
   type ReportCase,
 } from '../output/ci-report.ts'
 
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import type { ReportFile } from './expectation-flags.ts'
 
 /** How results are reported. */
@@ -65,7 +65,7 @@ async function printResults(
 ): Promise<void> {
   const { json, quiet, color, cases = [] } = options
   if (results.length + cases.length === 0) return
-  const style = await createStyle(wantsColor(io, io.stderr, color))
+  const style = await styleOf(io, 'stderr', color)
   for (const result of results) {
     if (result.state === 'met' && (quiet || json)) continue
     if (json) await writeError(io, unmetError(result), options)

@@ -1,48 +1,37 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { isEventType } from '../../model/index.ts'
-import type { DelayRange, ForwardTarget } from '../../receiver/index.ts'
+import type { DelayRange, Fault, ForwardTarget, TlsKind } from '../../receiver/index.ts'
+import { inGroup, option } from '../command.ts'
 import { countFlag, durationFlagUpTo, repeatable } from '../flags.ts'
-
-/** The flags that inject faults into a receiver's answers, from commander. */
-export interface FaultFlags {
-  readonly respond?: readonly string[]
-  readonly delay?: DelayRange
-  readonly fail?: number
-  readonly fault?: string
-  readonly seed?: number
-  readonly tls?: string
-  readonly endpoints?: number
-  readonly scenario?: string
-}
 
 const delayMsMax = 60 * 60 * 1_000
 const endpointsMax = 5
-/** The flags that `--scenario` replaces. */
-const setByScenarios = ['respond', 'delay', 'fail', 'fault', 'seed', 'tls', 'endpoints']
 
-/** Adds the flags to a command. The receiver checks the names in them. */
-export function addFaultFlags(command: Command): Command {
-  return command
-    .optionsGroup('Answers:')
-    .option('--respond <plan>', '503x3,200 or type=track:500, repeatable [200]', repeatable)
-    .option('--delay <duration>', 'wait before answers: 6s or 1s..8s', delayFlag)
-    .option('--fail <percent>', 'fail this share with 500 or --fault', shareFlag)
-    .option('--fault <name>', 'fail by a fault, named below')
-    .option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER))
-    .option('--tls <kind>', 'serve HTTPS with a certificate, named below')
-    .option('--endpoints <n>', 'listen on up to 5 ports', countFlag(1, endpointsMax))
-    .addOption(
-      new Option('--scenario <name>', 'play an error that is named below').conflicts(
-        setByScenarios,
-      ),
-    )
-}
-
-const delayDurationFlag = durationFlagUpTo(delayMsMax)
+/** The options that inject faults into a receiver's answers. The receiver checks the names in them. */
+export const faultOptions = inGroup('Answers:', {
+  respond: option('--respond <plan>', '503x3,200 or type=track:500, repeatable [200]', repeatable),
+  delayMs: option('--delay <duration>', 'wait before answers: 6s or 1s..8s', delayFlag),
+  failShare: option('--fail <percent>', 'fail this share with 500 or --fault', shareFlag),
+  fault: option<Fault>('--fault <name>', 'fail by a fault, named below'),
+  seed: option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER)),
+  tls: option<TlsKind>('--tls <kind>', 'serve HTTPS with a certificate, named below'),
+  endpoints: option('--endpoints <n>', 'listen on up to 5 ports', countFlag(1, endpointsMax)),
+  // A scenario sets all the others.
+  scenario: option('--scenario <name>', 'play an error that is named below').conflicts([
+    'respond',
+    'delay',
+    'fail',
+    'fault',
+    'seed',
+    'tls',
+    'endpoints',
+  ]),
+})
 
 function delayFlag(text: string): DelayRange {
   const [from = '', to = from, ...rest] = text.split('..')
-  const range = { fromMs: delayDurationFlag(from), toMs: delayDurationFlag(to) }
+  const read = durationFlagUpTo(delayMsMax)
+  const range = { fromMs: read(from), toMs: read(to) }
   if (rest.length === 0 && range.fromMs <= range.toMs) return range
   throw new InvalidArgumentError(
     'A delay is written as 6s, or as the shortest and longest: 1s..8s.',

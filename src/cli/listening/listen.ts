@@ -8,64 +8,36 @@ import {
   Receiver,
   scenarioNamed,
   SummaryMemory,
-  type ForwardTarget,
   type NamedSecret,
   type ReceivedCounts,
   type ReceivedEvent,
   type ReceiverAddress,
+  type ReceiverOptions,
 } from '../../receiver/index.ts'
 import type { ExpectationResult } from '../../match/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
+import type { ListenValues } from '../commands/listen.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
 import { resultRecord, reportResults } from '../expecting/report-results.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
 import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
 import { countsText, eventText, resentText } from './event-text.ts'
-import type { FaultFlags } from './fault-flags.ts'
-import { faultOptions } from './fault-options.ts'
 import { EventProgram } from './on-event.ts'
 import { listenScreen, type ListenScreen } from './keys/listen-keys.ts'
 
-/** The checked options of `evroute listen`. */
-export interface ListenOptions extends ExpectationSettings {
-  readonly host: string
-  readonly port: number
-  readonly secret?: string | undefined
+/** The read options of `evroute listen`. */
+export interface ListenOptions
+  extends Omit<ListenValues, 'config' | 'expect' | 'shown' | 'program'>, ExpectationSettings {
   /** Secrets that a sender may use by mistake. */
   readonly otherSecrets: readonly NamedSecret[]
-  /** Answers a bad or missing signature with 401, then ends. */
-  readonly strict: boolean
-  /** Faults to inject into answers. */
-  readonly faults: FaultFlags
-  readonly count?: number | undefined
-  readonly timeoutMs?: number | undefined
-  /** Appends every request to this file. Ends if a write fails. */
-  readonly save?: string | undefined
-  readonly input: boolean
-  readonly forwardTo: readonly ForwardTarget[]
-  /** Timeout for forwarded requests; 0 for none. */
-  readonly forwardTimeoutMs?: number | undefined
-  readonly forwardHeaders: Readonly<Record<string, string>>
-  readonly forwardInsecure: boolean
-  readonly forwardFilter?: string | undefined
-  /** Lets other machines ask what arrived. */
-  readonly token?: string | undefined
-  /** Shows this many requests of the file of `--save` first. */
-  readonly last?: number | undefined
-  /** Also forward, and run the program for, requests with a foreign Origin or an invalid signature. */
-  readonly allowUnverified: boolean
-  /** A program to run for every request, with its arguments. */
-  readonly onEvent?: readonly [program: string, ...args: string[]] | undefined
-  readonly json: boolean
-  readonly quiet: boolean
-  readonly verbose: boolean
-  readonly color: boolean
+  /** The program of `--on-event`, with its arguments. */
+  readonly onEvent: readonly [program: string, ...args: string[]] | undefined
 }
 
 /** Receives webhooks until the count, the timeout, a bad signature or a signal ends it. */
@@ -73,7 +45,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   const elapsedMs = stopwatch()
   const screen = await listenScreen(options, io)
   const view = options.json ? jsonView(screen) : await textView(screen, options)
-  const receiver = new Receiver({ ...options, ...faultOptions(options.faults) })
+  const receiver = new Receiver({ ...options, ...scenarioSettings(options) })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   let authority: AuthorityFile | undefined
   const program = eventProgram(options, screen.io)
@@ -120,6 +92,10 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     await screen.close()
     await capture?.close()
   }
+}
+
+function scenarioSettings({ scenario }: ListenOptions): ReceiverOptions {
+  return scenario === undefined ? {} : scenarioNamed(scenario).settings
 }
 
 /** Shows the last requests of the file of `--save`. */
@@ -239,8 +215,8 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
   const { io } = screen
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
-  const style = await createStyle(wantsColor(io, io.stdout, options.color))
-  const aside = await createStyle(wantsColor(io, io.stderr, options.color))
+  const style = await styleOf(io, 'stdout', options.color)
+  const aside = await styleOf(io, 'stderr', options.color)
   const { verbose, quiet, forwardTo, onEvent } = options
   const passesOn = forwardTo.length > 0 || onEvent !== undefined
   return {
@@ -265,7 +241,7 @@ function banner(
   options: ListenOptions,
   { style, io }: { readonly style: Style; readonly io: Io },
 ): string {
-  const { secret, strict, host, faults, forwardTo } = options
+  const { secret, strict, host, forwardTo } = options
   const { url, urls, ca, pageToken } = address
   const page = inspectorUrl(url)
   const networkPage = networkPageUrl(url, pageToken)
@@ -285,7 +261,7 @@ function banner(
       ({ type, url }) => `Forward    ${type === null ? '' : `${type} to `}${endpointName(url)}`,
     ),
     ...(ca === null ? [] : [`Authority  ${ca}`]),
-    ...scenarioLines(faults),
+    ...scenarioLines(options),
     style.faint('Ctrl-C stops it. In another terminal:'),
     style.faint(`  ${sendCommand(address, options, io)}`),
   ]
@@ -307,27 +283,23 @@ function expectationLines(
   })
 }
 
-function scenarioLines({ scenario }: FaultFlags): readonly string[] {
+function scenarioLines({ scenario }: ListenOptions): readonly string[] {
   if (scenario === undefined) return []
   const { name, rule, expected } = scenarioNamed(scenario)
   return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
 }
 
 /** Returns a command that sends a webhook to this receiver. It doesn't repeat the secret. */
-function sendCommand(
-  { urls, ca }: ListenAddress,
-  { secret, faults }: ListenOptions,
-  io: Io,
-): string {
+function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io): string {
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
   const to = isDefault ? '' : urls.map((url) => ` --to ${url}`).join('')
-  const signed = secret === undefined ? '' : ' --secret ...'
-  return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(faults)}`
+  const signed = options.secret === undefined ? '' : ' --secret ...'
+  return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(options)}`
 }
 
 /** The flags that show all retries of a scenario. The virtual clock makes hours of retries take a moment. */
-function scenarioFlags({ scenario }: FaultFlags): string {
+function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
   const { webhooks } = scenarioNamed(scenario)
   return `${webhooks === 1 ? '' : ` --count ${webhooks}`} --retry-for 4h --clock virtual`

@@ -15,7 +15,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, wantsColor, type Style } from '../output/style.ts'
 import { textTable, type TextTableView } from '../output/table.ts'
 
 interface MigrateRun {
@@ -114,7 +114,7 @@ async function tableView({
   view,
 }: MigrateRun): Promise<{ style: Style; columns: number | undefined }> {
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  return { style: await createStyle(wantsColor(io, io.stdout, view.color)), columns }
+  return { style: await styleOf(io, 'stdout', view.color), columns }
 }
 
 function comparedTable(figures: readonly ComparedFigure[], view: TextTableView): string {

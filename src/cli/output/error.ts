@@ -1,7 +1,18 @@
 import { EvrouteError, messageOf } from '../../model/index.ts'
 import type { ConfigurationError } from '../../service/index.ts'
 import type { Io } from '../io.ts'
-import { createStyle, wantsColor, type Style } from './style.ts'
+import { styleOf, type Style } from './style.ts'
+
+/** Makes the error for a command line that cannot be understood. */
+export function usageError(message: string, hint: string, cause?: unknown): EvrouteError {
+  return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
+}
+
+/** Makes the error for a file that cannot be written. The message gets the reason. */
+export function cannotWrite(message: string, hint: string, cause: unknown): EvrouteError {
+  const text = `${message}: ${messageOf(cause)}`
+  return new EvrouteError({ code: 'cannot_write_file', message: text, hint, cause })
+}
 
 /** Writes an error to stderr, as JSON or as text. */
 export async function writeError(
@@ -9,11 +20,7 @@ export async function writeError(
   error: unknown,
   { json, color }: { readonly json: boolean; readonly color: boolean },
 ): Promise<void> {
-  io.stderr.write(
-    json
-      ? errorRecord(error)
-      : errorText(error, await createStyle(wantsColor(io, io.stderr, color))),
-  )
+  io.stderr.write(json ? errorRecord(error) : errorText(error, await styleOf(io, 'stderr', color)))
 }
 
 /** Writes an error as one line of JSON. A configuration error includes all its problems. */

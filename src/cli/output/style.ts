@@ -41,7 +41,12 @@ export const plainStyle: Style = Object.freeze({
   plain: unpainted,
 })
 
-/** Makes the style of one stream. */
+/** Makes the style of a stream of a command. */
+export function styleOf(io: Io, stream: 'stdout' | 'stderr', color = true): Promise<Style> {
+  return createStyle(wantsColor(io, io[stream], color))
+}
+
+/** Makes a style. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return plainStyle
   // Import chalk on demand: most output of scripts has no colour.

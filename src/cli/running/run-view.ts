@@ -4,7 +4,7 @@ import type { Io } from '../io.ts'
 import { countsText, eventText } from '../listening/event-text.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
 import { formatCount } from '../output/numbers.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import type { CommandEnvironment } from './test-bed.ts'
 
 /** What `run` prints. */
@@ -31,7 +31,7 @@ export class RunView {
 
   /** Opens the view, with the colours that stderr can show. */
   static async open(options: RunViewOptions, io: Io): Promise<RunView> {
-    return new RunView(options, io, await createStyle(wantsColor(io, io.stderr, options.color)))
+    return new RunView(options, io, await styleOf(io, 'stderr', options.color))
   }
 
   /** Prints the addresses that the command finds in its environment, without secrets. */

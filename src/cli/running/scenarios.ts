@@ -14,7 +14,7 @@ import { openStore } from '../../store/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, type Style } from '../output/style.ts'
 
 interface ScenariosOptions extends ScenarioRun {
   readonly scenarios: readonly Scenario[]
@@ -46,7 +46,7 @@ export function scenariosNamed(name: string): readonly Scenario[] {
 export async function runScenarios(options: ScenariosOptions, io: Io): Promise<ExitCode> {
   const { json, color } = options
   const stdout = new DataWriter(io)
-  const style = await createStyle(wantsColor(io, io.stdout, color))
+  const style = await styleOf(io, 'stdout', color)
   let failed = 0
   for (const scenario of options.scenarios) {
     if (io.stop.aborted) return exitCodes.interrupted

@@ -7,30 +7,20 @@ import {
   type JsonValue,
 } from '../../model/index.ts'
 
-/** The flags that set the fields of a call. */
-export interface CallFlags {
-  readonly event?: string
-  readonly userId?: string
-  readonly anonymousId?: string
-  readonly groupId?: string
-  readonly previousId?: string
-  readonly name?: string
-  readonly timestamp?: string
-  readonly integration?: Readonly<Record<string, boolean>>
-}
-
 /** The fields that have a flag. */
-export const fieldNames: readonly FieldName[] = [
+export const fieldNames = [
   'event',
   'userId',
   'anonymousId',
   'groupId',
   'previousId',
   'name',
-]
+] as const
 
-/** A field that has a flag. */
-export type FieldName = Exclude<keyof CallFlags, 'timestamp' | 'integration'>
+type FieldName = (typeof fieldNames)[number]
+
+/** The fields of a call that flags set. */
+type CallFlags = Readonly<Record<FieldName, string | undefined>>
 
 /** Returns the flag of a field: `--user-id` for `userId`. */
 export function flagName(field: string): string {

@@ -23,7 +23,7 @@ import { DataWriter, type Io } from '../io.ts'
 import { errorRecord, errorText } from '../output/error.ts'
 import { countOf, formatTimeOfDay } from '../output/numbers.ts'
 import { progressText, startProgress } from '../output/progress.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, wantsColor, type Style } from '../output/style.ts'
 import {
   summaryLine,
   callName,
@@ -115,8 +115,8 @@ export class Report implements Observer {
    */
   static async open(io: Io, options: ReportOptions, elapsedMs: () => number): Promise<Report> {
     const { color } = options
-    const style = await createStyle(wantsColor(io, io.stderr, color))
-    const dataStyle = await createStyle(wantsColor(io, io.stdout, color))
+    const style = await styleOf(io, 'stderr', color)
+    const dataStyle = await styleOf(io, 'stdout', color)
     return new Report({ io, options, elapsedMs, style, dataStyle })
   }
 

@@ -14,9 +14,9 @@ import { isCapturedRow } from './captured-request.ts'
 /** Changes to every call from the command line. */
 export interface RowChanges {
   /** The type of rows that have none. A row of another type is rejected. */
-  readonly type: EventType | undefined
-  readonly timestamp: string | undefined
-  readonly integrations: Readonly<Record<string, boolean>> | undefined
+  readonly type?: EventType | undefined
+  readonly timestamp?: string | undefined
+  readonly integrations?: Readonly<Record<string, boolean>> | undefined
 }
 
 /** Rows that were read together. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { Option, type Command } from 'commander'
 import type { EventFilter } from '../../match/index.ts'
 import {
   formatDuration,
@@ -9,6 +8,7 @@ import {
   type Destination,
 } from '../../model/index.ts'
 import { bodyStyles, checkDestination, type BodyStyle } from '../../webhook/index.ts'
+import { flag, inGroup, option, withDefaults, type ValuesOf } from '../command.ts'
 import {
   choiceOf,
   countFlag,
@@ -16,10 +16,11 @@ import {
   durationFlagUpTo,
   headerFlag,
   repeatable,
-  addOutputFlags,
+  outputOptions,
+  type OutputValues,
 } from '../flags.ts'
 import type { Io } from '../io.ts'
-import { readGivenStoreUrl, readHeaders, readSecret } from '../secret.ts'
+import { readGiven, readHeaders, readSecret } from '../secret.ts'
 import type { TimeShiftBy } from './captured-request.ts'
 
 /** The default target of `send` and `replay`: the default address of `listen`. */
@@ -67,126 +68,98 @@ export interface ConfiguredTarget {
   readonly destinations: readonly Destination[]
 }
 
+/** The options for webhook endpoints. */
+export const webhookOptions = inGroup('Where to:', {
+  to: option('--to <url>', 'endpoint, up to 5 [EVROUTE_URL or port 4100]', repeatable),
+  headers: option('-H, --header <name: value>', 'static header, repeatable', headerFlag),
+  secret: option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]'),
+})
+
 /** The options that `send` and `replay` share. */
-export interface SendingOptions {
+export const sendingOptions = {
+  ...webhookOptions,
+  ...inGroup('Where to:', {
+    bodyStyle: option(
+      '--body-style <style>',
+      `write JSON as: ${bodyStyles.join(', ')}`,
+      choiceOf(bodyStyles),
+    ),
+    endpoint: option('--endpoint <url>', "send to a service's tracking API instead"),
+    writeKey: option('--write-key <key>', 'its write key [EVROUTE_WRITE_KEY]'),
+  }),
+  ...inGroup('Delivery:', {
+    only: option('--only <match>', "send only what matches: 'type:track'"),
+    store: option('--store <url>', 'keep undelivered webhooks here and resume later'),
+    retryForMs: option(
+      '--retry-for <duration>',
+      'retry a delivery for up to 30d [60s]',
+      durationFlag,
+    ),
+    timeoutMs: option(
+      '--timeout <duration>',
+      'time for one answer, at most 5s [5s]',
+      durationFlag,
+    ).or(limits.endpointDeadlineMs),
+    clock: option(
+      '--clock <kind>',
+      'real or virtual; virtual retries at once [real]',
+      choiceOf(['real', 'virtual']),
+    ),
+    flushAt: option(
+      '--flush-at <n>',
+      'calls in a batch [20 to 250]',
+      countFlag(1, limits.intakeBatchEventsMax),
+    ),
+    flushAfterMs: option(
+      '--flush-after <duration>',
+      'flush interval [5s]',
+      durationFlagUpTo(flushAfterMsMax),
+    ),
+    dryRun: flag('-n, --dry-run', 'show what would be sent; send nothing'),
+  }),
+  ...outputOptions(),
+}
+
+type SendingValues = ValuesOf<typeof sendingOptions>
+
+/** The read options that `send` and `replay` share. */
+export interface SendingOptions
+  extends OutputValues, Pick<SendingValues, 'flushAt' | 'flushAfterMs' | 'timeoutMs' | 'dryRun'> {
   readonly target: SendingTarget
   /** Sends only the rows that fit; undefined sends all. */
   readonly only: EventFilter | undefined
-  /** Calls per batch; undefined for the client's default. */
-  readonly flushAt: number | undefined
-  /** Flush interval, in milliseconds; undefined for the client's default. */
-  readonly flushAfterMs: number | undefined
   /** The URL of the store for undelivered webhooks; undefined to keep them in memory. */
   readonly store: string | undefined
   readonly retryForMs: number
-  readonly timeoutMs: number
   readonly virtualClock: boolean
-  readonly dryRun: boolean
-  readonly json: boolean
-  readonly quiet: boolean
-  readonly verbose: boolean
-  readonly color: boolean
 }
 
-/** The options from flags and environment, before the input is known. */
+/** The options before the input is known. */
 export interface GivenSendingOptions extends SendingOptions {
   readonly target: WebhookTarget | ServiceTarget
 }
 
-/** The flags, from commander. */
-export interface SendingFlags {
-  readonly to?: readonly string[]
-  readonly header?: Readonly<Record<string, string>>
-  readonly secret?: string
-  readonly bodyStyle?: BodyStyle
-  readonly only?: string
-  readonly writeKey?: string
-  readonly endpoint?: string
-  readonly flushAt?: number
-  readonly flushAfter?: number
-  readonly store?: string
-  readonly retryFor?: number
-  readonly timeout?: number
-  readonly clock?: string
-  readonly dryRun?: boolean
-  readonly json?: boolean
-  readonly quiet?: boolean
-  readonly verbose?: boolean
-  readonly color?: boolean
-}
-
-/** Adds the flags for webhook endpoints. */
-export function addWebhookFlags(command: Command): Command {
-  return command
-    .optionsGroup('Where to:')
-    .option('--to <url>', 'endpoint, up to 5 [EVROUTE_URL or port 4100]', repeatable)
-    .option('-H, --header <name: value>', 'static header, repeatable', headerFlag)
-    .option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]')
-}
-
-/** Adds the flags that `send` and `replay` share. */
-export function addSendingFlags(command: Command): Command {
-  addWebhookFlags(command)
-    .addOption(
-      new Option('--body-style <style>', `write JSON as: ${bodyStyles.join(', ')}`).argParser(
-        choiceOf(bodyStyles),
-      ),
-    )
-    .option('--endpoint <url>', "send to a service's tracking API instead")
-    .option('--write-key <key>', 'its write key [EVROUTE_WRITE_KEY]')
-    .optionsGroup('Delivery:')
-    .option('--only <match>', "send only what matches: 'type:track'")
-    .option('--store <url>', 'keep undelivered webhooks here and resume later')
-    .option('--retry-for <duration>', 'retry a delivery for up to 30d [60s]', durationFlag)
-    .option('--timeout <duration>', 'time for one answer, at most 5s [5s]', durationFlag)
-    .addOption(
-      new Option('--clock <kind>', 'real or virtual; virtual retries at once [real]').argParser(
-        choiceOf(['real', 'virtual']),
-      ),
-    )
-    .option(
-      '--flush-at <n>',
-      'calls in a batch [20 to 250]',
-      countFlag(1, limits.intakeBatchEventsMax),
-    )
-    .option('--flush-after <duration>', 'flush interval [5s]', durationFlagUpTo(flushAfterMsMax))
-    .option('-n, --dry-run', 'show what would be sent; send nothing')
-  return addOutputFlags(command)
-}
-
 /**
- * Checks the shared flags, reads the secret or the write key and the store, and freezes the result.
+ * Checks the shared options, and reads the secret or the write key and the store.
  *
  * @throws SettingError; EvrouteError `cannot_read_file`
  */
 export async function readSendingOptions(
-  flags: SendingFlags,
+  given: Partial<SendingValues>,
   io: Io,
 ): Promise<GivenSendingOptions> {
-  refuseBesideStore(flags)
-  const target = await readTarget(flags, io)
-  const store = await readGivenStoreUrl(flags.store, io)
-  return Object.freeze({
-    target,
-    only: await readOnly(flags.only),
+  const values = withDefaults(sendingOptions, given)
+  refuseBesideStore(values)
+  const target = await readTarget(values, io)
+  const store = await readGiven(values.store, io, '--store')
+  const { retryForMs = retryForDefaultMs, timeoutMs, clock } = values
+  checkRange('--retry-for', retryForMs, [0, limits.retryWindowMsMax])
+  checkRange('--timeout', timeoutMs, [1, limits.endpointDeadlineMs])
+  return {
+    ...{ ...values, target, retryForMs, virtualClock: clock === 'virtual' },
+    only: await readOnly(values.only),
     store: store === 'memory:' ? undefined : store,
-    flushAt: flags.flushAt,
-    flushAfterMs: flags.flushAfter,
-    retryForMs: within('--retry-for', flags.retryFor ?? retryForDefaultMs, [
-      0,
-      limits.retryWindowMsMax,
-    ]),
-    timeoutMs: within('--timeout', flags.timeout ?? limits.endpointDeadlineMs, [
-      1,
-      limits.endpointDeadlineMs,
-    ]),
-    virtualClock: flags.clock === 'virtual',
-    dryRun: flags.dryRun ?? false,
-    json: flags.json ?? false,
-    quiet: flags.quiet ?? false,
-    verbose: flags.verbose ?? false,
-    color: flags.color ?? true,
-  })
+  }
 }
 
 async function readOnly(text: string | undefined): Promise<EventFilter | undefined> {
@@ -196,12 +169,12 @@ async function readOnly(text: string | undefined): Promise<EventFilter | undefin
   return new EventFilter(text)
 }
 
-async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | ServiceTarget> {
-  const endpoint = flags.endpoint ?? (io.env['EVROUTE_ENDPOINT'] || undefined)
-  if (flags.endpoint !== undefined || (endpoint !== undefined && flags.to === undefined)) {
-    return serviceTarget(endpoint ?? '', flags, io)
+async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget | ServiceTarget> {
+  const endpoint = values.endpoint ?? (io.env['EVROUTE_ENDPOINT'] || undefined)
+  if (endpoint !== undefined && (values.endpoint !== undefined || values.to === undefined)) {
+    return serviceTarget(endpoint, values, io)
   }
-  if (flags.writeKey !== undefined) {
+  if (values.writeKey !== undefined) {
     throw new SettingError(
       '--write-key',
       'Cannot use --write-key without --endpoint: webhooks need none',
@@ -209,28 +182,21 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | 
     )
   }
   // `run` sets it to the URL of its receiver.
-  const urls = flags.to ?? [io.env['EVROUTE_URL'] || defaultUrl]
-  const headers = await readHeaders(flags.header, io)
+  const urls = values.to ?? [io.env['EVROUTE_URL'] || defaultUrl]
+  const headers = await readHeaders(values.headers, io)
   const given = checkDestination({
     id: 'to',
     sourceIds: [],
     endpoints: urls.map((url) => ({ url, headers })),
-    sharedSecret: await readSecret(flags.secret, io),
+    sharedSecret: await readSecret(values.secret, io),
   })
   const id = adHocDestinationId(given.endpoints.map(({ url }) => url))
   const destination = { ...given, id, sourceIds: [`${commandLineSourceId}:${id}`] }
-  return { kind: 'webhooks', destination, bodyStyle: flags.bodyStyle }
+  return { kind: 'webhooks', destination, bodyStyle: values.bodyStyle }
 }
 
-/** Flags that only apply to webhooks. With a service they are refused rather than ignored. */
-const webhookFlags = [
-  ['--to', 'to'],
-  ['--header', 'header'],
-  ['--secret', 'secret'],
-  ['--body-style', 'bodyStyle'],
-  ['--store', 'store'],
-  ['--retry-for', 'retryFor'],
-] as const satisfies readonly (readonly [string, keyof SendingFlags])[]
+/** Options that only apply to webhooks. With a service they are refused rather than ignored. */
+const ofWebhooks = ['to', 'headers', 'secret', 'bodyStyle', 'store', 'retryForMs'] as const
 
 /** Accepts the request URL of a service, or its host, as Segment's libraries do. */
 function requestUrl(endpoint: string): string {
@@ -240,19 +206,20 @@ function requestUrl(endpoint: string): string {
 
 async function serviceTarget(
   endpoint: string,
-  flags: SendingFlags,
+  values: SendingValues,
   io: Io,
 ): Promise<ServiceTarget> {
-  const unused = webhookFlags.find(([, field]) => flags[field] !== undefined)
+  const unused = ofWebhooks.find((name) => values[name] !== undefined)
   if (unused !== undefined) {
+    const flag = sendingOptions[unused].build().long ?? ''
     throw new SettingError(
-      unused[0],
-      `Cannot use ${unused[0]} together with a service: its own settings say what becomes of calls`,
+      flag,
+      `Cannot use ${flag} together with a service: its own settings say what becomes of calls`,
       `The service is ${endpoint}; leave out --endpoint or EVROUTE_ENDPOINT to send webhooks.`,
     )
   }
-  const given = (flags.writeKey ?? io.env['EVROUTE_WRITE_KEY']) || undefined
-  const writeKey = given === undefined ? undefined : await readSecret(given, io, '--write-key')
+  const given = (values.writeKey ?? io.env['EVROUTE_WRITE_KEY']) || undefined
+  const writeKey = await readGiven(given, io, '--write-key')
   if (writeKey === undefined) {
     throw new SettingError(
       '--write-key',
@@ -264,9 +231,9 @@ async function serviceTarget(
 }
 
 /** Refuses flags that would store things that did not happen: the store outlives the command. */
-function refuseBesideStore({ store, dryRun, clock }: SendingFlags): void {
+function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   if (store === undefined) return
-  if (dryRun === true) {
+  if (dryRun) {
     throw new SettingError(
       '--store',
       'Cannot use --store together with --dry-run: nothing is stored where nothing is sent',
@@ -280,12 +247,12 @@ function refuseBesideStore({ store, dryRun, clock }: SendingFlags): void {
   }
 }
 
-function within(
+function checkRange(
   flag: string,
   durationMs: number,
   [minMs, maxMs]: readonly [number, number],
-): number {
-  if (durationMs >= minMs && durationMs <= maxMs) return durationMs
+): void {
+  if (durationMs >= minMs && durationMs <= maxMs) return
   throw new SettingError(
     flag,
     `Cannot use ${flag} ${formatDuration(durationMs)}: it must be between ${formatDuration(minMs)} and ${formatDuration(maxMs)}`,

@@ -5,7 +5,6 @@ import {
   sleep,
   systemClock,
   type Log,
-  type LogLevel,
   type Clock,
   type Timer,
 } from '../../runtime/index.ts'
@@ -15,24 +14,12 @@ import {
   readServiceConfiguration,
   Service,
   type Configuration,
-  type ServiceRole,
 } from '../../service/index.ts'
+import type { ServeValues } from '../commands/service.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { createAnnouncer, type Announcer } from './announcer.ts'
-
-interface ServeOptions {
-  readonly path: string
-  readonly json: boolean
-  /** Grace period for requests under way at the end, in milliseconds. */
-  readonly graceMs: number
-  /** How long to serve requests after a signal while `/readyz` answers 503, in milliseconds. */
-  readonly drainMs: number
-  /** The part of the service that this process runs. */
-  readonly role: ServiceRole
-  readonly logLevel: LogLevel
-}
 
 /**
  * Runs the service of a configuration until a signal, and follows changes of the configuration. A closed
@@ -41,7 +28,7 @@ interface ServeOptions {
  * @throws ConfigurationError; EvrouteError for a port, a file or a store that cannot be used, at the start or
  * later
  */
-export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
+export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
   const announcer = createAnnouncer(options, io, options.json)
   const reloads = new Reloads(options.path, io, announcer.log)
   try {
@@ -58,7 +45,7 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
 async function run(
   configuration: Configuration,
   parts: {
-    readonly options: ServeOptions
+    readonly options: ServeValues
     readonly io: Io
     readonly announcer: Announcer
     readonly reloads: Reloads
@@ -90,7 +77,7 @@ async function run(
 async function drain(
   service: Service,
   parts: {
-    readonly options: ServeOptions
+    readonly options: ServeValues
     readonly announcer: Announcer
     readonly failed: AbortSignal
   },
@@ -102,7 +89,7 @@ async function drain(
   await sleep(systemClock, options.drainMs, failed)
 }
 
-function tellReady({ address }: Service, { json }: ServeOptions, io: Io): void {
+function tellReady({ address }: Service, { json }: ServeValues, io: Io): void {
   if (!json) return
   const { url, port, admin } = address
   const inspector = admin === null ? null : `${admin}/_evroute/`

@@ -1,20 +1,10 @@
-import type { Command } from 'commander'
 import { checkUrl, EvrouteError, SettingError, systemCode } from '../../model/index.ts'
 import type { Configuration } from '../../service/index.ts'
+import { flag, option, type ValuesOf } from '../command.ts'
 import { defaultConfigurationPath } from '../flags.ts'
-import type { CommandContext, Io } from '../io.ts'
-import { readSecret, readStoreUrl, storeForms } from '../secret.ts'
+import type { Io } from '../io.ts'
+import { readGiven, readStoreUrl, storeForms } from '../secret.ts'
 import type { ServiceApi } from './service-api.ts'
-
-/** The flags of every command that works on a store or a service, from commander. */
-export interface AccessFlags {
-  readonly config?: string
-  readonly store?: string
-  readonly api?: string
-  readonly token?: string
-  readonly json?: boolean
-  readonly color: boolean
-}
 
 /** A store. */
 export interface StoreAccess {
@@ -37,47 +27,52 @@ export interface ServiceAccess {
 /** The store or service that a command works on. */
 export type Access = StoreAccess | ServiceAccess
 
-/** Adds the flags that name a store. */
-export function addStoreFlags(command: Command): Command {
-  return command
-    .option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`)
-    .option(
-      '--store <url>',
-      `a store other than that of the configuration: ${storeForms}; also EVROUTE_STORE`,
-    )
+/** The options that name a store. */
+export const storeOptions = {
+  config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
+  store: option(
+    '--store <url>',
+    `a store other than that of the configuration: ${storeForms}; also EVROUTE_STORE`,
+  ),
 }
 
-/** Adds the flags that name a store or a service. */
-export function addTargetFlags(command: Command): Command {
-  return addStoreFlags(command)
-    .option('--api <url>', 'a running service instead: the URL of its admin API')
-    .option(
-      '--token <token>',
-      'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
-    )
+/** The options that name a store or a service. */
+export const targetOptions = {
+  ...storeOptions,
+  api: option('--api <url>', 'a running service instead: the URL of its admin API'),
+  token: option(
+    '--token <token>',
+    'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
+  ),
 }
 
-/** Adds the flags of every command that works on a store or a service. */
-export function addAccessFlags(command: Command): Command {
-  return addTargetFlags(command)
-    .option('--json', 'NDJSON records on stdout')
-    .option('--no-color', 'no colours')
+/** The options of every command that works on a store or a service. */
+export const accessOptions = {
+  ...targetOptions,
+  json: flag('--json', 'NDJSON records on stdout'),
+  color: flag('--no-color', 'no colours'),
 }
+
+/** The values of {@link targetOptions}. */
+export type TargetValues = ValuesOf<typeof targetOptions>
+
+/** The values of {@link accessOptions}. */
+export type AccessValues = ValuesOf<typeof accessOptions>
 
 /**
- * Reads which store or service the flags name: the service of `--api`, else the store of `--store` or
+ * Reads which store or service the options name: the service of `--api`, else the store of `--store` or
  * EVROUTE_STORE, else the store of the configuration.
  *
- * @throws SettingError for flags that exclude each other, or an invalid URL or token; EvrouteError
+ * @throws SettingError for options that exclude each other, or an invalid URL or token; EvrouteError
  * `cannot_read_file`
  */
-export async function readAccess(flags: Omit<AccessFlags, 'color'>, io: Io): Promise<Access> {
-  const { config, store, api, token } = flags
+export async function readAccess(values: TargetValues, io: Io): Promise<Access> {
+  const { config, store, api, token } = values
   if (api === undefined) {
     if (token !== undefined) {
       throw new SettingError('--token', 'Cannot use --token without --api')
     }
-    return readStoreAccess(flags, io)
+    return readStoreAccess(values, io)
   }
   if (config !== undefined || store !== undefined) {
     const other = config === undefined ? '--store' : '--config'
@@ -87,12 +82,12 @@ export async function readAccess(flags: Omit<AccessFlags, 'color'>, io: Io): Pro
 }
 
 /**
- * Reads which store the flags name: that of `--store` or EVROUTE_STORE, else that of the configuration.
+ * Reads which store the options name: that of `--store` or EVROUTE_STORE, else that of the configuration.
  *
  * @throws SettingError for an invalid URL; EvrouteError `cannot_read_file`
  */
 export async function readStoreAccess(
-  { config, store }: Pick<AccessFlags, 'config' | 'store'>,
+  { config, store }: Pick<TargetValues, 'config' | 'store'>,
   io: Io,
 ): Promise<StoreAccess> {
   return {
@@ -105,7 +100,7 @@ export async function readStoreAccess(
 
 async function readToken(token: string | undefined, io: Io): Promise<string> {
   const given = (token ?? io.env['EVROUTE_ADMIN_TOKEN']) || undefined
-  const read = given === undefined ? undefined : await readSecret(given, io, '--token')
+  const read = await readGiven(given, io, '--token')
   if (read === undefined) {
     throw new SettingError(
       '--token',
@@ -119,14 +114,6 @@ async function readToken(token: string | undefined, io: Io): Promise<string> {
     'Cannot use the admin token: it has a line break or another control character',
     'Check where it comes from.',
   )
-}
-
-/** A command with its flags, before it opens anything. */
-export interface CalledCommand {
-  readonly flags: AccessFlags & { readonly reveal?: boolean }
-  readonly context: CommandContext
-  /** Whether the command changes deliveries. */
-  readonly write?: boolean
 }
 
 /** The store or service that {@link readAccess} names. */

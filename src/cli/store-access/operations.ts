@@ -19,7 +19,7 @@ import { DataWriter, stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
-import { findTarget, readAccess, type Access, type CalledCommand } from './access.ts'
+import { findTarget, readAccess, type Access, type AccessValues } from './access.ts'
 import { askConfiguredService, inUse } from './configured-service.ts'
 import { commandOutput, regulationRecords, withStore, type CommandOutput } from './readers.ts'
 import { RemoteAudiences, remoteRegulations, type ChangedRegulations } from './remote.ts'
@@ -62,32 +62,34 @@ const retryNote =
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens the operations that the flags name, runs the work, and sets the exit code. The work is done by the
- * service that the flags name, else in this process, on the store of a configuration. If another process
+ * Opens the operations that the options name, and runs the work. The work is done by the
+ * service that the options name, else in this process, on the store of a configuration. If another process
  * delivers from that store, or it is in memory, the service of the configuration does the work.
  *
- * @throws SettingError for flags that exclude each other; ConfigurationError with all problems; EvrouteError
+ * @throws SettingError for options that exclude each other; ConfigurationError with all problems; EvrouteError
  * if nothing can do the work
  */
-export async function runOperations(
-  called: CalledCommand,
+export function runOperations(
+  values: AccessValues,
+  io: Io,
   work: (run: OperationsRun) => Promise<ExitCode>,
-): Promise<void> {
-  await runWith(called, withOperations, work)
+): Promise<ExitCode> {
+  return runWith({ values, io, open: withOperations }, work)
 }
 
 /**
  * Like {@link runOperations} for a dry run, which delivers nothing. It only reads the store, so another
  * process may deliver from it.
  *
- * @throws SettingError for flags that exclude each other; ConfigurationError with all problems; EvrouteError
+ * @throws SettingError for options that exclude each other; ConfigurationError with all problems; EvrouteError
  * if nothing can do the work
  */
-export async function runPreview(
-  called: CalledCommand,
+export function runPreview(
+  values: AccessValues,
+  io: Io,
   work: (run: AudiencesRun) => Promise<ExitCode>,
-): Promise<void> {
-  await runWith(called, withPreviews, work)
+): Promise<ExitCode> {
+  return runWith({ values, io, open: withPreviews }, work)
 }
 
 interface OpeningParts {
@@ -97,13 +99,21 @@ interface OpeningParts {
   readonly json: boolean
 }
 
+interface Opening<Opened> {
+  readonly values: AccessValues
+  readonly io: Io
+  readonly open: (
+    parts: OpeningParts,
+    work: (opened: Opened) => Promise<ExitCode>,
+  ) => Promise<ExitCode>
+}
+
 async function runWith<Opened>(
-  { flags, context: { io, end } }: CalledCommand,
-  open: (parts: OpeningParts, work: (opened: Opened) => Promise<ExitCode>) => Promise<ExitCode>,
+  { values, io, open }: Opening<Opened>,
   work: (run: Opened & WorkRun) => Promise<ExitCode>,
-): Promise<void> {
-  const access = await readAccess(flags, io)
-  const output = await commandOutput(flags, io)
+): Promise<ExitCode> {
+  const access = await readAccess(values, io)
+  const output = await commandOutput(values, io)
   const { json, color } = output
   const elapsedMs = stopwatch()
   const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
@@ -114,11 +124,10 @@ async function runWith<Opened>(
   const showProgress: WorkRun['showProgress'] = (shown) => (parts = shown)
   const stdout = new DataWriter(io)
   try {
-    const code = await open({ io, access, runtime, json }, (opened) => {
+    return await open({ io, access, runtime, json }, (opened) => {
       report.begin(() => [...parts(), ...watch.progress].join(' · '))
       return work({ ...opened, ...output, stdout, report, showProgress, elapsedMs })
     })
-    end(code)
   } catch (error) {
     throw namingColumnFlag(error)
   } finally {

@@ -13,14 +13,8 @@ import { storeName } from '../../store/index.ts'
 import type { DestinationStatus } from '../deliveries/status.ts'
 import { codeOfEnd, gravest, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import {
-  findTarget,
-  readAccess,
-  type Access,
-  type AccessFlags,
-  type CalledCommand,
-} from './access.ts'
+import { styleOf, type Style } from '../output/style.ts'
+import { findTarget, readAccess, type Access, type AccessValues } from './access.ts'
 import type { ServiceApi } from './service-api.ts'
 
 /** The deliveries of a store or a service. */
@@ -67,37 +61,45 @@ export interface ReadersRun extends OpenedReaders, CommandOutput {
   readonly nowMs: number
 }
 
-/** Decides from the flags how a command writes. */
+/** The options of a command on a store or a service. */
+export interface ReadersValues extends AccessValues {
+  /** Whether to show whole URLs of endpoints; false by default. */
+  readonly reveal?: boolean
+  /** Whether the command changes deliveries; false by default. */
+  readonly write?: boolean
+}
+
+/** Decides from the options how a command writes. */
 export async function commandOutput(
-  { json = false, color }: Pick<AccessFlags, 'json' | 'color'>,
+  { json, color }: Pick<AccessValues, 'json' | 'color'>,
   io: Io,
 ): Promise<CommandOutput> {
-  const style = await createStyle(wantsColor(io, io.stdout, color))
+  const style = await styleOf(io, 'stdout', color)
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   return { io, json, color, style, columns }
 }
 
 /**
- * Opens the store or service that the flags name, runs the work, and sets the exit code. Another process may
- * deliver from the store. A store that a flag names must exist. If the store of a configuration does not
+ * Opens the store or service that the options name, and runs the work. Another process may
+ * deliver from the store. A store that an option names must exist. If the store of a configuration does not
  * exist yet, it is empty, unless the command changes it.
  *
- * @throws SettingError for flags that exclude each other; ConfigurationError with all problems; EvrouteError
+ * @throws SettingError for options that exclude each other; ConfigurationError with all problems; EvrouteError
  * if the store cannot be opened or the service does not answer
  */
 export async function runReaders(
-  { flags, context: { io, end }, write = false }: CalledCommand,
+  values: ReadersValues,
+  io: Io,
   work: (run: ReadersRun) => Promise<ExitCode>,
-): Promise<void> {
-  const target = await findTarget(await readAccess(flags, io), io)
-  const output = await commandOutput(flags, io)
-  const { reveal = false } = flags
+): Promise<ExitCode> {
+  const { write = false, reveal = false } = values
+  const target = await findTarget(await readAccess(values, io), io)
+  const output = await commandOutput(values, io)
   const withOutput = (readers: OpenedReaders): Promise<ExitCode> =>
     work({ ...readers, ...output, nowMs: systemClock.nowMs() })
   if (target.kind === 'service') {
     const code = await withOutput(await serviceReaders(target.api, reveal))
-    end(gravest([code, codeOfEnd(io)]))
-    return
+    return gravest([code, codeOfEnd(io)])
   }
   const { url, isNamed } = target
   const note = (): void => {
@@ -105,7 +107,7 @@ export async function runReaders(
     io.stderr.write(`There is no store yet: what is first synced or delivered makes ${name}\n`)
   }
   const opening = { write, reveal, missing: isNamed || write ? undefined : note }
-  end(gravest([await withStore(url, opening, withOutput), codeOfEnd(io)]))
+  return gravest([await withStore(url, opening, withOutput), codeOfEnd(io)])
 }
 
 async function serviceReaders(api: ServiceApi, reveal: boolean): Promise<OpenedReaders> {

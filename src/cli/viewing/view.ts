@@ -1,41 +1,33 @@
 import { once } from 'node:events'
 import { checkUrl, plainText, recordLine } from '../../model/index.ts'
 import { CaptureViewer, readCapture } from '../../receiver/index.ts'
+import type { ViewValues } from '../commands/view.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { openListInput } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
 import { formatCount } from '../output/numbers.ts'
-
-/** The checked options of `evroute view`. */
-export interface ViewOptions {
-  readonly path: string
-  readonly port: number
-  /** The URL for "Resend"; undefined to disable it. */
-  readonly resendTo: string | undefined
-  /** Signs edited requests; undefined for no signature. */
-  readonly secret: string | undefined
-  readonly open: boolean
-  readonly json: boolean
-}
+import { readSecret } from '../secret.ts'
 
 /**
  * Shows a capture on a page until a signal.
  *
  * @throws SettingError for an invalid URL; EvrouteError `cannot_read_file`, `port_in_use` or `cannot_listen`
  */
-export async function view(options: ViewOptions, io: Io): Promise<ExitCode> {
-  const resendTo = options.resendTo === undefined ? undefined : checkUrl('--to', options.resendTo)
-  await using viewer = await CaptureViewer.open({ ...options, resendTo })
-  const badRows = await load(viewer, options.path, io)
+export async function view(path: string, values: ViewValues, io: Io): Promise<ExitCode> {
+  const { port, to, json, open } = values
+  const secret = await readSecret(values.secret, io)
+  const resendTo = to === undefined ? undefined : checkUrl('--to', to)
+  await using viewer = await CaptureViewer.open({ port, resendTo, secret })
+  const badRows = await load(viewer, path, io)
   const { shown, read } = viewer.counts
   const page = inspectorUrl(viewer.url)
-  if (options.json) await writeData(io, recordLine({ kind: 'view', inspector: page, shown, read }))
+  if (json) await writeData(io, recordLine({ kind: 'view', inspector: page, shown, read }))
   const others = read > shown ? ` of ${formatCount(read)}, the newest` : ''
   const bad = badRows > 0 ? `; rows that are no requests: ${formatCount(badRows)}` : ''
-  io.stderr.write(`Requests   ${formatCount(shown)}${others} of ${plainText(options.path)}${bad}\n`)
+  io.stderr.write(`Requests   ${formatCount(shown)}${others} of ${plainText(path)}${bad}\n`)
   io.stderr.write(`Page       ${page ?? ''}\nCtrl-C ends it.\n`)
-  if (options.open) io.stderr.write(`${await openPage(page)}\n`)
+  if (open) io.stderr.write(`${await openPage(page)}\n`)
   if (!io.stop.aborted) await once(io.stop, 'abort')
   return badRows > 0 ? exitCodes.badInput : exitCodes.ok
 }

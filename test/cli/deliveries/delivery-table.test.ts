@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../../src/model/index.ts'
 import { hourMs, logged, nowMs } from './stores.ts'
-import { cutId, deliveryTable } from '../../../src/cli/deliveries/list.ts'
+import { cutId, deliveryTable } from '../../../src/cli/deliveries/show.ts'
 import { plainStyle } from '../../../src/cli/output/style.ts'
 
 const style = plainStyle

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { DeliveryLog } from '../../../src/delivery/index.ts'
 import { CapturedStream } from '../../support/io.ts'
 import { logged, nowMs, storeWith } from './stores.ts'
-import { listDeliveries } from '../../../src/cli/deliveries/list.ts'
+import { listDeliveries } from '../../../src/cli/deliveries/show.ts'
 import {
   withStore,
   type Deliveries,

@@ -14,7 +14,7 @@ import {
 import { systemClock } from '../../../runtime/index.ts'
 import type { Io } from '../../io.ts'
 import { countOf } from '../../output/numbers.ts'
-import { createStyle, wantsColor, type Style } from '../../output/style.ts'
+import { styleOf, type Style } from '../../output/style.ts'
 import { BottomLine } from '../../terminal/bottom-line.ts'
 import { keysOf } from '../../terminal/key.ts'
 import type { Terminal } from '../../terminal/process-terminal.ts'
@@ -65,7 +65,7 @@ export async function listenScreen(options: ListenScreenOptions, io: Io): Promis
       close: () => Promise.resolve(),
     }
   }
-  const style = await createStyle(wantsColor(io, io.stderr, color))
+  const style = await styleOf(io, 'stderr', color)
   return new ListenKeys({ io, terminal, style, filter, save })
 }
 

@@ -1,0 +1,197 @@
+import { Option, type Command } from 'commander'
+import type { Io } from './io.ts'
+
+/** What a command gets besides its options and arguments. */
+export interface CommandContext {
+  readonly io: Io
+  readonly argv: readonly string[]
+  /** Sets the exit code: one of evroute's, or the code of a child process. */
+  readonly end: (code: number) => void
+  /** Runs another command, and returns its exit code. */
+  readonly run: RunCommand
+}
+
+/** Runs a command with its own streams. */
+export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
+
+/** Adds a command to the program, or to its parent. */
+export type AddCommand = (parent: Command, context: CommandContext) => void
+
+interface OptionParts {
+  readonly flags: string
+  readonly text: string
+  readonly parse?: ((text: string, previous: never) => never) | undefined
+  readonly choices?: readonly string[]
+  readonly conflicts?: readonly string[]
+  readonly group?: string
+  readonly isRequired?: boolean
+  /** Whether help adds the default to the text. If not, the text names it. */
+  readonly isDefaultShown?: boolean
+}
+
+/** An option of a command: how it is written, described and read. */
+export class CommandOption<Value> {
+  /** The value if the option is not given. */
+  readonly otherwise: Value
+  readonly #parts: OptionParts
+
+  constructor(parts: OptionParts, otherwise: Value) {
+    this.#parts = parts
+    this.otherwise = otherwise
+  }
+
+  /** Sets the default that the option's text names. */
+  or(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
+    return new CommandOption(this.#parts, otherwise)
+  }
+
+  /** Sets a default that help adds to the text. */
+  default(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
+    return new CommandOption({ ...this.#parts, isDefaultShown: true }, otherwise)
+  }
+
+  required(): CommandOption<NonNullable<Value>> {
+    const { otherwise } = this as CommandOption<unknown>
+    return new CommandOption({ ...this.#parts, isRequired: true }, otherwise as NonNullable<Value>)
+  }
+
+  /** Names the values for help and completion. Accepts only them, unless the option has a parser. */
+  choices(choices: readonly string[]): CommandOption<Value> {
+    return new CommandOption({ ...this.#parts, choices }, this.otherwise)
+  }
+
+  /** @param conflicts - the options that it cannot be used with, in camel case */
+  conflicts(conflicts: readonly string[]): CommandOption<Value> {
+    return new CommandOption({ ...this.#parts, conflicts }, this.otherwise)
+  }
+
+  inGroup(group: string): CommandOption<Value> {
+    return new CommandOption({ ...this.#parts, group }, this.otherwise)
+  }
+
+  /** Makes commander's option. */
+  build(): Option {
+    const { flags, text, parse, choices, conflicts = [], group, ...parts } = this.#parts
+    const built = new Option(flags, text).conflicts([...conflicts])
+    if (choices !== undefined) built.choices(choices)
+    if (parse !== undefined) built.argParser(parse)
+    if (group !== undefined) built.helpGroup(group)
+    if (parts.isDefaultShown === true) built.default(this.otherwise)
+    return built.makeOptionMandatory(parts.isRequired ?? false)
+  }
+}
+
+/**
+ * Makes an option with a value.
+ *
+ * @param parse - reads the text; gets the value so far of a repeated option
+ */
+export function option<Value>(
+  flags: string,
+  text: string,
+  parse: (text: string, previous?: Value) => Value,
+): CommandOption<Value | undefined>
+export function option<Value extends string = string>(
+  flags: string,
+  text: string,
+): CommandOption<Value | undefined>
+export function option<Value>(
+  flags: string,
+  text: string,
+  parse?: (text: string, previous?: Value) => Value,
+): CommandOption<Value | undefined> {
+  const parts = { flags, text, parse: parse as OptionParts['parse'] }
+  return new CommandOption<Value | undefined>(parts, undefined)
+}
+
+/** Makes an option without a value: false unless it is given; `--no-color` the other way round. */
+export function flag(flags: string, text: string): CommandOption<boolean> {
+  return new CommandOption({ flags, text }, flags.startsWith('--no-'))
+}
+
+type Options = Readonly<Record<string, CommandOption<unknown>>>
+
+/** The values of a table of options. */
+export type ValuesOf<Table extends Options> = {
+  readonly [Name in keyof Table]: Table[Name] extends CommandOption<infer Value> ? Value : never
+}
+
+/** Adds the defaults of a table to some of its values. */
+export function withDefaults<Table extends Options>(
+  options: Table,
+  given: Partial<ValuesOf<Table>>,
+): ValuesOf<Table> {
+  const entries = Object.entries(options).map(([name, { otherwise }]) => [
+    name,
+    (given as Readonly<Record<string, unknown>>)[name] ?? otherwise,
+  ])
+  return Object.fromEntries(entries) as ValuesOf<Table>
+}
+
+/** Puts options below a heading in help. */
+export function inGroup<Table extends Options>(heading: string, options: Table): Table {
+  const entries = Object.entries(options).map(([name, each]) => [name, each.inGroup(heading)])
+  return Object.fromEntries(entries) as Table
+}
+
+interface CommandTexts {
+  readonly name: string
+  /** Whether its parent runs it if no command is named. */
+  readonly isDefault?: boolean
+  /** One line for the list of commands. */
+  readonly summary: string
+  readonly description: string
+  /** The end of the help text: examples and exit codes. */
+  readonly after?: string
+}
+
+type ArgumentParts = readonly [term: string, text: string, otherwise?: string]
+
+interface CommandParts<Table extends Options, Args> extends CommandTexts {
+  readonly arguments?: readonly ArgumentParts[]
+  readonly options: Table
+  /** Changes what the other parts cannot express. */
+  readonly adjust?: (command: Command) => void
+  /** @returns the exit code */
+  readonly run: (values: ValuesOf<Table>, context: CommandContext, args: Args) => Promise<number>
+}
+
+/** Describes a command. Code that does its work is imported in `run`, so that help and usage errors appear at once. */
+export function command<Table extends Options, Args extends readonly unknown[]>(
+  parts: CommandParts<Table, Args>,
+): AddCommand {
+  const { arguments: args = [], options, adjust, run } = parts
+  return (parent, context) => {
+    const added = described(parent, parts)
+    for (const [term, text, otherwise] of args) added.argument(term, text, otherwise)
+    const built = Object.entries(options).map(([name, each]) => ({ name, option: each.build() }))
+    for (const { option } of built) added.addOption(option)
+    adjust?.(added)
+    added.action(async () => {
+      const entries = built.map(({ name, option }) => [
+        name,
+        added.getOptionValue(option.attributeName()) as unknown,
+      ])
+      const values = withDefaults(options, Object.fromEntries(entries) as Partial<ValuesOf<Table>>)
+      // Excess arguments, if the command allows any, are not processed.
+      const given = args.length === 0 ? added.args : added.processedArgs
+      context.end(await run(values, context, given as unknown as Args))
+    })
+  }
+}
+
+/** Describes a command with commands below it. */
+export function commandFamily(texts: CommandTexts, commands: readonly AddCommand[]): AddCommand {
+  return (parent, context) => {
+    const family = described(parent, texts)
+    for (const add of commands) add(family, context)
+  }
+}
+
+function described(
+  parent: Command,
+  { name, isDefault = false, summary, description, after }: CommandTexts,
+): Command {
+  const added = parent.command(name, { isDefault }).summary(summary).description(description)
+  return after === undefined ? added : added.addHelpText('after', `\n${after}`)
+}
