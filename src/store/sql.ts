@@ -16,6 +16,14 @@ export interface Dialect {
    */
   readonly given: (value: string, columns: Readonly<Record<string, ColumnType>>) => string
   /**
+   * The end of a FROM clause: the deliveries, as `delivery`, that belong to each row before it. PostgreSQL
+   * finds them in an index for each row, whatever its planner expects.
+   *
+   * @param columns - the columns of the deliveries
+   * @param condition - which deliveries belong to a row
+   */
+  readonly deliveriesOfEach: (columns: string, condition: string) => string
+  /**
    * Makes a condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an index,
    * even if its planner has no statistics of a new table.
    */
@@ -42,6 +50,9 @@ export function givenRows(rows: readonly object[]): string {
 
 /** A value of a statement. Arrays are for PostgreSQL alone. */
 export type SqlValue = string | number | null | readonly (string | number | boolean | null)[]
+
+/** Adds a value to a statement, and returns its parameter. */
+export type Bind = (value: SqlValue) => string
 
 /** A statement with its values. */
 export interface Query {

@@ -72,8 +72,6 @@ export const movedTables: readonly MovedTable[] = [
     computed: { user_key: 'key_digest(user_key)', member_key: 'key_digest(member_key)' },
   }),
   table('regulations', 'regulations', {
-    // Engines walk in different orders, so the stage begins again. It erases nothing twice.
-    computed: { at_key: "''", at_id: '0' },
     sequence: ['evroute_regulations_number_seq', 'number'],
     rowsAtOnce: 500,
   }),

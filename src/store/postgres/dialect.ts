@@ -19,6 +19,9 @@ export const dialect: Dialect = Object.freeze({
     return `ROWS FROM (jsonb_to_recordset(${value}::jsonb) AS (${typed.join(', ')}))
       WITH ORDINALITY AS given (${names.join(', ')})`
   },
+  // `OFFSET 0` keeps the planner from joining in another way.
+  deliveriesOfEach: (columns, condition) => `CROSS JOIN LATERAL (
+    SELECT ${columns} FROM evroute_deliveries delivery WHERE ${condition} OFFSET 0) delivery`,
   isOneOf: (column, select) => `${column} = ANY (ARRAY(${select}))`,
   keyOf: keyDigest,
   key: (expression) => `decode(${expression}, 'hex')`,

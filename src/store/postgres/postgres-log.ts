@@ -7,7 +7,6 @@ import { SharedArchives } from '../regulations/shared-archives.ts'
 import type { StoreLog } from '../store.ts'
 import { Database } from './database.ts'
 import { DeliveryLogTables } from './delivery-log.ts'
-import { regulationEngine } from './erasure-engine.ts'
 import { expectWhole, expectTables } from './schema.ts'
 import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
@@ -44,7 +43,7 @@ export class PostgresLog extends DeliveryLogTables implements StoreLog {
     this.#database = database
     this.#notifications = notifications
     this.audiences = new AudienceRows(database)
-    this.regulations = new RegulationRows(regulationEngine(database))
+    this.regulations = new RegulationRows(database)
     this.sharedRegulations = new SharedArchives(database, database)
   }
 

@@ -20,7 +20,7 @@ import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { DeliveryLogTables } from './delivery-log.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
-import { erasureEngine, regulationEngine } from './erasure-engine.ts'
+import { erasureEngine } from './erasure-engine.ts'
 import { IndexBuilding } from './index-building.ts'
 import { LiveProcesses } from './live-processes.ts'
 import { expectWhole, migrate } from './schema.ts'
@@ -127,7 +127,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       isReady: () => indexes.isComplete,
       announce,
     })
-    this.regulations = new StoredRegulations(erasures, regulationEngine(reading))
+    this.regulations = new StoredRegulations(erasures, reading)
     this.sharedRegulations = new SharedArchives(working, reading)
     this.processes = new LiveProcesses(heartbeats, clock, notifications)
   }

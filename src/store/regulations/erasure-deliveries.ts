@@ -35,7 +35,12 @@ export function* eraseDeliveries(
     FROM ${given}
     WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id`
   yield* run({ name: 'erase_deliveries', sql, values: [givenRows(erased), textId, nowMs] })
-  yield* engine.forgetAnswers(rows)
+  const answers = {
+    name: 'forget_answers',
+    sql: engine.forgetAnswersSql,
+    values: [givenPlaces(rows)],
+  }
+  yield* run(answers)
   yield* forgetSeen(rows.filter(namesUser), dialect)
   const failed = rows.filter(({ state }) => state === 'pending').map((row) => row.destination_id)
   if (failed.length > 0) yield* engine.countFailed(failed)

@@ -1,8 +1,8 @@
-import type { NotificationStream } from '../../privacy/index.ts'
 import { eraseMembers } from '../audiences/erase-members.ts'
 import { isOfSources } from '../suppressions.ts'
 import { firstRow, rowsOf, run, type Dialect, type Script } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
+import { hasPending, hold, lookBehind } from './delivery-walk.ts'
 import { eraseDeliveries, forgetSeen } from './erasure-deliveries.ts'
 import {
   givenPlaces,
@@ -12,7 +12,7 @@ import {
   type ErasureEngine,
   type IdRange,
 } from './regulation-engine.ts'
-import { countOf } from './regulation-rows.ts'
+import { countOf, streamsOf } from './regulation-rows.ts'
 import { SubjectIds } from './subject-ids.ts'
 
 /**
@@ -194,7 +194,7 @@ export class ErasureSteps {
     if (last !== undefined && users.length === limit) {
       yield* goOn(erasure, { key: '', id: last.place + 1 })
     } else {
-      const isLong = yield* this.#engine.hasPending(notificationsOf(erasure))
+      const isLong = yield* this.#isNotifying(erasure)
       yield* goOn(erasure, isLong ? 'traces' : 'notifications')
     }
     return { kind: 'more', rows: users.length }
@@ -207,15 +207,21 @@ export class ErasureSteps {
       rowsMax: request.rowsMax,
       isWanted: (row) => row.state === 'delivered' && row.user_id !== null,
     })
-    const held = yield* this.#engine.hold(looked.wanted, request.nowMs)
+    const held = yield* hold(this.#engine, looked.wanted, request.nowMs)
     yield* eraseDeliveries(this.#engine, held, request.nowMs)
     if (looked.next !== null) {
       yield* goOn(erasure, looked.next)
       return { kind: 'more', rows: looked.rows }
     }
-    const isPending = yield* this.#engine.hasPending(range)
+    const isPending = yield* this.#isNotifying(erasure)
     yield* goOn(erasure, isPending ? start : 'last traces')
     return isPending ? { kind: 'waiting' } : { kind: 'more', rows: looked.rows }
+  }
+
+  /** Tells whether a notification is still pending. */
+  #isNotifying(erasure: Erasure): Script<boolean> {
+    const ids = new Set(streamsOf(erasure).map(({ destinationId }) => destinationId))
+    return hasPending(notificationsOf(erasure), [...ids], this.#dialect)
   }
 
   /** Checks the deliveries after those of the previous step, until it finds some to erase. */
@@ -225,7 +231,8 @@ export class ErasureSteps {
     const most = Math.min(rowsMax, stepRowsMax)
     let wanted: readonly DeliveryPlace[] = []
     while (looked < most && wanted.length === 0) {
-      const rows = yield* this.#engine.lookBehind(place, { range, rowsMax: most - looked })
+      const some = Math.min(most - looked, this.#engine.erasedRowsMax)
+      const rows = yield* lookBehind(place, { range, rowsMax: some })
       const last = rows.at(-1)
       if (last === undefined) return { rows: looked, wanted, next: null }
       looked += rows.length
@@ -242,8 +249,8 @@ export class ErasureSteps {
     nowMs: number,
   ): Script<void> {
     if (places.length === 0) return
-    const held = yield* this.#engine.hold(places, nowMs)
-    const left = held.filter(({ isLeased }) => isLeased)
+    const held = yield* hold(this.#engine, places, nowMs)
+    const left = held.filter(({ isLeased }) => Boolean(isLeased))
     if (left.length > 0) {
       const sql = `INSERT INTO evroute_regulation_left (number, destination_id, delivery_id)
         SELECT $1, given.destination_id, given.id FROM ${this.#given('$2')} WHERE true
@@ -254,7 +261,7 @@ export class ErasureSteps {
         values: [number, givenPlaces(left)],
       })
     }
-    const free = held.filter(({ isLeased }) => !isLeased)
+    const free = held.filter(({ isLeased }) => !Boolean(isLeased))
     yield* eraseDeliveries(this.#engine, free, nowMs)
     const calls = free.filter(({ type }) => type !== 'delete')
     const pending = calls.filter(({ state }) => state === 'pending').length
@@ -362,7 +369,7 @@ function sourceIdsOf({ source_ids: json }: Erasure): readonly string[] | null {
   return JSON.parse(json ?? 'null') as readonly string[] | null
 }
 
-function notificationsOf({ last_notification_id: lastId, streams }: Erasure): IdRange {
-  const made = JSON.parse(streams) as readonly NotificationStream[]
-  return { afterId: lastId - countOf(made), lastId }
+function notificationsOf(erasure: Erasure): IdRange {
+  const { last_notification_id: lastId } = erasure
+  return { afterId: lastId - countOf(streamsOf(erasure)), lastId }
 }

@@ -1,7 +1,7 @@
 import type { LoggedState, NewEvent } from '../../delivery/index.ts'
 import type { EventType } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
-import { givenRows, type Script, type SqlDatabase } from '../sql.ts'
+import { givenRows, type Bind, type Script, type SqlDatabase } from '../sql.ts'
 
 /** The key of a delivery in an erasure: its destination in the stored form, and its id. */
 export interface DeliveryPlace {
@@ -36,32 +36,12 @@ export interface ErasableRow extends DeliveryPlace {
 /** A delivery that is locked until the end of the transaction. */
 export interface HeldRow extends ErasableRow {
   /** Whether it is leased. A request in flight cannot be taken back. */
-  readonly isLeased: boolean
+  readonly isLeased: unknown
 }
 
 /** The columns of {@link ErasableRow}. */
 export const erasableColumns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, state'
-
-/** The notifications of a regulation to a destination. */
-export interface AskedNotifications {
-  /** The regulation. */
-  readonly number: number
-  /** The destination in the stored form. */
-  readonly destination_id: string
-  /** The range of its ids: after one, up to another. */
-  readonly after_id: number
-  readonly last_id: number
-}
-
-/** The number of notifications of a regulation in a state. Texts are in their stored form. */
-export interface CountedNotifications {
-  readonly number: number
-  readonly destination_id: string
-  readonly source_id: string
-  readonly state: LoggedState
-  readonly count: number
-}
 
 /** The ids that were assigned when a regulation was stored. */
 export interface RegulationIds {
@@ -71,18 +51,10 @@ export interface RegulationIds {
   readonly lastNotificationId: number
 }
 
-/** The parts of an engine that reading regulations needs. */
-export interface RegulationEngine {
+/** The parts of an engine that storing and executing regulations needs. */
+export interface ErasureEngine {
   /** The database. */
   readonly database: SqlDatabase
-  /** Counts notifications of regulations. */
-  readonly countNotifications: (
-    asked: readonly AskedNotifications[],
-  ) => Script<readonly CountedNotifications[]>
-}
-
-/** The parts of an engine that storing and executing regulations needs. */
-export interface ErasureEngine extends RegulationEngine {
   /**
    * Tells whether an erasure can find all rows, which it cannot while an upgrade of the tables is unfinished.
    */
@@ -104,19 +76,14 @@ export interface ErasureEngine extends RegulationEngine {
   ) => Script<RegulationIds>
   /** Called after a commit that added deliveries. */
   readonly announce: () => void
-  /** Reads the next deliveries after a place, in the order of a walk; none at its end. */
-  readonly lookBehind: (
-    place: DeliveryPlace,
-    request: { readonly range: IdRange; readonly rowsMax: number },
-  ) => Script<readonly ErasableRow[]>
-  /** Tells whether a delivery of a range is pending. */
-  readonly hasPending: (range: IdRange) => Script<boolean>
-  /** Locks deliveries, and returns those that exist. */
-  readonly hold: (places: readonly DeliveryPlace[], nowMs: number) => Script<readonly HeldRow[]>
+  /** The maximum number of deliveries that one transaction erases. */
+  readonly erasedRowsMax: number
+  /** Returns the condition for a `delivery` that is leased. */
+  readonly isLeased: (bind: Bind, nowMs: number) => string
   /** Further columns of an erased delivery, as in `, is_erased = true`; empty for none. */
   readonly erasedColumns: string
-  /** Deletes the answers of endpoints. */
-  readonly forgetAnswers: (places: readonly DeliveryPlace[]) => Script<void>
+  /** The statement that deletes the answers of endpoints to the deliveries in the places `$1`. */
+  readonly forgetAnswersSql: string
   /** Counts pending deliveries that failed, by the stored form of each delivery's destination. */
   readonly countFailed: (destinationIds: readonly string[]) => Script<void>
   /** Removes erased data from the files, as far as the engine can. */

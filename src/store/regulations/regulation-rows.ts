@@ -9,7 +9,6 @@ import type {
 } from '../../privacy/index.ts'
 import { givenRows, rowsOf, type Query, type Script, type SqlDatabase } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import type { RegulationEngine } from './regulation-engine.ts'
 import { awaitedArchives } from './shared-archives.ts'
 
 interface RegulationRow {
@@ -33,14 +32,28 @@ interface UserRow {
   readonly user_id: string
 }
 
+/** The number of notifications of a regulation in a state. Texts are in their stored form. */
+interface CountedRow {
+  readonly number: number
+  readonly destination_id: string
+  readonly source_id: string
+  readonly state: LoggedState
+  readonly count: number
+}
+
+const notificationColumns = {
+  number: 'bigint',
+  destination_id: 'text',
+  after_id: 'bigint',
+  last_id: 'bigint',
+} as const
+
 /** Reads regulations. */
 export class RegulationRows implements RegulationReader {
   readonly #database: SqlDatabase
-  readonly #countNotifications: RegulationEngine['countNotifications']
 
-  constructor({ database, countNotifications }: RegulationEngine) {
+  constructor(database: SqlDatabase) {
     this.#database = database
-    this.#countNotifications = countNotifications
   }
 
   find({ id }: { readonly id: string }): Promise<Regulation | undefined> {
@@ -118,7 +131,15 @@ export class RegulationRows implements RegulationReader {
       return [...destinationIds].map((id) => ({ ...range, destination_id: toStored(id) }))
     })
     if (asked.length === 0) return new Map()
-    const found = yield* this.#countNotifications(asked)
+    const { deliveriesOfEach, given } = this.#database.dialect
+    // No other deliveries have ids in these ranges.
+    const inRange = `delivery.destination_id = given.destination_id
+      AND delivery.id > given.after_id AND delivery.id <= given.last_id`
+    const sql = `SELECT given.number, given.destination_id, source_id, state, count(*) AS count
+      FROM ${given('$1', notificationColumns)} ${deliveriesOfEach('source_id, state', inRange)}
+      GROUP BY given.number, given.destination_id, source_id, state`
+    const query = { name: 'count_notifications', sql, values: [givenRows(asked)] }
+    const found = yield* rowsOf<CountedRow>(query)
     return new Map(
       found.map(({ number, destination_id: destinationId, source_id: sourceId, state, count }) => [
         JSON.stringify([number, fromStored(sourceId), fromStored(destinationId), state]),
@@ -138,7 +159,12 @@ export function countOf(made: readonly NotificationStream[]): number {
   return made.reduce((sum, { pending }) => sum + pending, 0)
 }
 
-function streamsOf({ streams }: RegulationRow): readonly NotificationStream[] {
+/** Reads the streams of a regulation. */
+export function streamsOf({
+  streams,
+}: {
+  readonly streams: string
+}): readonly NotificationStream[] {
   return JSON.parse(streams) as readonly NotificationStream[]
 }
 

@@ -8,7 +8,8 @@ import type {
   RegulationStore,
 } from '../../privacy/index.ts'
 import { ErasureSteps } from './erasure-steps.ts'
-import type { ErasureEngine, RegulationEngine } from './regulation-engine.ts'
+import type { SqlDatabase } from '../sql.ts'
+import type { ErasureEngine } from './regulation-engine.ts'
 import { RegulationRows } from './regulation-rows.ts'
 import { createRegulation, finishRegulation, noteArchive } from './regulation-writer.ts'
 
@@ -24,8 +25,8 @@ export class StoredRegulations implements RegulationStore {
   readonly #rows: RegulationRows
   readonly #steps: ErasureSteps
 
-  /** @param reading - for reads; the engine by default */
-  constructor(engine: ErasureEngine, reading: RegulationEngine = engine) {
+  /** @param reading - for reads; the engine's database by default */
+  constructor(engine: ErasureEngine, reading: SqlDatabase = engine.database) {
     this.#engine = engine
     this.#rows = new RegulationRows(reading)
     this.#steps = new ErasureSteps(engine)

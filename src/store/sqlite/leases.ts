@@ -46,6 +46,11 @@ export class Leases {
     return [...this.#byDestination.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
+  /** Returns the ids of all leased deliveries. */
+  ids(): readonly number[] {
+    return [...this.#byDestination.values()].flatMap((leases) => [...leases.keys()])
+  }
+
   /** Returns the ids of the leased deliveries of a destination. */
   idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'has' | 'keys'> {
     return this.#byDestination.get(destinationId) ?? noIds

@@ -138,10 +138,11 @@ const present = (column: string): string =>
 /**
  * Turns the tables of format 8 into those of format 11. Members get text keys, as in PostgreSQL. The row of a
  * delivery gets columns for a first try that succeeded. Untried deliveries are found by lane, so their index
- * goes.
+ * goes. Erasures follow destinations instead of ids, so each stage begins again.
  */
 const upgradeFrom8 = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
+  UPDATE regulations SET at_key = '', at_id = 0;
   ALTER TABLE members RENAME TO members_before;
   ${sharedTables}
   INSERT INTO members

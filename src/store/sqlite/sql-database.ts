@@ -9,6 +9,8 @@ export const dialect: Dialect = Object.freeze({
     const names = Object.keys(columns).map((name) => `value ->> '$.${name}' AS ${name}`)
     return `(SELECT ${names.join(', ')}, key + 1 AS place FROM json_each(${value})) AS given`
   },
+  deliveriesOfEach: (_columns, condition) =>
+    `CROSS JOIN evroute_deliveries delivery ON ${condition}`,
   isOneOf: (column, select) => `${column} IN (${select})`,
   keyOf: (text) => text,
   key: (expression) => expression,

@@ -8,7 +8,6 @@ import { AudienceRows } from '../audiences/audience-rows.ts'
 import { RegulationRows } from '../regulations/regulation-rows.ts'
 import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
-import { regulationEngine } from './erasure-engine.ts'
 import { expectFile, expectOneName, isReadable, realPathOf } from './store-file.ts'
 import { FileLog } from './file-log.ts'
 import { beginChanges } from './moves.ts'
@@ -63,7 +62,7 @@ export class SqliteLog extends FileLog implements StoreLog {
     this.#snapshot = snapshot
     this.#writes = new WriteQueue(database, { companion: counts })
     this.audiences = new AudienceRows(this.sql)
-    this.regulations = new RegulationRows(regulationEngine(this.sql))
+    this.regulations = new RegulationRows(this.sql)
   }
 
   /**

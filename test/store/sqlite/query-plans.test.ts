@@ -160,7 +160,10 @@ test.each([
   ],
   ["SELECT 'pending'", 'COVERING INDEX deliveries_delivered'],
   ['AND messages.id IS NULL', 'INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
-  ["WHERE id > ? AND id <= ? AND +state = 'pending'", 'INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  [
+    'WHERE destination_id = ? AND id > ? AND id <= ? ORDER BY id',
+    'INDEX deliveries_listed (destination_id=? AND id>? AND id<?)',
+  ],
   ['UPDATE deliveries AS delivery', 'SEARCH delivery USING INTEGER PRIMARY KEY (rowid=?)'],
   ['UPDATE requests SET', 'SEARCH requests USING PRIMARY KEY (delivery_id=?)'],
   ['RETURNING audience_id', 'PRIMARY KEY (audience_id=? AND user_key=?)'],

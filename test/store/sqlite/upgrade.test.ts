@@ -148,6 +148,10 @@ test('members of an older file are found again, whatever their identifiers', asy
 
 test('an erasure that was in progress in an older file goes on to its end', async () => {
   await makeOlderStore(path)
+  // That version follows ids, and a later one destinations.
+  const database = await openDatabase(path, 'write')
+  database.exec("UPDATE regulations SET at_key = 'zendesk' WHERE stage = 'deliveries'")
+  database.close()
   const store = await openFile(path)
   const { regulations } = store
   const erase = () => regulations.erase({ id: 'r_1', nowMs, rowsMax: 1 })
