@@ -21,8 +21,9 @@ export interface Dialect {
    *
    * @param columns - the columns of the deliveries
    * @param condition - which deliveries belong to a row
+   * @param end - the end of a SELECT that finds few deliveries for each row and locks them. SQLite ignores it
    */
-  readonly deliveriesOfEach: (columns: string, condition: string) => string
+  readonly deliveriesOfEach: (columns: string, condition: string, end?: string) => string
   /**
    * Makes a condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an index,
    * even if its planner has no statistics of a new table.

@@ -1,6 +1,9 @@
 import type { EndedCounts, LoggedState } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
+import type { CountChanges } from '../log/log-changes.ts'
+import { givenRows, run } from '../sql.ts'
 import type { Session } from './database.ts'
+import { dialect } from './dialect.ts'
 import { toStored } from '../stored-text.ts'
 
 type LedgerLine = keyof DeliveryLedger
@@ -50,15 +53,26 @@ export function countRows(
   )
 }
 
+const changed = (state: LoggedState): string =>
+  `count(*) FILTER (WHERE state_after = '${state}') - count(*) FILTER (WHERE state_before = '${state}')`
+
+const changedSql = countRows(
+  { pending: changed('pending'), failed: changed('failed'), expired: changed('expired') },
+  dialect.given('$1', { destination_id: 'text', state_before: 'text', state_after: 'text' }),
+)
+
+/** Counts deliveries in a new state instead of their old one; neither is `delivered`. */
+export const countChanges: CountChanges = (rows, after) => {
+  const changes = rows.map(({ destination_id, state }) => {
+    return { destination_id, state_before: state, state_after: after }
+  })
+  return run({ name: 'count_changes', sql: changedSql, values: [givenRows(changes)] })
+}
+
 /** Returns an aggregate that counts the rows in a state. */
 export function inState(state: LoggedState): string {
   return `count(*) FILTER (WHERE state = '${state}')`
 }
-
-/** Selects every destination that ever had deliveries, as `destination_id`. */
-export const allDestinations: string = `
-  SELECT destination_id FROM evroute_counts WHERE destination_id <> ${wholeStore}
-  GROUP BY destination_id`
 
 const ledgerLines = Object.keys(emptyLedger) as readonly LedgerLine[]
 

@@ -11,34 +11,31 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import type { GivenUpDeliveries } from '../../model/index.ts'
-import { loggedDelivery, storyOf, type LoggedRow } from '../log/logged-delivery.ts'
-import { firstRow, type Query, type Script } from '../sql.ts'
-import type { TableRows } from '../store.ts'
-import { fromStored } from '../stored-text.ts'
-import { ledgerOf } from './counts.ts'
-import type { Database } from './database.ts'
 import {
-  abandonSql,
-  auditSql,
-  discardQuery,
-  expireSql,
-  forgetSeenSql,
-  listQuery,
-  purgeEndedSql,
-  retryQuery,
-  tableRowsSql,
-} from './log-statements.ts'
+  abandon,
+  countOf,
+  discard,
+  expire,
+  forgetSeen,
+  retry,
+  type LogEngine,
+} from '../log/log-changes.ts'
+import { loggedDelivery, storyOf, type LoggedRow } from '../log/logged-delivery.ts'
+import { firstRow, type Script } from '../sql.ts'
+import type { TableRows } from '../store.ts'
+import { countChanges, ledgerOf } from './counts.ts'
+import type { Database } from './database.ts'
+import { dialect } from './dialect.ts'
+import { auditSql, listQuery, purgeEndedSql, tableRowsSql } from './log-statements.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 
 type AuditRow = Readonly<Record<string, number>>
 
-interface CountRow {
-  readonly count: number
-}
-
-interface GivenUpRow extends CountRow {
-  readonly destination_id: string
+const logEngine: LogEngine = {
+  dialect,
+  countChanges,
+  isUnleased: (bind, nowMs) => `(leased_until IS NULL OR leased_until <= ${bind(nowMs)})`,
+  releasedColumns: ', lease_holder = NULL, lease = NULL, leased_until = NULL',
 }
 
 /** The parts of {@link DeliveryLogTables}. */
@@ -78,14 +75,14 @@ export class DeliveryLogTables {
 
   /** Makes deliveries due at once and returns their number. */
   async retry(request: RetryRequest): Promise<number> {
-    const count = await this.#parts.inAgreement(() => this.#count(retryQuery(request)))
+    const count = await this.#change(() => retry(logEngine, request))
     if (count > 0) this.#parts.announce(retriedLanes(request))
     return count
   }
 
   /** Ends pending deliveries without sending them and returns their number. */
   discard(request: DiscardRequest): Promise<number> {
-    return this.#parts.inAgreement(() => this.#count(discardQuery(request)))
+    return this.#change(() => discard(logEngine, request))
   }
 
   /** Deletes old rows, at most `rowsMax` of each kind. */
@@ -128,53 +125,31 @@ export class DeliveryLogTables {
     }
   }
 
+  #change<Result>(script: () => Script<Result>): Promise<Result> {
+    const { inAgreement, working } = this.#parts
+    return inAgreement(() => working.change(script))
+  }
+
   async #purge(request: PurgeRequest): Promise<PurgeResult> {
-    const { nowMs, deliveredBeforeMs, failedBeforeMs, abandonedBeforeMs, rowsMax } = request
-    const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
-      this.#count({ name: 'purge', sql: purgeEndedSql, values: [states, beforeMs, rowsMax] })
+    const { deliveredBeforeMs, failedBeforeMs, rowsMax } = request
+    const { working, partitions } = this.#parts
+    const purgeEnded = async (states: readonly (keyof EndedCounts)[], beforeMs: number) => {
+      const values = [states, beforeMs, rowsMax]
+      const query = { name: 'purge', sql: purgeEndedSql, values }
+      const [row] = await working.rows<{ readonly count: number }>(query)
+      return row?.count ?? 0
+    }
     const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
     const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
-    const overdue = await this.#giveUp('window_over', {
-      name: 'expire',
-      sql: expireSql,
-      values: ['window_over', nowMs, rowsMax],
-    })
-    const abandoned = await this.#giveUp('abandoned', {
-      name: 'abandon',
-      sql: abandonSql,
-      values: ['abandoned', nowMs, rowsMax - countOf(overdue), abandonedBeforeMs],
-    })
-    const seen = await this.#count({
-      name: 'forget_seen',
-      sql: forgetSeenSql,
-      values: [request.messageIdsBeforeMs, rowsMax],
-    })
+    const overdue = await working.change(() => expire(logEngine, request))
+    const left = rowsMax - countOf(overdue)
+    const abandoned = await working.change(() => abandon(logEngine, request, left))
+    const seen = await working.change(() => forgetSeen(request, dialect))
     const expired = [...overdue, ...abandoned]
     const rows = delivered + failed + countOf(expired) + seen
-    if (rows === 0) await this.#parts.partitions.drop(request)
+    if (rows === 0) await partitions.drop(request)
     return { rows, expired }
   }
-
-  async #giveUp(
-    reason: GivenUpDeliveries['reason'],
-    query: Query,
-  ): Promise<readonly GivenUpDeliveries[]> {
-    const rows = await this.#parts.working.rows<GivenUpRow>(query)
-    return rows.map(({ destination_id: destinationId, count: deliveries }) => ({
-      destinationId: fromStored(destinationId),
-      reason,
-      deliveries,
-    }))
-  }
-
-  async #count(query: Query): Promise<number> {
-    const [row] = await this.#parts.working.rows<CountRow>(query)
-    return row?.count ?? 0
-  }
-}
-
-function countOf(expired: readonly GivenUpDeliveries[]): number {
-  return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
 }
 
 /** Returns the lane that a retry by hand makes due; undefined if its filter names no destination. */

@@ -20,8 +20,8 @@ export const dialect: Dialect = Object.freeze({
       WITH ORDINALITY AS given (${names.join(', ')})`
   },
   // `OFFSET 0` keeps the planner from joining in another way.
-  deliveriesOfEach: (columns, condition) => `CROSS JOIN LATERAL (
-    SELECT ${columns} FROM evroute_deliveries delivery WHERE ${condition} OFFSET 0) delivery`,
+  deliveriesOfEach: (columns, condition, end = 'OFFSET 0') => `CROSS JOIN LATERAL (
+    SELECT ${columns} FROM evroute_deliveries delivery WHERE ${condition} ${end}) delivery`,
   isOneOf: (column, select) => `${column} = ANY (ARRAY(${select}))`,
   keyOf: keyDigest,
   key: (expression) => `decode(${expression}, 'hex')`,

@@ -1,7 +1,6 @@
 import { placeColumns, type ErasureEngine } from '../regulations/regulation-engine.ts'
 import { noteCleaned } from '../regulations/erasure-steps.ts'
-import { givenRows, run } from '../sql.ts'
-import { countRows } from './counts.ts'
+import { countChanges } from './counts.ts'
 import type { Database } from './database.ts'
 import { dialect } from './dialect.ts'
 import { isFree, type OwnLeases } from './leases.ts'
@@ -12,11 +11,6 @@ const forgetAnswersSql = `
   FROM ${dialect.given('$1', placeColumns)}
   WHERE request.destination_id = given.destination_id AND request.delivery_id = given.id
     AND request.excerpt <> ''`
-
-const countFailedSql = countRows(
-  { pending: '-count(*)', failed: 'count(*)' },
-  dialect.given('$1', { destination_id: 'text' }),
-)
 
 /** The tables with rows of users, largest first. */
 const erasedTables = [
@@ -64,10 +58,7 @@ export function erasureEngine({
     },
     erasedColumns: ', is_erased = true, lease_holder = NULL, lease = NULL, leased_until = NULL',
     forgetAnswersSql,
-    countFailed: (destinationIds) => {
-      const rows = destinationIds.map((id) => ({ destination_id: id }))
-      return run({ sql: countFailedSql, values: [givenRows(rows)] })
-    },
+    countChanges,
     leaveNoTraces: async (number) => {
       for (const table of erasedTables) {
         const sql = `VACUUM (SKIP_LOCKED) ${table}`

@@ -1,15 +1,10 @@
-import type {
-  DeliveryFilter,
-  DiscardRequest,
-  ListRequest,
-  RetryRequest,
-} from '../../delivery/index.ts'
-import { discardedReason } from '../../model/index.ts'
-import { loggedColumns } from '../log/logged-delivery.ts'
-import type { Query, SqlValue } from '../sql.ts'
-import { toStored } from '../stored-text.ts'
+import type { DeliveryFilter, ListRequest } from '../../delivery/index.ts'
 import { conditionsOf } from '../log/conditions.ts'
-import { allDestinations, countRows, inState, ledgerSums, purgedSums } from './counts.ts'
+import { allDestinations } from '../log/log-changes.ts'
+import { loggedColumns } from '../log/logged-delivery.ts'
+import type { Bind, Query, SqlValue } from '../sql.ts'
+import { toStored } from '../stored-text.ts'
+import { countRows, inState, ledgerSums, purgedSums } from './counts.ts'
 import { isOfUser } from './tables.ts'
 
 /** Reads the ledger and counts the rows in one statement, so that both are of the same moment. */
@@ -32,29 +27,6 @@ export const tableRowsSql: string = `
   LEFT JOIN pg_class AS parent ON parent.oid = inhparent
   WHERE own.relname LIKE 'evroute\\_%' AND own.relkind = 'r' AND stats.schemaname = current_schema()
   GROUP BY 1 ORDER BY 1`
-
-/** The index ranges that a retry by hand reads. None has delivered rows. */
-const retriedRanges = [
-  "state = 'failed' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
-  "state = 'expired' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
-  `state = 'pending' AND lane = 'retry' AND coalesce(first_attempt_at, 0) <= $1
-    AND (leased_until IS NULL OR leased_until <= $1)`,
-]
-
-const retriedCounts = countRows(
-  {
-    pending: "count(*) FILTER (WHERE state <> 'pending')",
-    failed: `-${inState('failed')}`,
-    expired: `-${inState('expired')}`,
-  },
-  'picked',
-)
-
-/** The deliveries that can be discarded: pending and not leased. */
-const discardedRange = `state = 'pending' AND accepted_at <= $1
-  AND (leased_until IS NULL OR leased_until <= $1)`
-
-const discardedCounts = countRows({ pending: '-count(*)', failed: 'count(*)' }, 'range_0')
 
 const purgedCounts = countRows(
   {
@@ -99,63 +71,23 @@ export const purgeEndedSql: string = `
   ), counted AS (${purgedCounts})
   SELECT count(*) FROM gone`
 
-/** Ends the picked deliveries as expired. */
-const giveUp = `
-  given_up AS (
-    UPDATE evroute_deliveries delivery
-    SET state = 'expired', reason = $1, settled_at = $2,
-      lease_holder = NULL, lease = NULL, leased_until = NULL
-    FROM picked
-    WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
-    RETURNING delivery.destination_id
-  ), counted AS (${countRows({ pending: '-count(*)', expired: 'count(*)' }, 'given_up')})
-  SELECT destination_id, count(*) FROM given_up GROUP BY destination_id`
-
-const isNotLeased = '(leased_until IS NULL OR leased_until <= $2)'
-
-/** Ends deliveries whose retry window is over. */
-export const expireSql: string = `
-  WITH picked AS MATERIALIZED (
-    SELECT destination_id, id FROM evroute_deliveries
-    WHERE state = 'pending' AND expires_at < $2 AND ${isNotLeased}
-    ORDER BY expires_at LIMIT $3
-    FOR UPDATE SKIP LOCKED
-  ), ${giveUp}`
-
-/** Ends deliveries that have waited too long for their first attempt. */
-export const abandonSql: string = `
-  WITH picked AS MATERIALIZED (
-    SELECT old.destination_id, old.id
-    FROM (${allDestinations}) destination CROSS JOIN unnest('{manual,first}'::text[]) AS waiting (lane)
-    CROSS JOIN LATERAL (
-      SELECT destination_id, id FROM evroute_deliveries
-      WHERE destination_id = destination.destination_id AND lane = waiting.lane
-        AND state = 'pending' AND due_at < $4 AND ${isNotLeased}
-      ORDER BY due_at, id LIMIT $3
-      FOR UPDATE SKIP LOCKED) old
-    LIMIT $3
-  ), ${giveUp}`
-
-/** Deletes old messageIds. */
-export const forgetSeenSql: string = `
-  WITH gone AS (
-    DELETE FROM evroute_seen WHERE (source_id, message_id) IN (
-      SELECT source_id, message_id FROM evroute_seen WHERE seen_at < $1
-      ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-    RETURNING 1)
-  SELECT count(*) FROM gone`
-
 /** Returns the statement that lists deliveries. */
 export function listQuery({
   filter,
   limit,
   beforeId = Number.MAX_SAFE_INTEGER,
 }: ListRequest): Query {
-  const { conditions, destinations, values } = selectionOf(filter, [limit, beforeId])
+  const { destinationId, ...others } = filter
+  const values: SqlValue[] = [limit, beforeId]
+  const bind: Bind = (value) => `$${values.push(value)}`
+  const conditions = conditionsOf(others, { bind })
+  const destinations =
+    destinationId === undefined
+      ? allDestinations
+      : `SELECT ${bind(toStored(destinationId))}::text AS destination_id`
   const lookedUp = lookedUpBy(filter, values)
   if (lookedUp !== undefined) {
-    const isNamed =
-      filter.destinationId === undefined ? 'true' : `destination_id = (${destinations})`
+    const isNamed = destinationId === undefined ? 'true' : `destination_id = (${destinations})`
     // `OFFSET 0` keeps the planner from using another index.
     const sql = `
       SELECT delivery.* FROM (SELECT ${loggedColumns} FROM evroute_deliveries delivery
@@ -179,81 +111,4 @@ function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): 
   if (wanted === undefined) return undefined
   const position = `$${values.push(toStored(wanted))}::text`
   return messageId === undefined ? isOfUser(position) : `message_id = ${position}`
-}
-
-/** Returns the statement that makes deliveries due at once, and counts them. */
-export function retryQuery({ nowMs, filter, limit }: RetryRequest): Query {
-  const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
-  const ranges = retriedRanges.map((range, position) => {
-    const earlier = retriedRanges.slice(0, position).map((_, index) => `range_${index}`)
-    return rangeSql({ position, range, earlier, conditions })
-  })
-  const names = retriedRanges.map((_, position) => `SELECT * FROM range_${position}`)
-  const sql = `
-    WITH destination AS MATERIALIZED (${destinations}), ${ranges.join(', ')},
-    picked AS (${names.join(' UNION ALL ')}),
-    retried AS (
-      UPDATE evroute_deliveries delivery
-      SET state = 'pending', lane = 'manual', due_at = $1, window_attempts = 0,
-        first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
-        manual_retries = manual_retries + 1, lease_holder = NULL, lease = NULL, leased_until = NULL
-      FROM picked
-      WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
-      RETURNING 1
-    ), counted AS (${retriedCounts})
-    SELECT count(*) FROM retried`
-  return { sql, values }
-}
-
-/** Returns the statement that ends pending deliveries without sending them, and counts them. */
-export function discardQuery({ nowMs, filter, limit }: DiscardRequest): Query {
-  const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
-  const picked = rangeSql({ position: 0, range: discardedRange, earlier: [], conditions })
-  const sql = `
-    WITH destination AS MATERIALIZED (${destinations}), ${picked},
-    discarded AS (
-      UPDATE evroute_deliveries delivery
-      SET state = 'failed', reason = '${discardedReason}', settled_at = $1,
-        lease_holder = NULL, lease = NULL, leased_until = NULL
-      FROM range_0 picked
-      WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
-      RETURNING 1
-    ), counted AS (${discardedCounts})
-    SELECT count(*) FROM discarded`
-  return { sql, values }
-}
-
-/**
- * Returns the parts of a statement for a filter: its destinations, its other conditions, and all values.
- *
- * @param first - the values before those of the filter
- */
-function selectionOf({ destinationId, ...filter }: DeliveryFilter, first: readonly SqlValue[]) {
-  const values = [...first]
-  const bind = (value: string | number): string => `$${values.push(value)}`
-  const conditions = conditionsOf(filter, { bind })
-  const destinations =
-    destinationId === undefined
-      ? allDestinations
-      : `SELECT ${bind(toStored(destinationId))}::text AS destination_id`
-  return { conditions, destinations, values }
-}
-
-/**
- * Returns the part of a statement that locks deliveries of a range, up to the limit less those of earlier
- * ranges.
- */
-function rangeSql(parts: {
-  readonly position: number
-  readonly range: string
-  readonly earlier: readonly string[]
-  readonly conditions: string
-}): string {
-  const taken = parts.earlier.map((name) => ` - (SELECT count(*) FROM ${name})`).join('')
-  return `range_${parts.position} AS MATERIALIZED (
-    SELECT found.* FROM destination CROSS JOIN LATERAL (
-      SELECT delivery.destination_id, delivery.id, delivery.state FROM evroute_deliveries delivery
-      WHERE delivery.destination_id = destination.destination_id AND ${parts.range} ${parts.conditions}
-      LIMIT $2 FOR UPDATE) found
-    LIMIT $2${taken})`
 }

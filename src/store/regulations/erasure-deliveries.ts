@@ -42,8 +42,8 @@ export function* eraseDeliveries(
   }
   yield* run(answers)
   yield* forgetSeen(rows.filter(namesUser), dialect)
-  const failed = rows.filter(({ state }) => state === 'pending').map((row) => row.destination_id)
-  if (failed.length > 0) yield* engine.countFailed(failed)
+  const failed = rows.filter(({ state }) => state === 'pending')
+  if (failed.length > 0) yield* engine.countChanges(failed, 'failed')
 }
 
 /** Deletes messageIds for deduplication. Locks them in the same order as an add. */

@@ -1,6 +1,7 @@
 import type { LoggedState, NewEvent } from '../../delivery/index.ts'
 import type { EventType } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
+import type { CountChanges } from '../log/log-changes.ts'
 import { givenRows, type Bind, type Script, type SqlDatabase } from '../sql.ts'
 
 /** The key of a delivery in an erasure: its destination in the stored form, and its id. */
@@ -84,8 +85,7 @@ export interface ErasureEngine {
   readonly erasedColumns: string
   /** The statement that deletes the answers of endpoints to the deliveries in the places `$1`. */
   readonly forgetAnswersSql: string
-  /** Counts pending deliveries that failed, by the stored form of each delivery's destination. */
-  readonly countFailed: (destinationIds: readonly string[]) => Script<void>
+  readonly countChanges: CountChanges
   /** Removes erased data from the files, as far as the engine can. */
   readonly leaveNoTraces: (number: number) => Promise<'done' | 'waiting' | HeldUpErasure>
 }

@@ -1,6 +1,8 @@
 import type { EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { Database, Statement } from './database.ts'
+import type { CountChanges } from '../log/log-changes.ts'
+import { scriptOf } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import type { Companion } from './write-queue.ts'
 
@@ -58,6 +60,15 @@ export class Counts implements Companion {
   addFor(destinationId: string, name: DeliveryCount, count: number): void {
     this.#change(toStored(destinationId), name, count)
   }
+
+  /** Counts deliveries in a new state instead of their old one, in the current transaction. */
+  readonly countChanges: CountChanges = (rows, after) =>
+    scriptOf(() => {
+      for (const { destination_id: stored, state } of rows) {
+        this.#change(stored, state, -1)
+        this.#change(stored, after, 1)
+      }
+    })
 
   /** Returns the number of pending deliveries of a destination, in the current transaction. */
   pendingOf(destinationId: string): number {

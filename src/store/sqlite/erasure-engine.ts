@@ -2,7 +2,6 @@ import type { HeldUpErasure } from '../../privacy/index.ts'
 import { placeColumns, type ErasureEngine } from '../regulations/regulation-engine.ts'
 import { noteCleaned, withTraces } from '../regulations/erasure-steps.ts'
 import { scriptOf, type SqlDatabase } from '../sql.ts'
-import { fromStored } from '../stored-text.ts'
 import type { Adding } from './adding.ts'
 import type { Counts } from './counts.ts'
 import type { ErasureTraces } from './erasure-traces.ts'
@@ -42,18 +41,11 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     announce: () => undefined,
     // These take a few milliseconds.
     erasedRowsMax: 100,
-    isLeased: (bind) =>
-      `delivery.id IN (SELECT value FROM json_each(${bind(JSON.stringify(leases.ids()))}))`,
+    isLeased: (bind) => leases.isLeased(bind),
     erasedColumns: '',
     forgetAnswersSql: `UPDATE evroute_requests SET excerpt = ''
       WHERE delivery_id IN (SELECT given.id FROM ${dialect.given('$1', placeColumns)})`,
-    countFailed: (destinationIds) =>
-      scriptOf(() => {
-        for (const destinationId of destinationIds.map(fromStored)) {
-          counts.addFor(destinationId, 'pending', -1)
-          counts.addFor(destinationId, 'failed', 1)
-        }
-      }),
+    countChanges: counts.countChanges,
     leaveNoTraces: async (number) => {
       const result = cleaner === undefined ? 'done' : await cleaner.clean(number)
       if (result === 'done') await database.change(() => noteCleaned(number))

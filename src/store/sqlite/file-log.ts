@@ -10,27 +10,48 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
+import {
+  abandon,
+  countOf,
+  discard,
+  expire,
+  forgetSeen,
+  retry,
+  type LogEngine,
+} from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
+import { scriptOf, type Script } from '../sql.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import type { Leases } from './leases.ts'
 import { LogReader, requestsOfDelivery } from './log-reader.ts'
-import { LogWriter } from './log-writer.ts'
-import { SqliteSql } from './sql-database.ts'
+import { Purging } from './purging.ts'
+import { dialect, SqliteSql } from './sql-database.ts'
 
 /** The delivery log of a connection. Subclasses decide how work runs. */
 export abstract class FileLog implements DeliveryLog {
   protected readonly sql: SqliteSql
-  protected readonly writer: LogWriter
+  protected readonly purging: Purging
   readonly #reader: LogReader
+  readonly #engine: LogEngine
+  readonly #hasLeases: boolean
 
+  /** Without `leases` it cannot know which deliveries another process has leased, and gives up none. */
   constructor(database: Database, parts: { readonly counts: Counts; readonly leases?: Leases }) {
-    this.#reader = new LogReader(database, parts.counts)
-    this.writer = new LogWriter(database, parts)
+    const { counts, leases } = parts
+    this.#reader = new LogReader(database, counts)
+    this.purging = new Purging(database, counts)
     this.sql = new SqliteSql(database, {
       write: (task) => this.write(task),
       read: (task) => this.read(task),
     })
+    this.#hasLeases = leases !== undefined
+    this.#engine = {
+      dialect,
+      countChanges: counts.countChanges,
+      isUnleased: (bind) => (leases === undefined ? 'true' : `NOT ${leases.isLeased(bind)}`),
+      releasedColumns: '',
+    }
   }
 
   list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
@@ -42,15 +63,15 @@ export abstract class FileLog implements DeliveryLog {
   }
 
   retry(request: RetryRequest): Promise<number> {
-    return this.write(() => this.writer.retry(request))
+    return this.sql.change(() => retry(this.#engine, request))
   }
 
   discard(request: DiscardRequest): Promise<number> {
-    return this.write(() => this.writer.discard(request))
+    return this.sql.change(() => discard(this.#engine, request))
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.write(() => this.writer.purge(request))
+    return this.sql.change(() => this.#purge(request))
   }
 
   audit(): Promise<StoreAudit> {
@@ -64,4 +85,14 @@ export abstract class FileLog implements DeliveryLog {
 
   /** Runs work in a transaction that may include other work. The work may run a second time. */
   protected abstract write<Result>(work: () => Result): Promise<Result>
+
+  *#purge(request: PurgeRequest): Script<PurgeResult> {
+    const ended = yield* scriptOf(() => this.purging.forgetOld(request))
+    const overdue = this.#hasLeases ? yield* expire(this.#engine, request) : []
+    const left = request.rowsMax - countOf(overdue)
+    const abandoned = this.#hasLeases ? yield* abandon(this.#engine, request, left) : []
+    const seen = yield* forgetSeen(request, dialect)
+    const expired = [...overdue, ...abandoned]
+    return { rows: ended + countOf(expired) + seen, expired }
+  }
 }

@@ -1,4 +1,5 @@
 import type { Lease } from '../../delivery/index.ts'
+import type { Bind } from '../sql.ts'
 
 /** A delivery of a destination. */
 type DeliveryKey = Pick<Lease, 'destinationId' | 'id'>
@@ -41,18 +42,14 @@ export class Leases {
     this.#byDestination.get(destinationId)?.delete(id)
   }
 
-  /** The number of leased deliveries. */
-  get size(): number {
-    return [...this.#byDestination.values()].reduce((sum, { size }) => sum + size, 0)
-  }
-
-  /** Returns the ids of all leased deliveries. */
-  ids(): readonly number[] {
-    return [...this.#byDestination.values()].flatMap((leases) => [...leases.keys()])
+  /** Returns the condition for a `delivery` that is leased. */
+  isLeased(bind: Bind): string {
+    const ids = [...this.#byDestination.values()].flatMap((leases) => [...leases.keys()])
+    return `delivery.id IN (SELECT value FROM json_each(${bind(JSON.stringify(ids))}))`
   }
 
   /** Returns the ids of the leased deliveries of a destination. */
-  idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'has' | 'keys'> {
+  idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'keys'> {
     return this.#byDestination.get(destinationId) ?? noIds
   }
 }

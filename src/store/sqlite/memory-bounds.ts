@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../delivery/index.ts'
 import type { Counts } from './counts.ts'
 import type { Database, Statement } from './database.ts'
-import type { LogWriter } from './log-writer.ts'
+import type { Purging } from './purging.ts'
 import { pragma } from './schema.ts'
 import type { Companion } from './write-queue.ts'
 
@@ -40,7 +40,7 @@ interface Waiting {
 export class MemoryBounds implements Companion {
   readonly #bounds: Required<MemoryBoundsOptions>
   readonly #counts: Counts
-  readonly #writer: LogWriter
+  readonly #purging: Purging
   readonly #forgetMessageIds: Statement
   readonly #pageBytes: number
   readonly #pages: Statement
@@ -56,12 +56,12 @@ export class MemoryBounds implements Companion {
 
   constructor(
     database: Database,
-    parts: { readonly counts: Counts; readonly writer: LogWriter },
+    parts: { readonly counts: Counts; readonly purging: Purging },
     options: MemoryBoundsOptions,
   ) {
     this.#bounds = { ...defaults, ...options }
     this.#counts = parts.counts
-    this.#writer = parts.writer
+    this.#purging = parts.purging
     this.#forgetMessageIds = database.prepare(`
       DELETE FROM seen WHERE (source_id, message_id) IN (
         SELECT source_id, message_id FROM seen ORDER BY seen_at
@@ -92,7 +92,7 @@ export class MemoryBounds implements Companion {
 
   save(): void {
     const excess = this.#ended + this.#endedNow() - this.#bounds.endedMax
-    if (excess > 0) this.#writer.forgetEnded(excess)
+    if (excess > 0) this.#purging.forgetEnded(excess)
     this.#messageIds += this.#counts.changeOf('routed', 'filtered')
     if (this.#messageIds > this.#bounds.messageIdsMax + messageIdsSlack) {
       this.#forgetMessageIds.run(this.#bounds.messageIdsMax)

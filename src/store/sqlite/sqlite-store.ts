@@ -88,14 +88,14 @@ export class SqliteStore extends FileLog implements Store {
     this.#file = place.kind === 'file' ? fileOf(database, place) : undefined
     this.#counts = counts
     this.#leases = leases
-    const { sql, writer } = this
+    const { sql, purging } = this
     if (place.kind === 'memory') {
-      this.#bounds = new MemoryBounds(database, { counts, writer }, place.bounds)
+      this.#bounds = new MemoryBounds(database, { counts, purging }, place.bounds)
     }
     this.#adding = new Adding(database, { counts, leases })
     this.#claiming = new Claiming(database, leases)
     const forget: ConstructorParameters<typeof Settling>[1]['forget'] =
-      this.#bounds?.keepsLog === false ? (endings) => writer.forgetPending(endings) : undefined
+      this.#bounds?.keepsLog === false ? (endings) => purging.forgetPending(endings) : undefined
     this.#settling = new Settling(database, { counts, forget })
     const guard = this.#file?.guard
     this.#writes = new WriteQueue(database, { companion: this.#bounds ?? counts, guard })

@@ -44,6 +44,14 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
     await store.list({ filter, limit: 10 })
     await store.retry({ nowMs, filter, limit: 10 })
   }
+  await store.discard({ nowMs: 0, filter: {}, limit: 10 })
+  const before = {
+    deliveredBeforeMs: 0,
+    failedBeforeMs: 0,
+    abandonedBeforeMs: 0,
+    messageIdsBeforeMs: 0,
+  }
+  await store.purge({ nowMs, ...before, rowsMax: 10 })
   await store.audit()
   await syncAudience(store)
   await eraseUser(store, 'u_2')
@@ -133,18 +141,27 @@ test.each([
     "(state = 'failed' OR state = 'expired') AND settled_at < ? ORDER BY",
     'INDEX deliveries_ended (settled_at<?)',
   ],
-  ['AND due_at < ? LIMIT ?', 'INDEX deliveries_waiting (destination_id=? AND lane=? AND due_at<?)'],
+  [
+    "lane = 'manual' AND state = 'pending' AND due_at < ?",
+    'INDEX deliveries_waiting (destination_id=? AND lane=? AND due_at<?)',
+  ],
   [
     'ORDER BY due_at, deliveries.id LIMIT ?',
     'INDEX deliveries_waiting (destination_id=? AND lane=? AND due_at<?)',
   ],
-  ['INDEXED BY deliveries_ended', 'INDEX deliveries_ended (settled_at<?)'],
-  ['INDEXED BY deliveries_expiring', 'INDEX deliveries_expiring (expires_at>?)'],
   [
-    'state FROM deliveries INDEXED BY deliveries_failed',
-    'INDEX deliveries_failed (destination_id=? AND state=?',
+    "state = 'failed' AND state <> 'pending' AND settled_at <= ?",
+    'INDEX deliveries_failed (destination_id=? AND state=? AND settled_at<?)',
   ],
-  ['AND expires_at < ? ORDER BY expires_at', 'INDEX deliveries_expiring (expires_at<?)'],
+  [
+    "lane = 'retry' AND state = 'pending'",
+    'INDEX deliveries_waiting (destination_id=? AND lane=?)',
+  ],
+  [
+    "lane IN ('first', 'retry', 'manual')",
+    'INDEX deliveries_waiting (destination_id=? AND lane=?)',
+  ],
+  ["state = 'pending' AND expires_at < ?", 'INDEX deliveries_expiring (expires_at<?)'],
   [
     'id BETWEEN ? AND ? AND destination_id = ? ORDER BY id DESC',
     'INDEX deliveries_listed (destination_id=? AND id>? AND id<?)',
