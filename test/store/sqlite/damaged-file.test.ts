@@ -63,7 +63,7 @@ describe('a store whose pages were damaged before it was opened', () => {
     ['nextDue', 'deliveries_waiting', (store) => store.nextDue({ destinationIds: ['crm'] })],
     ['list', 'deliveries', (store) => store.list({ filter: {}, limit: 10 })],
     ['add', 'deliveries_listed', (store) => add(store, 'm_new')],
-    ['retry', 'deliveries_ended', (store) => store.retry({ nowMs, filter: {}, limit: 10 })],
+    ['retry', 'deliveries_failed', (store) => store.retry({ nowMs, filter: {}, limit: 10 })],
     ['audit', 'messages', (store) => store.audit()],
   ]
 
