@@ -1,11 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type {
-  Audience,
   AudienceStore,
   BeginSyncRequest,
   BeginSyncResult,
-  Member,
-  MembersRequest,
   ReleaseRequest,
   ReleaseResult,
   SyncRequest,
@@ -35,19 +32,18 @@ export interface AudienceEngine {
  * database: a sync is over once any process begins another one of the same audience. Only the process
  * that began the sync knows which members its list has named.
  */
-export class StoredAudiences implements AudienceStore {
+export class StoredAudiences extends AudienceRows implements AudienceStore {
   readonly #database: SqlDatabase
   readonly #notify: () => void
-  readonly #rows: AudienceRows
   readonly #changes: AudienceChanges
   readonly #syncs = new Syncs()
   #lastBegin: Promise<unknown> = Promise.resolve()
 
   /** @param reading - for reads; `database` by default */
   constructor({ database, addEvents, notify }: AudienceEngine, reading: SqlDatabase = database) {
+    super(reading)
     this.#database = database
     this.#notify = notify
-    this.#rows = new AudienceRows(reading)
     this.#changes = new AudienceChanges({ dialect: database.dialect, addEvents })
   }
 
@@ -84,14 +80,6 @@ export class StoredAudiences implements AudienceStore {
     const isRemoved = await this.#database.change(() => this.#changes.remove(key), { isLong: true })
     if (isRemoved) this.#syncs.endOf(key)
     return isRemoved
-  }
-
-  list(): Promise<readonly Audience[]> {
-    return this.#rows.list()
-  }
-
-  members(request: MembersRequest): Promise<readonly Member[]> {
-    return this.#rows.members(request)
   }
 
   async #begin(request: BeginSyncRequest): Promise<BeginSyncResult> {

@@ -3,8 +3,6 @@ import type {
   EraseRequest,
   EraseResult,
   NoteArchiveRequest,
-  Regulation,
-  RegulationsRequest,
   RegulationStore,
 } from '../../privacy/index.ts'
 import { ErasureSteps } from './erasure-steps.ts'
@@ -20,15 +18,14 @@ import { createRegulation, finishRegulation, noteArchive } from './regulation-wr
  * does. After the rows are erased the engine cleans its files. Only then does the store count as
  * erased.
  */
-export class StoredRegulations implements RegulationStore {
+export class StoredRegulations extends RegulationRows implements RegulationStore {
   readonly #engine: ErasureEngine
-  readonly #rows: RegulationRows
   readonly #steps: ErasureSteps
 
   /** @param reading - for reads; the engine's database by default */
   constructor(engine: ErasureEngine, reading: SqlDatabase = engine.database) {
+    super(reading)
     this.#engine = engine
-    this.#rows = new RegulationRows(reading)
     this.#steps = new ErasureSteps(engine)
   }
 
@@ -69,16 +66,8 @@ export class StoredRegulations implements RegulationStore {
   }
 
   async finish({ id, nowMs }: { readonly id: string; readonly nowMs: number }): Promise<void> {
-    const regulation = await this.#rows.find({ id })
+    const regulation = await this.find({ id })
     if (regulation === undefined) return
     await this.#engine.database.change(() => finishRegulation(regulation, nowMs))
-  }
-
-  find(request: { readonly id: string }): Promise<Regulation | undefined> {
-    return this.#rows.find(request)
-  }
-
-  list(request: RegulationsRequest): Promise<readonly Regulation[]> {
-    return this.#rows.list(request)
   }
 }
