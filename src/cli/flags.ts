@@ -8,7 +8,6 @@ import {
   SettingError,
   type EventType,
 } from '../model/index.ts'
-import type { SnippetLanguage } from '../receiver/index.ts'
 import { flag, inGroup, type ValuesOf } from './command.ts'
 
 /** Parses a duration flag into milliseconds. */
@@ -118,20 +117,17 @@ export function integrationFlag(
 export const defaultConfigurationPath = 'evroute.config.json'
 
 /** The value of `--language`, for help. */
-export const languageNames = 'express, fastify, hono, go, python, php, ruby'
+export const languageNames = 'node, express, fastify, hono, go, python, php, ruby'
 
 /**
- * Reads `--language`.
+ * Returns the code of the handler that `--language` asks for.
  *
  * @throws SettingError for an unsupported language
  */
-export async function readLanguage(
-  language: string | undefined,
-): Promise<SnippetLanguage | undefined> {
-  if (language === undefined) return undefined
+export async function handlerIn(language: string): Promise<string> {
   // Import here: most runs don't need the receiver.
-  const { isSnippetLanguage, snippetLanguages } = await import('../receiver/index.ts')
-  if (isSnippetLanguage(language)) return language
+  const { isSnippetLanguage, snippetLanguages, snippets } = await import('../receiver/index.ts')
+  if (isSnippetLanguage(language)) return snippets[language]
   throw new SettingError(
     '--language',
     `Cannot print a handler for "${language}"`,

@@ -21,6 +21,8 @@ export interface CheckCase {
   readonly body: string
   /** The value of X-Signature; undefined to send none. */
   readonly signature: string | undefined
+  /** Headers that only this case has. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The parameters from which the cases of a check are made. */

@@ -163,7 +163,10 @@ async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict>
     destination,
     deadlineMs: timeoutMs,
     clock: runtime.clock,
-    compose: ({ body }, endpoint) => ({ headers: webhookHeaders(endpoint, each.signature), body }),
+    compose: ({ body }, endpoint) => ({
+      headers: { ...webhookHeaders(endpoint, each.signature), ...each.headers },
+      body,
+    }),
   })
   const close = (): void => void sender.close()
   options.signal?.addEventListener('abort', close, { once: true })

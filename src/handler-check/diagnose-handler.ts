@@ -150,7 +150,9 @@ const forgeries: Rule = (evidence) => {
       forgeryTexts.someTypes,
     ),
     ...evidence.explain(
-      taken((id) => ['missing-header', 'empty-header'].includes(id)),
+      evidence.isRight('missing-header') && evidence.isRight('empty-header')
+        ? []
+        : taken((id) => ['missing-header', 'empty-header', 'other-header'].includes(id)),
       forgeryTexts.unsigned,
     ),
     ...Object.entries(compareTexts).flatMap(([id, text]) =>

@@ -5,7 +5,7 @@
  * - `not_found`, `method_refused`, `media_type_refused`, `redirects`: the URL is wrong, or refuses such requests
  * - `does_not_verify`, `checks_presence_only`, `takes_unsigned`, `verifies_some_types`: it accepts forged webhooks
  * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`: it does not verify the bytes that arrive
- * - `wrong_secret`, `wrong_signature`: it accepts no valid signature
+ * - `wrong_secret`, `wrong_header`, `wrong_signature`: it accepts no valid signature
  * - `part_compared`, `form_ignored`, `takes_forged`: it compares signatures loosely
  * - `types_refused`, `repeats_refused`, `body_limit`, `too_slow`, `fails`, `refuses_right`: it loses valid webhooks
  * - `throws`, `hangs`, `hangs_up`: it does not answer invalid webhooks with a refusal
@@ -26,6 +26,7 @@ export type FindingCode =
   | 'line_ends_changed'
   | 'charset'
   | 'wrong_secret'
+  | 'wrong_header'
   | 'wrong_signature'
   | 'part_compared'
   | 'form_ignored'

@@ -6,7 +6,8 @@ const rawFix =
   'request.get_data() in Flask, php://input in PHP, request.raw_post in Rails.'
 const compareFix =
   'Compute 40 lower-case hexadecimal digits, and compare the whole header with them in constant time.'
-const shapeFix = `The signature is the HMAC-SHA1 of the body, as 40 lower-case hexadecimal digits. ${compareFix}`
+const shape =
+  'X-Signature is the HMAC-SHA1 of the raw body, as 40 lower-case hexadecimal digits without a prefix.'
 
 /** Describes a handler that cannot be reached. */
 export function cannotBeReached(error: string): MistakeText {
@@ -67,7 +68,11 @@ export const forgeryTexts: Readonly<
 
 /** Describes an accepted forgery that no known mistake explains. */
 export function takesForged(about: string): MistakeText {
-  return ['takes_forged', `It accepts a webhook ${about}.`, `Refuse it with 401. ${shapeFix}`]
+  return [
+    'takes_forged',
+    `It accepts a webhook ${about}.`,
+    `Refuse it with 401. ${shape} ${compareFix}`,
+  ]
 }
 
 /** Mistakes in making the signature, by the case that the handler accepts; `unknown` if it accepts none. */
@@ -102,14 +107,42 @@ export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknow
     'It verifies the text "[object Object]" instead of the body.',
     rawFix,
   ],
-  base64: ['wrong_signature', 'It expects the signature in base64.', shapeFix],
-  sha256: ['wrong_signature', 'It expects an HMAC-SHA256.', shapeFix],
-  'upper-case': ['wrong_signature', 'It expects the signature in upper case.', shapeFix],
-  prefix: ['wrong_signature', 'It expects sha1= before the signature.', shapeFix],
+  'newline-secret': [
+    'wrong_secret',
+    'Its secret ends in a line break.',
+    'Trim the secret when you read it from a file or a variable.',
+  ],
+  'other-header': [
+    'wrong_header',
+    'It reads the signature from a different header, such as X-Hub-Signature.',
+    'Read X-Signature.',
+  ],
+  base64: [
+    'wrong_signature',
+    'It expects the signature in base64.',
+    `Write the digest as hexadecimal digits: digest('hex') in Node, hexdigest() in Python. ${shape}`,
+  ],
+  sha256: [
+    'wrong_signature',
+    'It expects an HMAC-SHA256.',
+    `Compute the HMAC with SHA-1. ${shape}`,
+  ],
+  'upper-case': [
+    'wrong_signature',
+    'It expects the signature in upper case.',
+    `Do not convert the digits to upper case. ${shape}`,
+  ],
+  prefix: [
+    'wrong_signature',
+    'It expects sha1= before the signature.',
+    `Compare the digits alone. ${shape}`,
+  ],
   unknown: [
     'wrong_secret',
-    'It refuses every valid signature: it has another secret, or verifies other bytes.',
-    'Compare the secrets first, then send it a webhook and let it log the bytes that it verifies.',
+    'It refuses every valid signature. Either its secret is different, or it reads a header other ' +
+      'than X-Signature, or it verifies other bytes than those that arrive.',
+    'Log three things for one webhook: the length of the secret, the value of X-Signature, and the ' +
+      'length of the body that is verified. `evroute verify` checks the same bytes.',
   ],
 }
 
@@ -183,6 +216,11 @@ export const compareTexts: Readonly<Record<string, MistakeText>> = {
     'form_ignored',
     `It accepts a space within a signature. ${secureNote}`,
     'Compare the header as it is.',
+  ],
+  'other-header': [
+    'form_ignored',
+    `It accepts a signature in a different header, such as X-Hub-Signature. ${secureNote}`,
+    'Read X-Signature only.',
   ],
   base64: [
     'form_ignored',

@@ -18,6 +18,8 @@ interface RefusedCase {
   readonly about: string
   /** Makes the signature; undefined to send none. */
   readonly sign: (signing: Signing) => string | undefined
+  /** Headers that get the right signature. */
+  readonly otherHeaders?: readonly string[]
   /** Changes the body after it was signed. */
   readonly alter?: (body: string) => string
 }
@@ -29,6 +31,9 @@ const keyedWith =
     signBody(body, key)
 /** A secret that no handler has. */
 export const wrongSecret = 'evroute check: not the secret'
+
+/** Headers in which other senders of webhooks put their signatures. */
+const otherHeaders = ['X-Hub-Signature', 'X-Segment-Signature', 'X-Webhook-Signature', 'Signature']
 
 /** Forged signatures, which every handler must refuse. */
 const forgeries: readonly RefusedCase[] = [
@@ -101,8 +106,19 @@ const forms: readonly RefusedCase[] = [
 
 /** Signatures that a handler with a common mistake accepts. */
 const mistakes: readonly RefusedCase[] = [
+  {
+    id: 'other-header',
+    about: `with its signature in ${otherHeaders[0]} and others instead`,
+    sign: () => undefined,
+    otherHeaders,
+  },
   { id: 'empty-secret', about: 'signed with an empty secret', sign: keyedWith('') },
   { id: 'undefined-secret', about: 'signed with "undefined"', sign: keyedWith('undefined') },
+  {
+    id: 'newline-secret',
+    about: 'signed with a line break after the secret',
+    sign: ({ body, secret }) => signBody(body, `${secret}\n`),
+  },
   {
     id: 'no-secret',
     about: 'with the SHA-1 of its body',
@@ -136,8 +152,10 @@ export function refusedCases({
   readonly secret: string
 }): readonly CheckCase[] {
   const signing = { body: text, secret, right: signBody(text, secret) }
-  return [...forgeries, ...forms, ...mistakes].map(({ id, about, sign, alter }) => {
-    const body = alter === undefined ? text : alter(text)
-    return { id, about, expected: 'refused', type, body, signature: sign(signing) }
+  return [...forgeries, ...forms, ...mistakes].map((each) => {
+    const { id, about, sign, alter = (body) => body, otherHeaders = [] } = each
+    const headers = Object.fromEntries(otherHeaders.map((name) => [name, signing.right]))
+    const signature = sign(signing)
+    return { id, about, expected: 'refused', type, body: alter(text), signature, headers }
   })
 }

@@ -60,7 +60,8 @@ export class SignatureJudge {
 const reasons: Readonly<
   Record<Exclude<SignatureCheck, 'valid'>, (request: SuspectRequest) => string>
 > = {
-  missing: () => 'The request has no X-Signature header',
+  missing: ({ signature }) =>
+    signature === undefined ? 'The request has no X-Signature header' : 'X-Signature is empty',
   malformed: ({ signature = '' }) => malformedReason(signature),
   mismatch: mismatchReason,
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import type { FindingCode } from '../../src/handler-check/index.ts'
 import { signBody } from '../../src/webhook/index.ts'
 
 export const secret = 'not-a-real-secret'
@@ -15,6 +16,17 @@ export interface HandledRequest {
 
 /** A status, or what is done instead of answering. */
 export type Handled = number | 'hang' | 'hang-up' | 'redirect'
+
+/** A wrong handler, and what a check says about it. */
+export interface WrongHandler {
+  readonly given: string
+  readonly handle: (request: HandledRequest) => Handled
+  readonly code: FindingCode
+  readonly message: RegExp
+  readonly cases: readonly string[]
+  /** The codes of all findings; the one above by default. */
+  readonly codes?: readonly FindingCode[]
+}
 
 /** Starts a handler of node:http that listens until the test ends; an error that it throws is answered 500. */
 export async function startHandler(handle: (request: HandledRequest) => Handled): Promise<string> {

@@ -32,6 +32,7 @@ describe('a signature', () => {
   test.each([
     ['valid', signed(trackBody), /^null$/],
     ['missing', {}, /^The request has no X-Signature header$/],
+    ['missing', { 'x-signature': '' }, /^X-Signature is empty$/],
     ['invalid', { 'x-signature': 'A'.repeat(40) }, /upper-case/],
     ['invalid', signed(trackBody, 'another'), /another secret/],
     ['invalid', signed(`${trackBody}\n`), /line break/],

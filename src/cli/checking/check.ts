@@ -15,7 +15,7 @@ import {
 import { createRuntime } from '../../runtime/index.ts'
 import type { CheckValues } from '../commands/check.ts'
 import { codeOfEnd, exitCodes, type ExitCode } from '../exit-code.ts'
-import { readLanguage } from '../flags.ts'
+import { handlerIn } from '../flags.ts'
 import { DataWriter, writeData, type Io } from '../io.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
@@ -28,7 +28,7 @@ import { readHeaders, requireSecret } from '../secret.ts'
  */
 export async function check(url: string, values: CheckValues, io: Io): Promise<ExitCode> {
   const { types, only, timeoutMs } = values
-  const language = await readLanguage(values.language)
+  const handler = values.language === undefined ? '' : `\n${await handlerIn(values.language)}`
   const headers = await readHeaders(values.headers, io)
   const secret = await requireSecret(values.secret, io)
   const writer = new DataWriter(io)
@@ -49,11 +49,18 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
   await writer.ready()
   if (report.isRight) return exitCodes.ok
   if (io.stop.aborted) return codeOfEnd(io)
-  if (language !== undefined) {
-    const { snippets } = await import('../../receiver/index.ts')
-    io.stderr.write(`\n${snippets[language]}`)
-  }
+  io.stderr.write(handler)
   return report.hasAnswered ? exitCodes.badSignature : exitCodes.deliveryFailed
+}
+
+/**
+ * Prints a handler that verifies signatures correctly.
+ *
+ * @throws SettingError for an unsupported language
+ */
+export async function printHandler(language: string, io: Io): Promise<ExitCode> {
+  await writeData(io, await handlerIn(language))
+  return exitCodes.ok
 }
 
 interface CheckOutput {
@@ -70,7 +77,9 @@ function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckO
   return {
     ready: (url) => tell(`Checking ${endpointName(url)}\n`),
     verdict: (verdict) => {
-      const { expected } = verdict
+      const { expected, reaction } = verdict
+      // The summary counts them.
+      if (reaction === 'not_sent') return
       if (heading !== expected) tell(`\n${headingText(expected, view)}`)
       heading = expected
       tell(verdictText(verdict, view))
@@ -121,6 +130,7 @@ interface CheckView {
   readonly columns: number | undefined
 }
 
+const casesNamedMax = 6
 /** The room for the name of a case. */
 const caseIdColumns = 16
 const answerColumns = 7
@@ -137,8 +147,7 @@ function headingText(expected: CaseVerdict['expected'], { style }: CheckView): s
 }
 
 function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckView): string {
-  const { id, about, isRight, reaction, durationMs } = verdict
-  if (reaction === 'not_sent') return `${style.faint(`- ${id.padEnd(caseIdColumns)}  not sent`)}\n`
+  const { id, about, isRight, durationMs } = verdict
   const answer = answerOf(verdict).padEnd(answerColumns)
   const duration = formatDuration(durationMs).padStart(durationColumns)
   const before = `${id.padEnd(caseIdColumns)}  ${answer} ${duration}  `
@@ -158,9 +167,16 @@ function findingText(finding: HandlerFinding, { style, columns = Infinity }: Che
     `${style.bad('✖')} ${style.strong(first)}`,
     ...rest.map((line) => `  ${style.strong(line)}`),
     ...indented('Fix: ', fix, columns),
-    ...indented('Cases: ', cases.join(', '), columns).map((line) => style.faint(line)),
+    ...indented('Cases: ', casesText(cases), columns).map((line) => style.faint(line)),
   ]
   return `\n${lines.join('\n')}\n`
+}
+
+/** Names a few cases. The rows above the finding show all of them. */
+function casesText(cases: readonly string[]): string {
+  const more = cases.length - casesNamedMax
+  if (more <= 1) return cases.join(', ')
+  return `${cases.slice(0, casesNamedMax).join(', ')} and ${more} more`
 }
 
 function indented(label: string, text: string, columns: number): readonly string[] {

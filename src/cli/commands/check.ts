@@ -22,7 +22,7 @@ const options = {
   }),
   ...inGroup('Output:', {
     list: flag('--list', 'list the cases and send nothing'),
-    language: option('--language <name>', 'if yours is wrong, print a correct handler in it'),
+    language: option('--language <name>', 'print a correct handler if yours is wrong, or without [url]'),
     json: flag('--json', 'write NDJSON records to stdout'),
     quiet: flag('-q, --quiet', 'print only mistakes and the result'),
     color: flag('--no-color', 'use no colours'),
@@ -44,6 +44,7 @@ export const addCheckCommand = command({
   evroute check https://example.com/hook --secret env:HOOK_SECRET --type track
   evroute check http://127.0.0.1:3000/webhooks --only plain --only spaced
   evroute check --list
+  evroute check --language express > handler.mjs
 
 The webhooks, a delete among them, are about the user u_sample. Pass --type if
 the handler must not see all types.
@@ -51,8 +52,10 @@ the handler must not see all types.
 Exit codes: 0 the handler is right, 2 usage, 4 it did not answer, 6 it is wrong,
 130 interrupted. Languages: ${languageNames}.`,
   run: async (values, { io }, [url]: [string | undefined]) => {
-    const { check, listCases } = await import('../checking/check.ts')
-    return values.list ? listCases(values, io) : check(requireUrl(url), values, io)
+    const { check, listCases, printHandler } = await import('../checking/check.ts')
+    if (values.list) return listCases(values, io)
+    if (url === undefined && values.language !== undefined) return printHandler(values.language, io)
+    return check(requireUrl(url), values, io)
   },
 })
 

@@ -3,7 +3,7 @@ import type { Diagnosis } from '../../receiver/index.ts'
 import { signBody, checkSignature, type SignatureCheck } from '../../webhook/index.ts'
 import { command, flag, option } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
-import { languageNames, readLanguage } from '../flags.ts'
+import { languageNames, handlerIn } from '../flags.ts'
 import { readBody } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { styleOf, type Style } from '../output/style.ts'
@@ -64,7 +64,8 @@ Languages: ${languageNames}.
 Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
   run: async (values, { io }, [file]: [string]) => {
     const { signature, config, verbose, json, color } = values
-    const language = await readLanguage(values.language ?? (verbose ? 'express' : undefined))
+    const language = values.language ?? (verbose ? 'express' : undefined)
+    const handler = language === undefined ? '' : `\n${await handlerIn(language)}`
     const secret = await requireSecret(values.secret, io)
     const otherSecrets = await readOtherSecrets(config, io)
     const body = await readBody(file, io)
@@ -74,12 +75,12 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
       await writeVerdict({ check, diagnosis: null, json }, io)
       return exitCodes.ok
     }
-    const { diagnose, snippets } = await import('../../receiver/index.ts')
+    const { diagnose } = await import('../../receiver/index.ts')
     const diagnosis = diagnose({ body, signature, secret, otherSecrets }) ?? null
     await writeVerdict({ check, diagnosis, json }, io)
     const style = await styleOf(io, 'stderr', color)
     if (!json && check !== 'missing') io.stderr.write(diagnosisText(diagnosis, style))
-    if (language !== undefined) io.stderr.write(`\n${snippets[language]}`)
+    io.stderr.write(handler)
     return exitCodes.badSignature
   },
 })

@@ -9,7 +9,9 @@ export function findElsewhere(headers: Readonly<Record<string, string>>): Diagno
     const fix = 'Send X-Signature too, or verify webhook-signature.'
     return diagnosisOf([{ code: 'standard_webhooks', finding, fix }])
   }
-  const [name] = names.filter((other) => /(?:^|-)(?:signature|hmac)(?:-|$)/.test(other))
+  const [name] = names.filter(
+    (other) => other !== 'x-signature' && /(?:^|-)(?:signature|hmac)(?:-|$)/.test(other),
+  )
   if (name === undefined) return undefined
   const finding = `The signature is in the header ${name} instead of X-Signature`
   const fix = 'Send it as X-Signature: 40 lower-case hexadecimal digits of HMAC-SHA1.'

@@ -1,5 +1,6 @@
 /** The languages and frameworks that have a snippet. */
 export const snippetLanguages: readonly [
+  'node',
   'express',
   'fastify',
   'hono',
@@ -7,7 +8,7 @@ export const snippetLanguages: readonly [
   'python',
   'php',
   'ruby',
-] = Object.freeze(['express', 'fastify', 'hono', 'go', 'python', 'php', 'ruby'] as const)
+] = Object.freeze(['node', 'express', 'fastify', 'hono', 'go', 'python', 'php', 'ruby'] as const)
 
 /** A framework or language that has a snippet. */
 export type SnippetLanguage = (typeof snippetLanguages)[number]
@@ -17,12 +18,31 @@ export function isSnippetLanguage(text: string): text is SnippetLanguage {
   return (snippetLanguages as readonly string[]).includes(text)
 }
 
-const nodeVerify = `// The bytes that arrived, never JSON.stringify of a parsed body.
+const nodeVerify = `const secret = process.env.WEBHOOK_SECRET
+if (!secret) throw new Error('Set WEBHOOK_SECRET to the shared secret')
+
+// Pass the bytes that arrived, never JSON.stringify of a parsed body.
 function isSigned(rawBody, signature = '') {
   if (!/^[0-9a-f]{40}$/.test(signature)) return false
-  const expected = createHmac('sha1', process.env.WEBHOOK_SECRET).update(rawBody).digest()
+  const expected = createHmac('sha1', secret).update(rawBody).digest()
   return timingSafeEqual(expected, Buffer.from(signature, 'hex'))
 }`
+
+const node = `import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+
+${nodeVerify}
+
+const server = createServer(async (request, response) => {
+  const bytes = await buffer(request)
+  if (!isSigned(bytes, request.headers['x-signature'])) return response.writeHead(401).end()
+  const event = JSON.parse(bytes)
+  // ... use the event ...
+  response.writeHead(200).end()
+})
+server.listen(process.env.PORT ?? 3000)
+`
 
 const express = `import { createHmac, timingSafeEqual } from 'node:crypto'
 import express from 'express'
@@ -91,15 +111,20 @@ import (
 	"os"
 )
 
-// The bytes that arrived, never what json.Marshal makes of them.
+var secret = os.Getenv("WEBHOOK_SECRET")
+
+// Pass the bytes that arrived, never what json.Marshal makes of them.
 func isSigned(rawBody []byte, signature string) bool {
-	mac := hmac.New(sha1.New, []byte(os.Getenv("WEBHOOK_SECRET")))
+	mac := hmac.New(sha1.New, []byte(secret))
 	mac.Write(rawBody)
 	expected := hex.EncodeToString(mac.Sum(nil))
 	return hmac.Equal([]byte(expected), []byte(signature))
 }
 
 func main() {
+	if secret == "" {
+		log.Fatal("Set WEBHOOK_SECRET to the shared secret")
+	}
 	http.HandleFunc("/webhooks", func(w http.ResponseWriter, r *http.Request) {
 		rawBody, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil || !isSigned(rawBody, r.Header.Get("X-Signature")) {
@@ -124,12 +149,15 @@ import json
 import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+secret = os.environ.get("WEBHOOK_SECRET", "").encode()
+if not secret:
+    raise SystemExit("Set WEBHOOK_SECRET to the shared secret")
 
-# The bytes that arrived: request.get_data() in Flask, request.body in Django,
+
+# Pass the bytes that arrived: request.get_data() in Flask, request.body in Django,
 # await request.body() in FastAPI. Never json.dumps of a parsed body.
 def is_signed(raw_body, signature):
-    key = os.environ["WEBHOOK_SECRET"].encode()
-    expected = hmac.new(key, raw_body, hashlib.sha1).hexdigest()
+    expected = hmac.new(secret, raw_body, hashlib.sha1).hexdigest()
     return hmac.compare_digest(expected.encode(), signature.encode())
 
 
@@ -152,10 +180,11 @@ ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 3000))), Webhooks).
 `
 
 const php = `<?php
+$secret = getenv('WEBHOOK_SECRET') ?: throw new Exception('Set WEBHOOK_SECRET to the shared secret');
 // The bytes that arrived, never what json_encode makes of them.
 $rawBody = file_get_contents('php://input');
 $signature = $_SERVER['HTTP_X_SIGNATURE'] ?? '';
-$expected = hash_hmac('sha1', $rawBody, getenv('WEBHOOK_SECRET'));
+$expected = hash_hmac('sha1', $rawBody, $secret);
 if (!hash_equals($expected, $signature)) {
     http_response_code(401);
     exit;
@@ -169,10 +198,13 @@ const ruby = `# config.ru
 require 'json'
 require 'openssl'
 
-# The bytes that arrived: request.raw_post in Rails, request.body.read in Sinatra.
+SECRET = ENV.fetch('WEBHOOK_SECRET', '')
+abort 'Set WEBHOOK_SECRET to the shared secret' if SECRET.empty?
+
+# Pass the bytes that arrived: request.raw_post in Rails, request.body.read in Sinatra.
 # Never to_json of a parsed body.
 def signed?(raw_body, signature)
-  expected = OpenSSL::HMAC.hexdigest('SHA1', ENV.fetch('WEBHOOK_SECRET'), raw_body)
+  expected = OpenSSL::HMAC.hexdigest('SHA1', SECRET, raw_body)
   OpenSSL.secure_compare(expected, signature)
 end
 
@@ -187,6 +219,7 @@ run lambda { |env|
 
 /** Handlers that verify X-Signature correctly, with the secret from WEBHOOK_SECRET. */
 export const snippets: Readonly<Record<SnippetLanguage, string>> = Object.freeze({
+  node,
   express,
   fastify,
   hono,

@@ -51,12 +51,24 @@ describe('check', () => {
     expect(right).toMatchObject({ code: 0, stderr: '' })
   })
 
+  test('prints a right handler alone, and needs neither URL nor secret for that', async () => {
+    const { code, stdout, stderr } = await run(['check', '--language', 'node'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^import .*createServer\(/s)
+  })
+
   test('ends with 4 where nothing answers', async () => {
     const { code, stdout } = await checked(await unreachableUrl())
     expect(code).toBe(4)
     expect(stdout).toMatch(/✖ plain +ECONNREFUSED/)
     expect(stdout).toContain('It cannot be reached (ECONNREFUSED).')
+    expect(stdout).toMatch(
+      /\n {2}Cases: plain, spaced, escaped, reordered, pretty, crlf and \d+ more\n/,
+    )
     expect(stdout).toMatch(/0 of \d+ cases right, 3 wrong, \d+ not sent/)
+    // A row for each of the three cases that were sent.
+    expect(stdout.match(/ECONNREFUSED {2,}/g)).toHaveLength(3)
+    expect(stdout.split('\n').length).toBeLessThan(15)
   })
 
   test('prints records to a program', async () => {

@@ -100,6 +100,7 @@ end
 `
 
 const running: Readonly<Record<SnippetLanguage, Running>> = {
+  node: node(),
   express: node('express'),
   fastify: node('fastify'),
   hono: node('hono', '@hono/node-server'),

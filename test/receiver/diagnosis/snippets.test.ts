@@ -46,3 +46,11 @@ describe.each(snippetLanguages)('the handler for %s', (language) => {
     expect(await post(large, signBody(large, secret))).toBe(200)
   })
 })
+
+/** PHP has no start at which it could refuse. */
+const starting = snippetLanguages.filter((language) => language !== 'php')
+
+test.each(starting)('the handler for %s refuses to start without a secret', async (language) => {
+  if (!canRun(language)) return
+  await expect(runHandler(language, '')).rejects.toThrow('Set WEBHOOK_SECRET to the shared secret')
+})

@@ -92,7 +92,7 @@ describe('what a page asks beside', () => {
       expect(sent).toMatchObject({ body: { status: 200 } })
     }
     const { snippets } = (await read(url, 'snippets')) as { snippets: Record<string, string> }
-    expect(Object.keys(snippets)).toHaveLength(7)
+    expect(Object.keys(snippets)).toHaveLength(8)
   })
 })
 
