@@ -157,7 +157,7 @@ describe('verify', () => {
     expect(await reSerialised('--language', 'cobol')).toMatchObject({
       code: 2,
       stderr:
-        'evroute: Cannot print a handler for "cobol". It is one of express, fastify, hono, go, python, php, ruby.\n',
+        'evroute: Cannot print a handler for "cobol". It is one of node, express, fastify, hono, go, python, php, ruby.\n',
     })
   })
 
