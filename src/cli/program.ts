@@ -1,10 +1,11 @@
-import { CommanderError, Command } from 'commander'
-import { evrouteVersion, type EvrouteError } from '../model/index.ts'
+import { CommanderError, Command, type AddHelpTextContext } from 'commander'
+import { evrouteVersion } from '../model/index.ts'
 import { codeOfEnd, isEnd, exitCodeOf, exitCodes } from './exit-code.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import type { Io } from './io.ts'
 import { programName } from './output/command-line.ts'
-import { usageError, writeError } from './output/error.ts'
+import { writeError } from './output/error.ts'
+import { parseError, refuseMissingValues, triedCommand } from './parse-error.ts'
 
 /**
  * Runs one command. It never exits the process and never throws.
@@ -15,19 +16,25 @@ import { usageError, writeError } from './output/error.ts'
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let ended: number = exitCodes.ok
   const program = await createProgram({ io, argv, end: (code) => (ended = code), run: runCommand })
+  let isHelpShown = false as boolean
+  program.on('afterAllHelp', ({ error }: AddHelpTextContext) => (isHelpShown = !error))
+  const tried = triedCommand(program, argv)
   try {
     if (argv.every((argument) => argument === '--no-color')) {
       io.stderr.write(`${program.helpInformation()}${epilogue}\n`)
       return exitCodes.usage
     }
+    refuseMissingValues(tried)
     await program.parseAsync(argv, { from: 'user' })
     return ended
   } catch (thrown) {
     if (isEnd(thrown, io)) return codeOfEnd(io)
-    // After printing help or the version, commander throws an error with exit code 0.
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
-    const error =
-      thrown instanceof CommanderError ? explained(thrown, triedCommand(program, argv)) : thrown
+    // After printing help or the version, commander throws an error. Its exit code is that of the process, if
+    // that is set already.
+    if (thrown instanceof CommanderError && (isHelpShown || thrown.exitCode === 0)) {
+      return exitCodes.ok
+    }
+    const error = thrown instanceof CommanderError ? parseError(thrown, tried) : thrown
     await tellError(error, argv, io)
     return exitCodeOf(error)
   }
@@ -38,50 +45,6 @@ export async function tellError(error: unknown, argv: readonly string[], io: Io)
   // Arguments after `--` belong to the child command.
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   await writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
-}
-
-interface TriedCommand {
-  readonly command: Command
-  readonly name: string
-}
-
-function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
-  const names = ['evroute']
-  let command = program
-  for (const argument of argv) {
-    const next = command.commands.find((each) => each.name() === argument)
-    if (next === undefined) break
-    names.push(argument)
-    command = next
-  }
-  return { command, name: names.join(' ') }
-}
-
-function explained(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
-  // Here commander's message is its help, which does not say what is wrong.
-  const text = error.code === 'commander.help' ? helplessText(command) : error.message
-  const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
-  const message = first.replace(/\.$/, '')
-  const isTooMany = error.code === 'commander.excessArguments'
-  return usageError(
-    isTooMany ? `${message}: ${unexpectedArguments(command)}` : message,
-    suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
-    error,
-  )
-}
-
-/** Writes the error for `help` with an unknown topic, or for a missing subcommand. */
-function helplessText({ parent, commands }: Command): string {
-  if (parent === null) return 'Cannot help with this: there is no such command'
-  return `A command is missing: ${commands.map((each) => each.name()).join(', ')}`
-}
-
-/** Returns the arguments beyond those that the command takes, quoted. */
-function unexpectedArguments({ args, registeredArguments }: Command): string {
-  return args
-    .slice(registeredArguments.length)
-    .map((argument) => JSON.stringify(argument))
-    .join(' ')
 }
 
 type LoadCommand = () => Promise<AddCommand>

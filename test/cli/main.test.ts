@@ -37,29 +37,85 @@ describe('main', () => {
   })
 
   test.each([
-    [['lsten'], "unknown command 'lsten'", 'Did you mean listen?'],
+    ['lsten', 'Cannot run `evroute lsten`: there is no such command. Did you mean listen?'],
     [
-      ['config', 'a b', '--config', 'x', 'c'],
-      'but got 2: "a b" "c"',
-      'See `evroute config --help`',
+      'config a --config x c',
+      'Cannot run `evroute config`: too many arguments: "a" "c". See `evroute config --help`.',
     ],
-    [['send', 'track', '--evnt', 'x'], "unknown option '--evnt'", 'Did you mean --event?'],
-    [['listen', '--prot', '1'], "unknown option '--prot'", 'Did you mean --port?'],
     [
-      ['completion', 'tcsh'],
-      'Allowed choices are bash, zsh, fish, powershell',
-      'See `evroute completion --help`',
+      'send track --evnt x',
+      'Cannot run `evroute send`: there is no option --evnt. Did you mean --event?',
     ],
-    [['replay'], "missing required argument 'file'", 'See `evroute replay --help`'],
-    [['--colour'], "unknown option '--colour'", 'See `evroute --help`'],
-    [['help', 'nothing'], 'Cannot help with this: there is no such command', 'evroute --help'],
-  ])('ends %j with 2 and says what to do', async (argv, message, hint) => {
-    const { code, stdout, stderr } = await run(argv)
+    [
+      'completion tcsh',
+      'Cannot run `evroute completion`: <shell> cannot be "tcsh". Allowed choices are bash, zsh, fish, powershell.',
+    ],
+    [
+      'completion',
+      'Cannot run `evroute completion`: <shell> is missing. Try `evroute completion bash`.',
+    ],
+    [
+      'explain',
+      'Cannot run `evroute explain`: <file> is missing. Try `evroute explain call.json`.',
+    ],
+    ['view', 'Cannot run `evroute view`: <file> is missing. Try `evroute view capture.ndjson`.'],
+    [
+      'audience sync --name VIP',
+      'Cannot run `evroute audience sync`: --file <path> is missing. ' +
+        'Try `evroute audience sync --name "First-Time Shopper" --file shoppers.csv`.',
+    ],
+    [
+      'audience',
+      'Cannot run `evroute audience`: a command is missing. Its commands are sync, list, show, remove.',
+    ],
+    [
+      'send --count x',
+      'Cannot run `evroute send`: --count cannot be "x". It is a whole number from 1 to 1000000.',
+    ],
+    [
+      'send --count',
+      'Cannot run `evroute send`: --count needs a value. See `evroute send --help`.',
+    ],
+    ['send -v -q', 'Cannot use --verbose together with --quiet. See `evroute send --help`.'],
+    ['--colour', 'Cannot run `evroute`: there is no option --colour. See `evroute --help`.'],
+    ['-v', 'Cannot run `evroute`: there is no option -v. Did you mean -V, --version?'],
+    ['help nothing', 'Cannot help with "nothing": there is no such command. See `evroute --help`.'],
+    [
+      'deliveries help nothing',
+      'Cannot help with "nothing": there is no such command. See `evroute deliveries --help`.',
+    ],
+  ])('ends `evroute %s` with 2 and says what to do', async (line, message) => {
+    expect(await run(line.split(' '))).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `evroute: ${message}\n`,
+    })
+  })
+
+  test.each([
+    ['send track --event --secret', '--event', '--secret'],
+    ['send track --event --secret s3cret', '--event', '--secret'],
+    ['--no-color send track --event --secret=s3cret', '--event', '--secret=s3cret'],
+    ['send track --user-id -n', '--user-id', '-n'],
+    ['send track --event --help', '--event', '--help'],
+    ['deliveries --state --limit 5', '--state', '--limit'],
+    ['deliveries list --state --limit 5', '--state', '--limit'],
+    ['run --secret -- npm test', '--secret', '--'],
+  ])('does not take the next option for the value in `evroute %s`', async (line, flag, next) => {
+    const { code, stdout, stderr } = await run(line.split(' '))
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/^evroute: (?!error)/)
-    expect(stderr).toContain(message)
-    expect(stderr).toContain(hint)
-    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toContain(
+      `: ${flag} needs a value. If ${next} is the value, write ${flag}=${next}.`,
+    )
+  })
+
+  test.each([
+    ['--event=--secret', '--secret'],
+    ['--event --not-an-option', '--not-an-option'],
+    ['--event - --user-id u_1', '-'],
+  ])('takes a value that begins with a dash in %s', async (flags, event) => {
+    const { records } = await run(['send', 'track', '--dry-run', '--json', ...flags.split(' ')])
+    expect(JSON.parse(records[0]?.['body'] as string)).toMatchObject({ event })
   })
 
   test('gives an error in JSON mode as one object on stderr', async () => {
@@ -80,7 +136,7 @@ describe('main', () => {
     expect(JSON.parse(stderr)).toEqual({
       error: {
         code: 'invalid_usage',
-        message: "unknown option '--evnt'",
+        message: 'Cannot run `evroute send`: there is no option --evnt',
         hint: 'Did you mean --event?',
       },
     })

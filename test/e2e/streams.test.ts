@@ -40,6 +40,15 @@ describe('the streams', () => {
     expect(await runBinary(argv)).toMatchObject({ stderr: '' })
   })
 
+  test.each([[['help']], [['help', 'send']], [['deliveries', 'help', 'list']]])(
+    'have help on stdout and no error for %j',
+    async (argv) => {
+      const { code, stdout, stderr } = await runBinary(argv)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toMatch(/^Usage: evroute/)
+    },
+  )
+
   test.each([
     { name: 'send --dry-run', argv: ['send', '-f', calls, '-n', '--json'] },
     { name: 'send --dry-run for a person', argv: ['send', '-f', calls, '-n'] },

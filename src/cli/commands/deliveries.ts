@@ -184,7 +184,7 @@ ${exitCodesText}`,
 function refuseArguments([name]: readonly string[]): void {
   if (name === undefined) return
   throw usageError(
-    `unknown command '${name}'`,
+    `Cannot run \`evroute deliveries ${name}\`: there is no such command`,
     'The commands of `evroute deliveries` are list, show <id>, retry and discard.',
   )
 }

@@ -201,8 +201,8 @@ describe('audience sync', () => {
 
   test.each<[readonly string[], string, string]>([
     [['--file', 'x'], 'Cannot tell which audience is meant', '--key'],
-    [['--name', 'VIP'], "required option '-f, --file <path>'", 'audience sync --help'],
-    [['--key', 'vip', '--file', '-', '--class', 'list'], 'Allowed choices are', 'sync --help'],
+    [['--name', 'VIP'], '--file <path> is missing', 'Try `evroute audience sync '],
+    [['--key', 'vip', '--file', '-', '--class', 'list'], 'cannot be "list"', 'Allowed choices are'],
     [['--key', 'vip', '--file', '-', '--value-column', 'x'], 'have no values', '--class trait'],
     [['--name', 'Email', '--file', '-'], 'holds the email address of the member', '--key'],
     [['--name', '!?', '--file', '-'], 'Cannot make a key', '--key'],
@@ -328,6 +328,6 @@ describe('audience list, show and remove', () => {
 test('an unknown audience command is refused with the list of commands', async () => {
   const missing = await run(['audience'])
   expect(missing.code).toBe(2)
-  expect(missing.stderr).toContain('A command is missing: sync, list, show, remove')
+  expect(missing.stderr).toContain('Its commands are sync, list, show, remove')
   expect((await run(['audience', 'lst'])).stderr).toContain('Did you mean list?')
 })

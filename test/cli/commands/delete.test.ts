@@ -188,7 +188,7 @@ describe('delete', () => {
 
   test.each<[readonly string[], string, string]>([
     [['--user-id', 'u_1'], 'what is to be done', '  UNSUPPRESS                     accept later'],
-    [['--user-id', 'u_1', '--regulation', 'DELETE'], 'Allowed choices are', 'delete --help'],
+    [['--user-id', 'u_1', '--regulation', 'DELETE'], 'cannot be "DELETE"', 'Allowed choices are'],
     [['--regulation', 'DELETE_ONLY'], 'Cannot tell whom it is about', '--file'],
     [['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--file', '-'], 'together with', ''],
     [['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--id-column', 'x'], 'without --file', ''],
@@ -246,6 +246,6 @@ describe('regulations', () => {
     await store.close()
     const listed = await place.run(['regulations', 'list'])
     expect(listed).toMatchObject({ code: 0, stdout: '', stderr: 'There is no regulation yet\n' })
-    expect((await run(['regulations'])).stderr).toContain('A command is missing: list, show')
+    expect((await run(['regulations'])).stderr).toContain('Its commands are list, show')
   })
 })

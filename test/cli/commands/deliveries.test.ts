@@ -218,15 +218,19 @@ describe('deliveries list', () => {
   })
 
   test.each([
-    [['sho'], "unknown command 'sho'", 'list, show <id>, retry and discard'],
-    [['list', 'crm/1'], "unknown command 'crm/1'", 'list, show <id>, retry and discard'],
-    [['list', '--stat', 'failed'], "unknown option '--stat'", 'Did you mean --state?'],
-    [['--state', 'leased'], "argument 'leased' is invalid", 'deliveries --help'],
-    [['--type', 'delet'], "argument 'delet' is invalid", 'deliveries --help'],
-    [['--limit', '0'], "argument '0' is invalid", 'deliveries --help'],
-    [['--since', 'yesterday'], "argument 'yesterday' is invalid", 'deliveries --help'],
-    [['--until', '-2h'], "argument '-2h' is invalid", 'deliveries --help'],
-    [['show'], "missing required argument 'id'", 'deliveries show --help'],
+    [['sho'], 'Cannot run `evroute deliveries sho`', 'list, show <id>, retry and discard'],
+    [
+      ['list', 'crm/1'],
+      'Cannot run `evroute deliveries crm/1`',
+      'list, show <id>, retry and discard',
+    ],
+    [['list', '--stat', 'failed'], 'there is no option --stat', 'Did you mean --state?'],
+    [['--state', 'leased'], '--state cannot be "leased"', 'It is one of pending, delivered'],
+    [['--type', 'delet'], '--type cannot be "delet"', 'It is one of identify'],
+    [['--limit', '0'], '--limit cannot be "0"', 'It is a whole number'],
+    [['--since', 'yesterday'], '--since cannot be "yesterday"', 'A moment is written as'],
+    [['--until', '-2h'], '--until cannot be "-2h"', 'A moment is written as'],
+    [['show'], '<id> is missing', 'Try `evroute deliveries show crm/17`'],
     [['show', 'a', 'b'], 'too many arguments', 'deliveries show --help'],
   ])('ends %j with 2 and says what to do', async (argv, message, hint) => {
     const { url } = await storeWith()
@@ -370,7 +374,7 @@ describe('deliveries retry', () => {
     [['crm/1', '--all'], 'Cannot use --all together with crm/1', ''],
     [['crm/1', '--state', 'failed'], 'Cannot use --state together with crm/1', ''],
     [['--since', '2h', '--all'], 'Cannot use --all together with --since', ''],
-    [['--state', 'delivered'], "argument 'delivered' is invalid", 'pending, failed, expired'],
+    [['--state', 'delivered'], '--state cannot be "delivered"', 'pending, failed, expired'],
     [['crm/9'], 'Cannot find "crm/9" in the store', 'deliveries list'],
     [['--all', '--store', 'memory:'], 'Cannot look into the store "memory:"', 'sqlite:'],
   ])('ends %j with 2 and changes nothing', async (argv, message, hint) => {

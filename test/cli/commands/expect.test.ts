@@ -187,7 +187,7 @@ describe('expect', () => {
     [['type:track', '--api', 'ftp://a'], 'it is no http URL'],
     [['type:trak', '--in', 'b'], '  type:trak\n       ^^^^'],
     [['type:track', '--in', 'b', '--report', 'xunit=a'], 'It is written as junit=<file>'],
-    [[], "missing required argument 'expectation'"],
+    [[], '<expectation> is missing'],
   ])('refuses %j with 2', async (argv, text) => {
     const { code, stderr } = await run(['expect', ...argv])
     expect(code).toBe(2)

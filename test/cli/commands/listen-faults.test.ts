@@ -200,7 +200,7 @@ describe('listen --scenario', () => {
       const argv = ['listen', '--scenario', 'timeout', flag, values[flag] ?? '1']
       const { code, stderr } = await run(argv)
       expect(code).toBe(2)
-      expect(stderr).toContain('cannot be used with')
+      expect(stderr).toContain('Cannot use ')
     },
   )
 })

@@ -19,7 +19,7 @@ describe('listen refuses at once', () => {
     [['--expect', 'sig:valid x1'], 'signatures are not checked without a secret'],
     [['--on-event', 'no-such-program'], 'Cannot run no-such-program: there is no such program'],
     [['--last', '3'], 'Cannot use --last without --save'],
-    [['-v', '-q'], 'cannot be used with option'],
+    [['-v', '-q'], 'Cannot use --verbose together with --quiet'],
     [['--forward-to', '3000', '--forward-filter', 'type:trick'], 'Cannot read the match'],
   ])('%j', async (argv, message) => {
     const { code, stderr } = await run(['listen', '-p', '0', ...argv], { env: { PATH: '/bin' } })

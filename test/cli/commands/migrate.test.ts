@@ -110,7 +110,7 @@ describe('migrate', () => {
   })
 
   test.each([
-    [['--from', 'sqlite:x'], "required option '--to <url>' not specified"],
+    [['--from', 'sqlite:x'], '--to <url> is missing'],
     [['--from', 'memory:', '--to', 'postgres://db.example.com/x'], 'it is not sqlite:<file>'],
     [['--from', 'postgres://me:hush@db.example.com/x', '--to', 'x'], 'it is not sqlite:<file>'],
     [['--from', 'sqlite:x', '--to', 'sqlite:y'], 'it is not postgres://...'],

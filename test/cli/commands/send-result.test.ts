@@ -51,7 +51,7 @@ describe('refuses at once', () => {
     [['track', 'revenue:=1e999'], 'Cannot read the value of revenue: a number is too large'],
     [['track', 'a:=[{"b":-1e999}]'], 'Cannot read the value of a: a number is too large'],
     [['track', '--user-id', ''], 'It must not be empty'],
-    [['track', '-v', '-q'], "option '-v, --verbose' cannot be used with option '-q, --quiet'"],
+    [['track', '-v', '-q'], 'Cannot use --verbose together with --quiet'],
   ])('%j', async (argv, message) => {
     const { code, stderr } = await run(['send', ...argv])
     expect(code).toBe(2)

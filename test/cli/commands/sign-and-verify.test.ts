@@ -62,7 +62,7 @@ describe('verify', () => {
     expect(await verify([])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining("required option '--signature <hex>'") as string,
+      stderr: expect.stringContaining('--signature <hex> is missing') as string,
     })
   })
 

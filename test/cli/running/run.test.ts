@@ -65,7 +65,7 @@ describe('run', () => {
   test.each([
     [['--json', '--', 'true'], 'Cannot use --json together with a command: stdout is its own'],
     [['--scenario', 'all', '--', 'true'], 'Cannot run a command in a scenario'],
-    [['--scenario', 'all', '--serve'], "'--scenario <name>' cannot be used with option '--serve'"],
+    [['--scenario', 'all', '--serve'], 'Cannot use --scenario together with --serve'],
     [['--scenario', 'up-4h'], 'it is one of timeout, 5xx-then-ok'],
     [['--expect', 'tpye:track', '--', 'true'], '^^^^'],
     [['--respond', '99', '--', 'true'], 'An answer is a status from 200 to 599'],

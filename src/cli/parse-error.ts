@@ -1,0 +1,148 @@
+import type { Command, CommanderError, Option } from 'commander'
+import type { EvrouteError } from '../model/index.ts'
+import { usageError } from './output/error.ts'
+
+/** The command that a command line names, for messages about it. */
+export interface TriedCommand {
+  readonly command: Command
+  /** Its name with those of the commands above it: `evroute deliveries show`. */
+  readonly name: string
+  /** The arguments after the names. */
+  readonly rest: readonly string[]
+}
+
+/** Finds the command that a command line names, as far as its words are commands. */
+export function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
+  // Options of the program itself take no values.
+  const first = argv.findIndex((word) => !word.startsWith('-'))
+  let [command, name, rest] = [program, 'evroute', first === -1 ? [] : argv.slice(first)]
+  for (const word of rest) {
+    const next = command.commands.find((each) => each.name() === word)
+    if (next === undefined) break
+    ;[command, name, rest] = [next, `${name} ${word}`, rest.slice(1)]
+  }
+  return { command, name, rest }
+}
+
+/**
+ * Checks that no option takes another option for its value, as --event would in `--event --secret`.
+ *
+ * @throws EvrouteError `invalid_usage` for an option without its value
+ */
+export function refuseMissingValues({ command, name, rest }: TriedCommand): void {
+  // The name of a default command may be left out, so the options of the commands below count as well.
+  const options = [command, ...command.commands].flatMap((each) =>
+    each.createHelp().visibleOptions(each),
+  )
+  const optionOf = (word: string): Option | undefined =>
+    options.find(({ short, long }) => word === short || word === long)
+  for (let at = 0; at < rest.length && rest[at] !== '--'; at += 1) {
+    const option = optionOf(rest[at] ?? '')
+    if (option?.required !== true) continue
+    at += 1
+    const value = rest[at]
+    const isOption = value === '--' || optionOf(value?.replace(/=.*/s, '') ?? '') !== undefined
+    if (value !== undefined && isOption) throw missingValue(name, flagOf(option.flags), value)
+  }
+}
+
+function missingValue(name: string, flag: string, next: string): EvrouteError {
+  return usageError(
+    `Cannot run \`${name}\`: ${flag} needs a value`,
+    `If ${next} is the value, write ${flag}=${next}.`,
+  )
+}
+
+/** Says what is wrong with a command line that commander refuses, and what to try. */
+export function parseError(error: CommanderError, tried: TriedCommand): EvrouteError {
+  const [text = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
+  const found = [...text.matchAll(/'(.*?)'(?=[ .]|$)/g)].map(([, name = '']) => name)
+  const describe = descriptions[error.code]
+  const { message, hint } = describe?.({ ...tried, text, found }) ?? { message: text }
+  const similar = suggestion?.replace(/^\((.*)\)$/, '$1')
+  return usageError(message, similar ?? hint ?? `See \`${tried.name} --help\`.`, error)
+}
+
+interface Refusal extends TriedCommand {
+  /** Commander's message. */
+  readonly text: string
+  /** What the message has in quotation marks. Commander's errors have no fields for it. */
+  readonly found: readonly string[]
+}
+
+interface Description {
+  readonly message: string
+  readonly hint?: string | undefined
+}
+
+/** By the codes of commander's errors. */
+const descriptions: Readonly<Record<string, (refusal: Refusal) => Description>> = {
+  // Commander's message is its help, which does not say what is wrong.
+  'commander.help': ({ command, name, rest }) =>
+    command.parent === null || rest.length > 0
+      ? { message: `Cannot help with ${quoted(rest.slice(1))}: there is no such command` }
+      : { message: `Cannot run \`${name}\`: a command is missing`, hint: commandsText(command) },
+  'commander.missingArgument': ({ found: [argument = ''], ...tried }) => ({
+    message: `Cannot run \`${tried.name}\`: <${argument}> is missing`,
+    hint: tryText(tried),
+  }),
+  'commander.missingMandatoryOptionValue': ({ found: [flags = ''], ...tried }) => ({
+    message: `Cannot run \`${tried.name}\`: ${withoutShort(flags)} is missing`,
+    hint: tryText(tried),
+  }),
+  'commander.optionMissingArgument': ({ name, found: [flags = ''] }) => ({
+    message: `Cannot run \`${name}\`: ${flagOf(flags)} needs a value`,
+  }),
+  'commander.invalidArgument': ({ name, text, found: [one = '', other = ''] }) => {
+    const [argument, value] = text.startsWith('option') ? [flagOf(one), other] : [`<${other}>`, one]
+    return {
+      message: `Cannot run \`${name}\`: ${argument} cannot be ${JSON.stringify(value)}`,
+      hint: text.slice(text.lastIndexOf("'")).split('. ').slice(1).join('. '),
+    }
+  },
+  'commander.unknownOption': ({ command, name, found: [flag = ''] }) => ({
+    message: `Cannot run \`${name}\`: there is no option ${flag}`,
+    hint: otherCase(command, flag),
+  }),
+  'commander.unknownCommand': ({ name, found: [word = ''] }) => ({
+    message: `Cannot run \`${name} ${word}\`: there is no such command`,
+  }),
+  'commander.conflictingOption': ({ found: [one = '', other = ''] }) => ({
+    message: `Cannot use ${flagOf(one)} together with ${flagOf(other)}`,
+  }),
+  'commander.excessArguments': ({ command, name }) => {
+    const excess = command.args.slice(command.registeredArguments.length)
+    return { message: `Cannot run \`${name}\`: too many arguments: ${quoted(excess)}` }
+  },
+}
+
+/** Returns the long flag of `-f, --file <path>`. */
+function flagOf(flags: string): string {
+  return withoutShort(flags).replace(/ .*/, '')
+}
+
+function withoutShort(flags: string): string {
+  return flags.replace(/^-\w, /, '')
+}
+
+function quoted(words: readonly string[]): string {
+  return words.map((word) => JSON.stringify(word)).join(' ')
+}
+
+function commandsText({ commands }: Command): string {
+  return `Its commands are ${commands.map((each) => each.name()).join(', ')}.`
+}
+
+/** Suggests `-V` for `-v`; undefined if there is no such option. */
+function otherCase({ options }: Command, flag: string): string | undefined {
+  const found = options.find(({ short }) => short?.toLowerCase() === flag.toLowerCase())
+  return found === undefined ? undefined : `Did you mean ${found.flags}?`
+}
+
+/** Suggests the first example in the help of a command; undefined if it has none. */
+function tryText({ command, name }: TriedCommand): string | undefined {
+  let help = ''
+  command.configureOutput({ writeErr: (text) => (help += text) }).outputHelp({ error: true })
+  const [, example] = new RegExp(`^ {2}.*?(${name} [^)\n]*)`, 'm').exec(help) ?? []
+  return example === undefined ? undefined : `Try \`${example}\`.`
+}
