@@ -10,15 +10,20 @@ import {
   isThrottled,
   judge,
   retryAfterMsOf,
-  type OutgoingWebhook,
   type RequestOutcome,
 } from '../webhook/index.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { settleRound, type EndpointResult, type Round } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
-/** Sends one webhook to one endpoint; never throws. */
-export type PostWebhook = (endpoint: Endpoint, webhook: OutgoingWebhook) => Promise<RequestOutcome>
+/** Sends one delivery to one endpoint; never throws. */
+export type PostDelivery = (endpoint: Endpoint, delivery: LeasedDelivery) => Promise<RequestOutcome>
+
+/** Sends the deliveries of a destination. */
+export interface DeliverySender {
+  /** Sends one request. */
+  readonly post: PostDelivery
+}
 
 /** The dependencies of a round. */
 export interface AttemptContext {
@@ -29,7 +34,7 @@ export interface AttemptContext {
   /** The endpoints of the destination that this round asks. */
   readonly endpoints: readonly Endpoint[]
   /** Sends one request. */
-  readonly post: PostWebhook
+  readonly post: PostDelivery
   /** When to try again. */
   readonly policy: RetryPolicy
   /** Called with every request as it ends, before it settles the round. */

@@ -1,6 +1,6 @@
 import type { Destination } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import type { WebhookSender } from '../webhook/index.ts'
+import type { DeliverySender } from './attempt.ts'
 import type { Peers } from './processes-port.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { DeliveryStore } from './store-port.ts'
@@ -10,7 +10,7 @@ export interface DispatchTarget {
   /** Where deliveries go. */
   readonly destination: Destination
   /** Sends one request. The caller closes it. */
-  readonly sender: Pick<WebhookSender, 'post'>
+  readonly sender: DeliverySender
   /** When to try again; `defaultRetryPolicy` by default. */
   readonly retryPolicy?: RetryPolicy
   /**

@@ -139,17 +139,18 @@ export class Dispatcher {
   /**
    * Stores events with their deliveries. Deliveries with room start at once, without being read back.
    *
+   * @param traceparent - the trace context to keep with the deliveries
    * @returns the outcome of each event, in order, once the store has answered
    * @throws the error of the store, also an earlier one that made it unusable
    */
-  async add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+  async add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
     if (this.#failure !== undefined) throw this.#failure.error
     const nowMs = this.#runtime.clock.nowMs()
     const counts = deliveryCounts(events)
     const handOver = this.#stopped ? [] : this.#handOvers.roomFor(counts, events[0]?.sourceId ?? '')
     const seenSinceMs = nowMs - this.#dedupeWindowMs
     const start = { atMs: nowMs, elapsedMs: elapsedTime(this.#runtime.clock) }
-    const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
+    const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver, traceparent })
     for (const { queue, line, deliveriesMax } of handOver) queue.promise(line, deliveriesMax)
     // Don't await here: the async frame would keep the events alive.
     return this.#added(adding, { counts, handOver, start })

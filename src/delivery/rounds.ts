@@ -1,12 +1,7 @@
-import { hiddenEndpoint, type Endpoint, type Lane } from '../model/index.ts'
+import { hiddenEndpoint, type Endpoint } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
-import {
-  judge,
-  type OutgoingWebhook,
-  type RequestOutcome,
-  type WebhookSender,
-} from '../webhook/index.ts'
-import { attempt } from './attempt.ts'
+import { judge, type RequestOutcome } from '../webhook/index.ts'
+import { attempt, type DeliverySender } from './attempt.ts'
 import type { BreakerChange } from './circuit-breaker.ts'
 import type { DestinationQueue, Start } from './destination-queue.ts'
 import type { EndpointGate } from './endpoint-gate.ts'
@@ -15,13 +10,14 @@ import { probeGraceMs } from './process-share.ts'
 import type { BreakerNews, Peers } from './processes-port.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { Shortage } from './shortage.ts'
+import type { LeasedDelivery } from './store-port.ts'
 
 /** A destination's queue, with its sender. */
 export interface RoundTarget {
   /** The deliveries that are ready to be sent. */
   readonly queue: DestinationQueue
   /** Sends one request. */
-  readonly sender: Pick<WebhookSender, 'post'>
+  readonly sender: DeliverySender
   /** When to try again. */
   readonly retryPolicy: RetryPolicy
 }
@@ -208,8 +204,7 @@ export class Rounds {
       destination: queue.destination,
       endpoints: gates.map(({ endpoint }) => endpoint),
       policy: retryPolicy,
-      post: (endpoint, webhook) =>
-        this.#post({ endpoint, webhook, lane: delivery.lane, gates }, target),
+      post: (endpoint) => this.#post({ endpoint, delivery, gates }, target),
       ended: (record) => outbox.log(record),
     })
     try {
@@ -223,15 +218,15 @@ export class Rounds {
   }
 
   async #post(
-    { endpoint, webhook, lane, gates }: Request,
+    { endpoint, delivery, gates }: Request,
     { queue, sender }: RoundTarget,
   ): Promise<RequestOutcome> {
     const { runtime, requestsMax } = this.#options
     const { clock } = runtime
     const gate = gates.find((candidate) => candidate.endpoint === endpoint)
-    const passage = gate?.begin(clock.nowMs(), lane)
+    const passage = gate?.begin(clock.nowMs(), delivery.lane)
     this.#requests++
-    const outcome = await sender.post(endpoint, webhook)
+    const outcome = await sender.post(endpoint, delivery)
     this.#isShort ||= this.#isFull()
     this.#shortage.ended(outcome, queue, { requests: this.#requests, requestsMax })
     this.#requests--
@@ -301,7 +296,6 @@ interface Found {
 /** One request of a round. */
 interface Request {
   readonly endpoint: Endpoint
-  readonly webhook: OutgoingWebhook
-  readonly lane: Lane
+  readonly delivery: LeasedDelivery
   readonly gates: readonly EndpointGate[]
 }

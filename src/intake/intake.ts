@@ -18,7 +18,10 @@ const shownIdLengthMax = 100
 /** Options of an intake. */
 export interface IntakeOptions {
   /** Stores events with their deliveries. Resolves with the outcome of each, in order. */
-  readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
+  readonly add: (
+    events: readonly NewEvent[],
+    traceparent?: string,
+  ) => Promise<readonly AddOutcome[]>
   /** Where events may go. */
   readonly destinations: readonly Destination[]
   /** Clock, ids and log. */
@@ -41,6 +44,8 @@ export interface IntakeBatch {
    * absent, the sender's clock is this one: no timestamp is corrected.
    */
   readonly sentAt?: string | null
+  /** The trace context to keep with the deliveries, as the value of a `traceparent` header; none if absent. */
+  readonly traceparent?: string | undefined
 }
 
 /** An event that the store has answered for, with its routing. */
@@ -89,7 +94,7 @@ export class Intake {
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = this.#planBatch(batch)
-    return noteOutcomes(results, this.#add(acceptedOf(results).map(newEvent)))
+    return noteOutcomes(results, this.#add(acceptedOf(results).map(newEvent), batch.traceparent))
   }
 
   /**
@@ -98,7 +103,7 @@ export class Intake {
    */
   async take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = this.#planBatch(batch)
-    const adding = this.#add(acceptedOf(results).map(newEvent))
+    const adding = this.#add(acceptedOf(results).map(newEvent), batch.traceparent)
     // Don't await here: the async frame would keep the events alive.
     return noteOutcomes(results.map(bareOutcome), adding)
   }
@@ -177,8 +182,8 @@ export class Intake {
     return sentAt === undefined ? arrival : { ...arrival, sentAtMs: parseTimestamp(sentAt) ?? null }
   }
 
-  #add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    return events.length === 0 ? Promise.resolve([]) : this.#addEvents(events)
+  #add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
+    return events.length === 0 ? Promise.resolve([]) : this.#addEvents(events, traceparent)
   }
 }
 

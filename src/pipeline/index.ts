@@ -1,4 +1,5 @@
 /** From accepted calls to answered webhooks, in this process. */
 export * from './adding-bytes.ts'
 export * from './pipeline.ts'
+export type { TraceRequest } from './targets.ts'
 export type { SendingHindrance } from './process-shares.ts'

@@ -20,6 +20,7 @@ import {
   type ConnectionListener,
   type Sending,
   type SendingDestination,
+  type TraceRequest,
 } from './targets.ts'
 
 /** Options of a pipeline. */
@@ -54,6 +55,8 @@ export interface PipelineOptions {
   readonly purges?: boolean
   /** Called when a request opens or reuses a connection. */
   readonly connection?: ConnectionListener
+  /** Sends webhooks with a trace context; by default they have none. */
+  readonly trace?: TraceRequest | undefined
   /** Counts the bytes that are being added. */
   readonly adding?: AddingBytes
   /** Whether to wait while the store is temporarily unusable. By default an outage ends the work. */
@@ -150,12 +153,13 @@ export class Pipeline {
   /**
    * Stores events with known deliveries, bypassing the intake.
    *
+   * @param traceparent - the trace context to keep with the deliveries
    * @throws the error with which the store refuses them
    */
-  add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+  add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
     const { adding } = this.#options
-    if (adding === undefined) return this.#dispatcher.add(events)
-    return adding.add(events, (each) => this.#dispatcher.add(each))
+    if (adding === undefined) return this.#dispatcher.add(events, traceparent)
+    return adding.add(events, (each) => this.#dispatcher.add(each, traceparent))
   }
 
   /** Requests to endpoints in flight. */
@@ -219,7 +223,7 @@ export class Pipeline {
 
   #newIntake(destinations: readonly SendingDestination[]): Intake {
     const { runtime } = this.#options
-    return new Intake({ add: (events) => this.add(events), destinations, runtime })
+    return new Intake({ add: this.add.bind(this), destinations, runtime })
   }
 
   #sending(sending: Sending): Sending {

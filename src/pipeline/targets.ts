@@ -1,11 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import { defaultRetryPolicy, type DispatchTarget } from '../delivery/index.ts'
+import {
+  defaultRetryPolicy,
+  type DeliverySender,
+  type DispatchTarget,
+  type LeasedDelivery,
+} from '../delivery/index.ts'
 import type { AddressGuard } from '../http/index.ts'
-import type { Destination } from '../model/index.ts'
+import type { Destination, Endpoint } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import {
   WebhookSender,
   type ComposeRequest,
+  type RequestOutcome,
   type SenderOptions,
   type StandardWebhooksSigning,
 } from '../webhook/index.ts'
@@ -29,6 +35,19 @@ export type ConnectionListener = (use: {
   readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
 }) => void
 
+/** A request that is about to be sent. */
+export interface TracedRequest {
+  readonly delivery: LeasedDelivery
+  readonly endpoint: Endpoint
+  readonly destination: Destination
+}
+
+/** Sends a request with a trace context. Calls `post` once, with the value of the `traceparent` header. */
+export type TraceRequest = (
+  request: TracedRequest,
+  post: (traceparent: string | undefined) => Promise<RequestOutcome>,
+) => Promise<RequestOutcome>
+
 /** Options of all targets. */
 export interface TargetsOptions {
   /** Clock, randomness and log, for senders. */
@@ -39,6 +58,8 @@ export interface TargetsOptions {
   readonly deadlineMs?: number | undefined
   /** Called when a request opens or reuses a connection. */
   readonly connection?: ConnectionListener | undefined
+  /** Sends requests with a trace context; by default they have none. */
+  readonly trace?: TraceRequest | undefined
   /** How much this process may send to each endpoint; everything by default. */
   readonly shareOf?: ((destination: Destination) => EndpointShare) | undefined
 }
@@ -57,7 +78,7 @@ export interface ConfiguredTargets {
 
 interface Target extends DispatchTarget {
   readonly destination: SendingDestination
-  readonly sender: WebhookSender
+  readonly webhookSender: WebhookSender
   readonly guard: AddressGuard | undefined
 }
 
@@ -88,9 +109,10 @@ export class Targets {
       before.delete(destination.id)
       return { ...last, destination }
     })
-    for (const { sender } of this.#targets) this.#senders.add(sender)
+    for (const { webhookSender } of this.#targets) this.#senders.add(webhookSender)
     this.#shares = this.#currentShares()
-    return { targets: this.#shared(), retired: Array.from(before.values(), ({ sender }) => sender) }
+    const retired = Array.from(before.values(), ({ webhookSender }) => webhookSender)
+    return { targets: this.#shared(), retired }
   }
 
   /** The targets with their current shares; undefined if none has changed. */
@@ -122,9 +144,9 @@ export class Targets {
   }
 
   #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {
-    const { runtime, retryWindowMs, deadlineMs, connection } = this.#options
+    const { runtime, retryWindowMs, deadlineMs, connection, trace } = this.#options
     const { id: destinationId, standardWebhooks, compose, retryForMs } = destination
-    const sender = new WebhookSender({
+    const webhookSender = new WebhookSender({
       destination,
       guard,
       clock: runtime.clock,
@@ -136,7 +158,30 @@ export class Targets {
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     })
     const windowMs = retryForMs ?? retryWindowMs ?? defaultRetryPolicy.windowMs
-    return { destination, guard, sender, retryPolicy: { ...defaultRetryPolicy, windowMs } }
+    return {
+      destination,
+      guard,
+      webhookSender,
+      sender: trace === undefined ? webhookSender : traced({ webhookSender, destination, trace }),
+      retryPolicy: { ...defaultRetryPolicy, windowMs },
+    }
+  }
+}
+
+function traced({
+  webhookSender,
+  destination,
+  trace,
+}: Pick<Target, 'webhookSender' | 'destination'> & {
+  readonly trace: TraceRequest
+}): DeliverySender {
+  return {
+    post: (endpoint, delivery) =>
+      trace({ delivery, endpoint, destination }, (traceparent) => {
+        const { body, messageId } = delivery
+        const headers = traceparent === undefined ? undefined : { traceparent }
+        return webhookSender.post(endpoint, { body, messageId, headers })
+      }),
   }
 }
 

@@ -2,7 +2,6 @@ import type { Metrics } from '../admin-api/index.ts'
 import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
 import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import type { Tracing } from './tracing.ts'
 
 /** Observers of a service, beside the one of its options. */
 export interface ServiceObservers {
@@ -13,12 +12,8 @@ export interface ServiceObservers {
   readonly backlogs: FullBacklogs
 }
 
-/** A runtime whose observer also updates the metrics, spans and log of a service. */
-export function observedRuntime(
-  given: Runtime,
-  observers: ServiceObservers,
-  tracing: Tracing,
-): Runtime {
+/** A runtime whose observer also updates the metrics and the log of a service. */
+export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
   const { observer } = given
   const { metrics, faults, backlogs } = observers
   return {
@@ -27,7 +22,6 @@ export function observedRuntime(
       request: (record) => {
         metrics.request(record)
         faults.note(record)
-        tracing.request(record)
         observer.request(record)
       },
       settled: (delivery) => {

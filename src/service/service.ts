@@ -91,7 +91,7 @@ export class Service implements AsyncDisposable {
     this.#metrics = new Metrics({ figures: () => this.#figures.latest, runtime: given })
     this.#backlogs = new FullBacklogs(given)
     const observers = { metrics: this.#metrics, faults: this.#faults, backlogs: this.#backlogs }
-    this.#runtime = observedRuntime(given, observers, tracing)
+    this.#runtime = observedRuntime(given, observers)
     this.#guard = new AddressGuard(configuration.network)
     this.#pipeline = new Pipeline({
       destinations: configuration.destinations,
@@ -102,6 +102,7 @@ export class Service implements AsyncDisposable {
       retention: configuration.retention,
       guard: this.#guard,
       connection: (use) => this.#metrics.connection(use),
+      trace: tracing.send,
       adding: this.#adding,
       outlastsOutages: true,
       failed: (error) => {
@@ -133,7 +134,6 @@ export class Service implements AsyncDisposable {
       archived: () => Promise.allSettled(this.#accepting),
       endReplays: () => this.#replay.end(),
     })
-    this.#watchEndpoints()
   }
 
   /**
@@ -148,7 +148,7 @@ export class Service implements AsyncDisposable {
     }
     const store = await openServiceStore(options, { onNotification, log: options.runtime?.log })
     try {
-      const tracing = tracingOfProcess()
+      const tracing = tracingOfProcess(options.configuration.tracing)
       service = new Service(store, options, tracing)
       await service.#open(tracing)
       return service
@@ -238,12 +238,13 @@ export class Service implements AsyncDisposable {
     await this.close()
   }
 
-  async #open({ serve }: Tracing): Promise<void> {
+  async #open({ serve, send }: Tracing): Promise<void> {
+    this.#watchEndpoints()
     const { listen: address, admin } = this.#configuration
     await this.#regulations.register()
     void this.#figures.start()
     const health = healthHandler(() => this.#readiness.reasons(), this.#runtime.log)
-    const tracking = serve(this.#newTracking())
+    const tracking = serve(this.#newTracking(send !== undefined))
     const listening = await listenFor(
       'listen',
       (request, response) => health(request, response, () => tracking(request, response)),
@@ -270,7 +271,7 @@ export class Service implements AsyncDisposable {
     this.#faults.configure(destinations)
   }
 
-  #newTracking(): RequestListener {
+  #newTracking(keepsTraceparent: boolean): RequestListener {
     if (this.#role === 'deliver') return closedTrackingPort(this.#runtime.clock)
     return trackingApp({
       sourceOf: (writeKey) => this.#sources.find(writeKey),
@@ -280,6 +281,7 @@ export class Service implements AsyncDisposable {
       observer: this.#metrics,
       trustedProxies: this.#configuration.listen.trustedProxies,
       publicUrl: this.#configuration.listen.publicUrl,
+      keepsTraceparent,
     })
   }
 

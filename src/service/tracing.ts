@@ -1,21 +1,27 @@
 import type { RequestListener } from 'node:http'
 import {
   context,
+  createContextKey,
   propagation,
+  ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
+  type Context,
+  type Span,
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
-import { hiddenEndpoint, type RequestRecord } from '../model/index.ts'
+import { hiddenEndpoint } from '../model/index.ts'
+import type { TraceRequest } from '../pipeline/index.ts'
+import { judge, type RequestOutcome } from '../webhook/index.ts'
 
-/** Records spans with the OpenTelemetry SDK that the process has loaded. */
+/** Follows requests of clients to the webhooks that they cause. */
 export interface Tracing {
   /** Wraps a listener to record each request until its answer ends. */
   readonly serve: (listener: RequestListener) => RequestListener
-  /** Records a completed request to an endpoint. */
-  readonly request: (record: RequestRecord) => void
+  /** Sends webhooks with their trace context; undefined if nothing is traced. */
+  readonly send: TraceRequest | undefined
 }
 
 /** The provider that the OpenTelemetry API registers; it returns a tracer only if an SDK is loaded. */
@@ -23,54 +29,96 @@ interface Delegating {
   readonly getDelegateTracer: (name: string) => Tracer | undefined
 }
 
-const silentTracing: Tracing = { serve: (listener) => listener, request: () => undefined }
+const asItIs: Tracing['serve'] = (listener) => listener
 
-/** Records spans if an SDK is loaded, for example with `node --import`. */
-export function tracingOfProcess(): Tracing {
+/**
+ * Records spans if an OpenTelemetry SDK is loaded, for example with `node --import`.
+ *
+ * @param setting - false for no tracing; true to pass trace contexts on even without an SDK
+ */
+export function tracingOfProcess(setting: boolean | null): Tracing {
+  if (setting === false) return { serve: asItIs, send: undefined }
   const provider: TracerProvider & Partial<Delegating> = trace.getTracerProvider()
   const tracer = provider.getDelegateTracer?.('evroute')
-  return tracer === undefined ? silentTracing : spansOf(tracer)
+  if (tracer !== undefined) return { serve: serveWith(tracer), send: sendWith(tracer) }
+  return { serve: asItIs, send: setting === true ? passOn : undefined }
 }
 
-function spansOf(tracer: Tracer): Tracing {
-  return {
-    serve: (listener) => (request, response) => {
-      const { method = '', url = '', headers } = request
-      const active = context.active()
-      // An instrumentation of node:http may already have started a span.
-      const parent =
-        trace.getSpan(active) === undefined ? propagation.extract(active, headers) : active
-      const attributes = { 'http.request.method': method, 'url.path': publicPath(url) }
-      const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
-      response.once('close', () => {
-        const { statusCode, writableFinished } = response
-        if (writableFinished) span.setAttribute('http.response.status_code', statusCode)
-        if (!writableFinished || statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
-        span.end()
-      })
-      listener(request, response)
-    },
-    request: ({ url, destinationId, messageId, attempt, lane, ...ended }) => {
-      const { atMs, durationMs, outcome, status, error } = ended
-      const span = tracer.startSpan('POST', {
-        kind: SpanKind.CLIENT,
-        startTime: new Date(atMs),
-        root: true,
-        attributes: {
-          'http.request.method': 'POST',
-          'url.full': hiddenEndpoint(url),
-          'evroute.destination': destinationId,
-          'evroute.message_id': messageId,
-          'evroute.attempt': attempt,
-          'evroute.lane': lane,
-          ...(status !== null && { 'http.response.status_code': status }),
-          ...(error !== null && { 'error.type': error }),
-        },
-      })
-      if (outcome !== 'success') span.setStatus({ code: SpanStatusCode.ERROR })
-      span.end(new Date(atMs + durationMs))
-    },
+const passOn: TraceRequest = ({ delivery }, post) => post(delivery.traceparent)
+
+function serveWith(tracer: Tracer): Tracing['serve'] {
+  return (listener) => (request, response) => {
+    const { method = '', url = '', headers } = request
+    const active = context.active()
+    // An instrumentation of node:http may already have started a span.
+    const parent =
+      trace.getSpan(active) === undefined ? propagation.extract(active, headers) : active
+    const attributes = { 'http.request.method': method, 'url.path': publicPath(url) }
+    const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
+    // The webhooks belong below this span, not beside it.
+    headers['traceparent'] = traceparentOf(span)
+    response.once('close', () => {
+      const { statusCode, writableFinished } = response
+      if (writableFinished) span.setAttribute('http.response.status_code', statusCode)
+      if (!writableFinished || statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end()
+    })
+    listener(request, response)
   }
+}
+
+/**
+ * The context in which SDKs and their instrumentations record nothing and add no headers. The key is the one of
+ * `suppressTracing` in @opentelemetry/core.
+ */
+const suppressed = ROOT_CONTEXT.setValue(
+  createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING'),
+  true,
+)
+
+function sendWith(tracer: Tracer): TraceRequest {
+  return async ({ delivery, endpoint, destination }, post) => {
+    const attributes = {
+      'http.request.method': 'POST',
+      'url.full': hiddenEndpoint(endpoint.url),
+      'evroute.destination': destination.id,
+      'evroute.message_id': delivery.messageId,
+      'evroute.attempt': delivery.attempts + 1,
+      'evroute.lane': delivery.lane,
+    }
+    const parent = contextOf(delivery.traceparent)
+    const span = tracer.startSpan('POST', { kind: SpanKind.CLIENT, attributes }, parent)
+    const outcome = await context.with(suppressed, () => post(traceparentOf(span)))
+    endSpan(span, outcome, destination.retryStatuses)
+    return outcome
+  }
+}
+
+function endSpan(
+  span: Span,
+  outcome: RequestOutcome,
+  retryStatuses: readonly number[] | undefined,
+): void {
+  const { verdict, status, error } = judge(outcome, retryStatuses)
+  if (status !== null) span.setAttribute('http.response.status_code', status)
+  if (error !== null) span.setAttribute('error.type', error)
+  if (verdict !== 'success') span.setStatus({ code: SpanStatusCode.ERROR })
+  span.end()
+}
+
+/** Makes the header that names a span; undefined if the SDK has none. */
+function traceparentOf(span: Span): string | undefined {
+  const spanContext = span.spanContext()
+  if (!trace.isSpanContextValid(spanContext)) return undefined
+  const { traceId, spanId, traceFlags } = spanContext
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+}
+
+/** Reads a header that {@link traceparentOf} made, or that was checked when it arrived. */
+function contextOf(traceparent: string | undefined): Context {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent?.split('-') ?? []
+  const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
+  return traceId === '' ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContext)
 }
 
 /** The path without query and write key, which must not appear in spans. */

@@ -11,6 +11,7 @@ import { prepareCalls, type PreparedCalls } from './prepare-calls.ts'
 import { RateLimits } from './rate-limits.ts'
 import { readCalls, type Expected } from './read-calls.ts'
 import { nothingAccepted, tally } from './tally.ts'
+import { traceparentOf } from './traceparent.ts'
 import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /** A request with calls. */
@@ -115,7 +116,7 @@ export class Collector {
   #collectFrom(
     source: TrackingSource,
     document: Document,
-    { expected, client }: TrackingRequest,
+    { expected, client, headers }: TrackingRequest,
   ): HttpAnswer | Promise<HttpAnswer> {
     // Check again: other requests may have filled the queue while this one was read.
     if (this.#options.isFull()) return this.#refusedAsFull(source)
@@ -128,7 +129,8 @@ export class Collector {
       client,
       sourceType: source.type,
     })
-    const batch = { sourceId: source.id, calls, checkedTypes, sentAt: read.sentAt }
+    const traceparent = this.#options.keepsTraceparent === true ? traceparentOf(headers) : undefined
+    const batch = { sourceId: source.id, calls, checkedTypes, sentAt: read.sentAt, traceparent }
     return this.#answer(calls.length === 0 ? Promise.resolve([]) : this.#options.accept(batch), {
       source,
       sent,

@@ -35,6 +35,8 @@ export interface TrackingApiOptions {
   readonly trustedProxies?: number
   /** The URL to announce to clients; by default the one of each request. */
   readonly publicUrl?: string | undefined
+  /** Whether to keep the `traceparent` of a request with its deliveries; false by default. */
+  readonly keepsTraceparent?: boolean
 }
 
 /** Calls of a source with the same outcome. */

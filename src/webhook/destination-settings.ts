@@ -59,8 +59,8 @@ const concurrencyDefault = 10
 const concurrencyMax = 1_000
 
 /**
- * Headers that evroute or the connection sets. Signature headers are reserved even without a secret, so that
- * a secret can be added later.
+ * Headers that evroute or the connection sets. Those of signatures and traces are reserved even if they are not
+ * sent, so that both can be turned on later.
  */
 const reservedHeaders = new Set([
   'host',
@@ -71,6 +71,7 @@ const reservedHeaders = new Set([
   'webhook-id',
   'webhook-timestamp',
   'webhook-signature',
+  'traceparent',
   'connection',
   'keep-alive',
   'transfer-encoding',

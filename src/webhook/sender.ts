@@ -139,9 +139,9 @@ export class WebhookSender {
     const { standardWebhooks: signing } = this.#options
     const { body } = webhook
     const headers = webhookHeaders(endpoint, this.#signer?.sign(body))
-    if (signing === undefined) return { headers, body }
-    const added = standardWebhooksHeaders(webhook, signing, this.#clock.nowMs())
-    return { headers: { ...headers, ...added }, body }
+    if (signing === undefined && webhook.headers === undefined) return { headers, body }
+    const added = signing && standardWebhooksHeaders(webhook, signing, this.#clock.nowMs())
+    return { headers: { ...headers, ...added, ...webhook.headers }, body }
   }
 
   async #targetOf({ url, tls }: Endpoint): Promise<Target> {

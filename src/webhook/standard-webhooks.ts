@@ -6,6 +6,8 @@ export interface OutgoingWebhook {
   readonly body: string
   /** The event's messageId. The body of a delete notification does not contain it. */
   readonly messageId: string
+  /** Headers of this request alone; none if absent. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** Keys for Standard Webhooks signatures. */

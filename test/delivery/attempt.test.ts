@@ -5,7 +5,7 @@ import {
   attempt,
   defaultRetryPolicy,
   type LeasedDelivery,
-  type PostWebhook,
+  type PostDelivery,
   type Settlement,
 } from '../../src/delivery/index.ts'
 import type { RequestRecord } from '../../src/model/index.ts'
@@ -27,7 +27,7 @@ import {
 /** Starts a round over that many endpoints. */
 function start(
   endpoints: number,
-  post: PostWebhook,
+  post: PostDelivery,
   {
     delivery = leased(),
     clock = new ManualClock(startMs),
@@ -59,7 +59,7 @@ async function round(
   delivery: LeasedDelivery = leased(),
 ): Promise<Round> {
   const urls = urlsOf(outcomes.length)
-  const post: PostWebhook = (endpoint, { body, messageId }) => {
+  const post: PostDelivery = (endpoint, { body, messageId }) => {
     expect({ body, messageId }).toEqual({ body: delivery.body, messageId: delivery.messageId })
     return Promise.resolve(outcomes[urls.indexOf(endpoint.url)]!)
   }
@@ -173,7 +173,7 @@ describe('a round', () => {
 
   test('waits from its end, and counts the window from its beginning', async () => {
     const clock = new ManualClock(startMs)
-    const post: PostWebhook = async () => {
+    const post: PostDelivery = async () => {
       await clock.advance(4_000)
       return { kind: 'timeout' }
     }
@@ -278,7 +278,7 @@ describe('a request', () => {
     const rung = new Promise<number>((resolve) =>
       clock.schedule(10_000, () => resolve(clock.nowMs())),
     )
-    const post: PostWebhook = async () => {
+    const post: PostDelivery = async () => {
       for (let turn = 0; turn < 10; turn++) await nextTurn()
       return answered(503)
     }

@@ -1,92 +1,168 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { request } from 'undici'
-import { expect, test } from 'vitest'
-import { startBinary } from '../support/binary.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { startBinary, type TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
+import { PostgresDatabases } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const api = import.meta.resolve('@opentelemetry/api')
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-/** A program that registers an SDK, as users load theirs with `node --import`. It writes each span to a file. */
-function sdk(spansFile: string): string {
-  return `
-import { appendFileSync } from 'node:fs'
-import { propagation, trace } from ${JSON.stringify(api)}
-trace.setGlobalTracerProvider({
-  getTracer: (tracer) => ({
-    startSpan(name, { kind, attributes, startTime, root }, context) {
-      const parent = root ? undefined : trace.getSpanContext(context)?.spanId
-      const span = { tracer, name, kind, attributes, parent }
-      return {
-        setAttribute(key, value) { attributes[key] = value; return this },
-        setStatus({ code }) { span.status = code; return this },
-        end(time) {
-          if (startTime) span.ms = time - startTime
-          appendFileSync(${JSON.stringify(spansFile)}, JSON.stringify(span) + '\\n')
-        },
-      }
-    },
-  }),
-})
-propagation.setGlobalPropagator({
-  inject: () => {},
-  fields: () => ['traceparent'],
-  extract(context, carrier, getter) {
-    const [, traceId, spanId] = String(getter.get(carrier, 'traceparent')).split('-')
-    return spanId === undefined ? context : trace.setSpanContext(context, { traceId, spanId, traceFlags: 1 })
-  },
-})
-`
-}
+const databases = new PostgresDatabases()
+
+const sdk = new URL('opentelemetry-sdk.js', import.meta.url).href
+const [traceId, clientSpanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
+const traceparent = `00-${traceId}-${clientSpanId}-01`
 
 interface Span {
-  readonly name: string
+  readonly spanId: string
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** Lets a service deliver a call and answer two other requests; returns the spans of its process. */
-async function spansOf(endpoint: TestEndpoint, traced: boolean): Promise<readonly Span[]> {
-  const folder = await temporaryFolder()
-  const [spansFile, program] = [join(folder, 'spans.ndjson'), join(folder, 'sdk.mjs')]
-  await writeFile(spansFile, '')
-  await writeFile(program, sdk(spansFile))
-  const path = join(folder, 'evroute.config.json')
-  const document = {
-    listen: { port: 0 },
-    store: 'memory:',
-    network: { allow: ['127.0.0.0/8'] },
-    sources: [{ id: 'website', writeKeys: ['wk_example'] }],
-    destinations: [
-      { id: 'crm', type: 'Webhooks', sources: ['website'], endpoints: [{ url: endpoint.url }] },
-    ],
+/** A service that runs in several processes, one after the other, with the same store. */
+class TracedService {
+  readonly #folder: string
+  readonly #document: object
+
+  private constructor(folder: string, document: object) {
+    this.#folder = folder
+    this.#document = document
   }
-  await writeFile(path, JSON.stringify(document))
-  const env = traced ? { NODE_OPTIONS: `--import=${pathToFileURL(program).href}` } : {}
-  const service = startBinary(['serve', '--config', path, '--json', '--grace', '10s'], env)
-  const { url } = await service.stdout.record('ready')
-  const ask = async (target: string, options: object = {}) =>
-    (await request(`${String(url)}${target}`, options)).body.dump()
-  await ask('/v1/track?writeKey=wk_example', {
-    method: 'POST',
-    headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
-    body: JSON.stringify({ userId: 'u_1', event: 'Order Completed', messageId: 'm_1' }),
-  })
-  await ask('/v1/projects/wk_example/settings')
-  await endpoint.received(1)
-  service.signal('SIGTERM')
-  expect(await service.ended).toMatchObject({ code: 0 })
-  const lines = (await readFile(spansFile, 'utf8')).split('\n').filter((line) => line !== '')
-  return lines.map((line) => JSON.parse(line) as Span)
+
+  static async in(store: string, endpoint: TestEndpoint): Promise<TracedService> {
+    return new TracedService(await temporaryFolder(), {
+      listen: { port: 0 },
+      store,
+      network: { allow: ['127.0.0.0/8'] },
+      sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+      destinations: [
+        { id: 'crm', type: 'Webhooks', sources: ['website'], endpoints: [{ url: endpoint.url }] },
+      ],
+    })
+  }
+
+  /** Runs a process until the work is done; returns the spans that it recorded. */
+  async run(
+    { loads, tracing = null }: { loads?: string; tracing?: boolean | null },
+    work: (ask: (target: string, options?: object) => Promise<unknown>) => Promise<unknown>,
+  ): Promise<readonly Span[]> {
+    const [path, spansFile] = ['evroute.config.json', 'spans.ndjson'].map((name) => {
+      return join(this.#folder, name)
+    }) as [string, string]
+    await writeFile(spansFile, '')
+    await writeFile(path, JSON.stringify({ ...this.#document, tracing }))
+    const env = {
+      SPANS_FILE: spansFile,
+      NODE_OPTIONS: loads === undefined ? '' : `--import=${loads}`,
+    }
+    const process = startBinary(['serve', '--config', path, '--json', '--grace', '10s'], env)
+    const url = await urlOf(process)
+    await work(async (target, options = {}) => {
+      const { statusCode, body } = await request(`${url}${target}`, options)
+      await body.dump()
+      expect(statusCode).toBe(200)
+    })
+    process.signal('SIGTERM')
+    expect(await process.ended).toMatchObject({ code: 0 })
+    const lines = (await readFile(spansFile, 'utf8')).split('\n').filter((line) => line !== '')
+    return lines.map((line) => JSON.parse(line) as Span)
+  }
 }
+
+async function urlOf(process: TestProcess): Promise<string> {
+  return String((await process.stdout.record('ready'))['url'])
+}
+
+/** A call with the trace context of its client. */
+const track = {
+  method: 'POST',
+  headers: { traceparent },
+  body: JSON.stringify({ userId: 'u_1', event: 'Order Completed', messageId: 'm_1' }),
+}
+
+/** Its first answer asks to try again at once; the second one accepts. */
+function tryAgain(): Promise<TestEndpoint> {
+  return TestEndpoint.start([{ status: 429, headers: { 'retry-after': '0' } }, 200])
+}
+
+/** Sends a call in one process and retries its webhook in another one. */
+async function spansOfTwo(
+  service: TracedService,
+  endpoint: TestEndpoint,
+  [first, second]: readonly [
+    Parameters<TracedService['run']>[0],
+    Parameters<TracedService['run']>[0],
+  ],
+): Promise<readonly [readonly Span[], readonly Span[]]> {
+  const before = await service.run(first, async (ask) => {
+    await ask('/v1/track?writeKey=wk_example', track)
+    await endpoint.received(1)
+  })
+  const after = await service.run(second, () => endpoint.received(2))
+  return [before, after]
+}
+
+function sentIn({ requests }: TestEndpoint): readonly unknown[] {
+  return requests.map(({ headers }) => headers['traceparent'])
+}
+
+const of = (spans: readonly Span[], attribute: string, value: unknown) =>
+  spans.filter(({ attributes }) => attributes[attribute] === value)
+
+describe.each(['SQLite', 'PostgreSQL'])('with an SDK and %s', (engine) => {
+  test('the trace of a client reaches each try of the webhook, in whatever process', async () => {
+    const endpoint = await tryAgain()
+    const store = engine === 'SQLite' ? 'sqlite:./store.db' : await databases.newUrl()
+    const service = await TracedService.in(store, endpoint)
+    const spans = await spansOfTwo(service, endpoint, [{ loads: sdk }, { loads: sdk }])
+    const [accepted] = of(spans[0], 'url.path', '/v1/track')
+    expect(accepted).toMatchObject({ traceId, parentId: clientSpanId })
+    const tries = spans.map((each) => of(each, 'evroute.destination', 'crm')[0])
+    const below = { traceId, parentId: accepted?.spanId, kind: 2 }
+    expect(tries).toMatchObject([
+      { ...below, attributes: { 'evroute.attempt': 1, 'evroute.lane': 'first' }, status: 2 },
+      { ...below, attributes: { 'evroute.attempt': 2, 'evroute.lane': 'retry' } },
+    ])
+    expect(sentIn(endpoint)).toEqual(tries.map((each) => `00-${traceId}-${each?.spanId}-01`))
+  })
+})
+
+describe('without an SDK', () => {
+  /** Takes a call with one value of `tracing`, and retries its webhook with another one. */
+  async function sentWith(first: boolean | null, second: boolean | null) {
+    const endpoint = await tryAgain()
+    const service = await TracedService.in('sqlite:./store.db', endpoint)
+    const settings = [{ tracing: first }, { tracing: second }] as const
+    expect(await spansOfTwo(service, endpoint, settings)).toEqual([[], []])
+    return sentIn(endpoint)
+  }
+
+  test('the setting passes the header of the client on', async () => {
+    expect(await sentWith(true, true)).toEqual([traceparent, traceparent])
+  })
+
+  test('no header is kept or sent by default', async () => {
+    expect(await sentWith(null, true)).toEqual([undefined, undefined])
+  })
+
+  test.each([null, false])(
+    'a header that was kept is not sent after a change to %s',
+    async (off) => {
+      expect(await sentWith(true, off)).toEqual([traceparent, undefined])
+    },
+  )
+})
 
 test('an SDK gets a span for each request of a client and of a webhook, without keys, paths or queries', async () => {
   const endpoint = await TestEndpoint.start()
-  const spans = await spansOf(endpoint, true)
-  const of = (attribute: string, value: unknown) =>
-    spans.filter(({ attributes }) => attributes[attribute] === value)
-  expect(of('url.path', '/v1/track')).toEqual([
+  const service = await TracedService.in('memory:', endpoint)
+  const spans = await service.run({ loads: sdk }, async (ask) => {
+    await ask('/v1/projects/wk_example/settings')
+    await ask('/v1/track?writeKey=wk_example', track)
+    await endpoint.received(1)
+  })
+  expect(of(spans, 'url.path', '/v1/track')).toEqual([
     {
       tracer: 'evroute',
       name: 'POST',
@@ -96,11 +172,13 @@ test('an SDK gets a span for each request of a client and of a webhook, without 
         'url.path': '/v1/track',
         'http.response.status_code': 200,
       },
-      parent: 'b7ad6b7169203331',
+      traceId,
+      spanId: expect.any(String) as unknown,
+      parentId: clientSpanId,
     },
   ])
-  expect(of('url.path', '/v1/projects/:writeKey/settings')).toHaveLength(1)
-  expect(of('evroute.destination', 'crm')).toEqual([
+  expect(of(spans, 'url.path', '/v1/projects/:writeKey/settings')).toHaveLength(1)
+  expect(of(spans, 'evroute.destination', 'crm')).toMatchObject([
     {
       tracer: 'evroute',
       name: 'POST',
@@ -114,12 +192,17 @@ test('an SDK gets a span for each request of a client and of a webhook, without 
         'evroute.lane': 'first',
         'http.response.status_code': 200,
       },
-      ms: expect.any(Number) as unknown,
     },
   ])
   expect(JSON.stringify(spans)).not.toContain('wk_example')
 })
 
-test('without an SDK nothing is recorded', async () => {
-  expect(await spansOf(await TestEndpoint.start(), false)).toEqual([])
+test('an SDK records nothing if tracing is off', async () => {
+  const endpoint = await TestEndpoint.start()
+  const service = await TracedService.in('memory:', endpoint)
+  const spans = await service.run({ loads: sdk, tracing: false }, async (ask) => {
+    await ask('/v1/track?writeKey=wk_example', track)
+    await endpoint.received(1)
+  })
+  expect(spans).toEqual([])
 })

@@ -168,6 +168,7 @@ describe('the static headers of an endpoint', () => {
     'webhook-id',
     'Webhook-Timestamp',
     'WEBHOOK-SIGNATURE',
+    'Traceparent',
     'Connection',
     'Keep-Alive',
     'Transfer-Encoding',

@@ -11,8 +11,8 @@ export interface ConfigurationChange {
   readonly effect: 'at_once' | 'after_restart'
 }
 
-/** Settings that a running service cannot change: its ports and its store. */
-const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|store$)/
+/** Settings that a running service cannot change: its ports, its store and its tracing. */
+const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|store$|tracing$)/
 
 /** Names of settings in the file, if they differ from the names here. */
 const namesInFile: Readonly<Record<string, string>> = {
@@ -36,11 +36,11 @@ export function changesBetween(
 }
 
 function partsOf(configuration: Configuration): ReadonlyMap<string, object> {
-  const { listen, admin, store, network, retention, sources, destinations } = configuration
+  const { listen, admin, store, tracing, network, retention, sources, destinations } = configuration
   return new Map<string, object>([
     ['listen', listen],
     ...(admin === undefined ? [] : [['admin', admin] as const]),
-    ['', { store }],
+    ['', { store, tracing }],
     ['network', network],
     ['retention', retention],
     ...sources.map((source) => [`sources.${source.id}`, source] as const),
@@ -64,16 +64,16 @@ function changesOf(
     .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
 }
 
-/** The configuration of a running service after a change: it keeps its ports and its store. */
+/** The configuration of a running service after a change: it keeps its ports, its store and its tracing. */
 export function followed(before: Configuration, after: Configuration): Configuration {
-  const { listen, admin, store } = before
+  const { listen, admin, store, tracing } = before
   const access = admin && {
     ...(after.admin ?? admin),
     host: admin.host,
     port: admin.port,
     tls: admin.tls,
   }
-  return { ...after, listen, admin: access, store }
+  return { ...after, listen, admin: access, store, tracing }
 }
 
 /** Whether a change affects a setting whose name matches. */

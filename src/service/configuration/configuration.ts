@@ -14,6 +14,8 @@ export interface Configuration {
   readonly admin: NonNullable<ConfigurationDocument['admin']> | undefined
   /** `memory:`, `sqlite:` and an absolute path, or the URL of a PostgreSQL with its password. */
   readonly store: string
+  /** Whether to trace; null to trace only if an OpenTelemetry SDK is loaded. */
+  readonly tracing: boolean | null
   readonly network: ConfigurationDocument['network']
   readonly retention: RetentionPolicy
   /** At least one, with unique ids and write keys. */
@@ -80,11 +82,12 @@ export async function configurationOf(
     await breather.breathe()
     configured.push(deepFreeze(destinationOf(destination, document.limits.backlogMax)))
   }
-  const { listen, admin, store, network, retention, limits, sources } = document
+  const { listen, admin, store, tracing, network, retention, limits, sources } = document
   return deepFreeze({
     listen,
     admin: admin ?? undefined,
     store,
+    tracing,
     network,
     retention: {
       deliveredMs: durationMsOf(retention.delivered),

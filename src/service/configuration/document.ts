@@ -303,6 +303,13 @@ export const documentSchema = section(
       .describe(
         'The store of deliveries: memory:, sqlite:<file> relative to this file, or postgres://user:password@host:5432/database; also env:NAME or @file. A change needs a restart.',
       ),
+    tracing: z
+      .boolean(accepts('true, false or null'))
+      .nullable()
+      .default(null)
+      .describe(
+        'Passes the traceparent of a request on to its webhooks. null does so, and records spans, if an OpenTelemetry SDK is loaded; true does so without one, too; false turns both off. A change needs a restart.',
+      ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
         accepted: 'a list of addresses, ranges and host names',

@@ -15,6 +15,7 @@ describe('changes of a configuration', () => {
   test.each<[GivenSettings, GivenSettings, readonly string[]]>([
     [{}, {}, []],
     [{}, { listen: { port: 1 } }, ['listen.port changed after_restart']],
+    [{}, { tracing: true }, ['tracing changed after_restart']],
     [{}, { listen: { host: '::1' } }, ['listen.host changed after_restart']],
     [{}, { listen: { trustedProxies: 1 } }, ['listen.trustedProxies changed after_restart']],
     [{}, { admin }, ['admin added after_restart']],

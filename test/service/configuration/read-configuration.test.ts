@@ -51,6 +51,7 @@ describe('a configuration', () => {
       listen: { host: '127.0.0.1', port: 4000, trustedProxies: 0 },
       admin: undefined,
       store: `sqlite:${folder}/evroute.db`,
+      tracing: null,
       network: { allow: [], proxy: null },
       retention: defaultRetention,
       sources: [

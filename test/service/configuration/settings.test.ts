@@ -16,6 +16,7 @@ test('every setting in force is listed once, with its origin', async () => {
     ['listen.trustedProxies', 0, 'default'],
     ['admin', null, 'default'],
     ['store', `sqlite:${folder}/evroute.db`, 'default'],
+    ['tracing', null, 'default'],
     ['network.allow', ['10.0.0.0/8', '127.0.0.1'], 'file'],
     ['network.proxy', null, 'default'],
     ['retention.delivered', '24h', 'default'],
