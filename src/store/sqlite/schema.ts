@@ -138,11 +138,10 @@ const present = (column: string): string =>
 /**
  * Turns the tables of format 8 into those of format 11. Members get text keys, as in PostgreSQL. The row of a
  * delivery gets columns for a first try that succeeded. Untried deliveries are found by lane, so their index
- * goes. Erasures follow destinations instead of ids, so each stage begins again.
+ * goes.
  */
 const upgradeFrom8 = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
-  UPDATE regulations SET at_key = '', at_id = 0;
   ALTER TABLE members RENAME TO members_before;
   ${sharedTables}
   INSERT INTO members
@@ -159,13 +158,19 @@ const upgradeFrom8 = `
   DROP INDEX deliveries_untried;
 `
 
+/** Deliveries get a trace context. Erasures follow destinations instead of ids, so each stage begins again. */
+const upgradeFrom11 = `
+  ALTER TABLE deliveries ADD COLUMN traceparent TEXT;
+  UPDATE regulations SET at_key = '', at_id = 0;
+`
+
 /**
  * The formats that can be upgraded, and the SQL that turns each into the next one. `room` is the temporary space
  * that it takes, as a share of the file's size.
  */
 const upgrades = [
   { from: 8, room: 0.5, sql: upgradeFrom8 },
-  { from: 11, room: 0, sql: 'ALTER TABLE deliveries ADD COLUMN traceparent TEXT' },
+  { from: 11, room: 0, sql: upgradeFrom11 },
 ] as const
 
 /** Splits SQL into its statements. */
