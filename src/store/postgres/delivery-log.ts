@@ -31,7 +31,8 @@ import type { RequestPartitions } from './request-partitions.ts'
 
 type AuditRow = Readonly<Record<string, number>>
 
-const logEngine: LogEngine = {
+/** The parts of PostgreSQL that changing deliveries by hand needs. */
+export const logEngine: LogEngine = {
   dialect,
   countChanges,
   isUnleased: (bind, nowMs) => `(leased_until IS NULL OR leased_until <= ${bind(nowMs)})`,

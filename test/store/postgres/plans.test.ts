@@ -1,11 +1,15 @@
 import { Client, escapeLiteral } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { DeliveryFilter, LeasedDelivery, Share } from '../../../src/delivery/index.ts'
+import { abandon, discard, expire, retry } from '../../../src/store/log/log-changes.ts'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import type { Query, SqlValue } from '../../../src/store/sql.ts'
+import { hasPending, lookBehind } from '../../../src/store/regulations/delivery-walk.ts'
+import type { Query, Script, SqlValue } from '../../../src/store/sql.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
+import { logEngine } from '../../../src/store/postgres/delivery-log.ts'
+import { dialect } from '../../../src/store/postgres/dialect.ts'
 import { listQuery } from '../../../src/store/postgres/log-statements.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'
@@ -163,6 +167,43 @@ test.each(
     const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own, floors }), plan)
     expect(looks.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_waiting'])
     expect(rowsRead(looks)).toBeLessThanOrEqual(6)
+  },
+)
+
+/** The queries of a script that finds nothing. */
+function* queriesOf(script: Script<unknown>): Generator<Query> {
+  for (let step = script.next(); step.done !== true; step = script.next([])) yield step.value
+}
+
+test.each(analysed)(
+  'searches of changes by hand and of erasures read no more than they find of tables %s',
+  async (_name, how) => {
+    const client = await filled(how)
+    await client.query(`INSERT INTO evroute_counts (destination_id, slot) VALUES
+      ('crm', 0), ('crm', 1), ('down', 0)`)
+    const [waiting, ended] = ['evroute_deliveries_waiting', 'evroute_deliveries_ended']
+    const key = 'evroute_deliveries_pkey'
+    const crm = { nowMs, filter: { destinationId: 'crm' }, limit: 10 }
+    const all = { ...crm, filter: {} }
+    const before = { deliveredBeforeMs: 0, failedBeforeMs: 0, messageIdsBeforeMs: 0 }
+    const purge = { ...before, nowMs, abandonedBeforeMs: nowMs + 1, rowsMax: 10 }
+    const range = { afterId: 100, lastId: 30_000 }
+    const place = { destination_id: 'crm', id: 0 }
+    for (const [script, indexes, rows] of [
+      [discard(logEngine, crm), [waiting], 10],
+      [discard(logEngine, all), [waiting], 20],
+      [retry(logEngine, crm), [ended, ended, waiting], 0],
+      [retry(logEngine, all), [ended, ended, waiting], 0],
+      [expire(logEngine, purge), ['evroute_deliveries_expiring'], 0],
+      [abandon(logEngine, purge, 10), [waiting, waiting], 20],
+      [hasPending(range, ['crm', 'down'], dialect), [key], 4],
+      [lookBehind(place, { range, rowsMax: 10 }), [key], 10],
+    ] as const) {
+      const steps: PlanStep[] = []
+      for (const query of queriesOf(script)) steps.push(...(await readsOf(client, query)))
+      expect(steps.map((step) => step['Index Name'])).toEqual(indexes)
+      expect(rowsRead(steps)).toBeLessThanOrEqual(rows)
+    }
   },
 )
 
