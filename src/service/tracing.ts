@@ -1,3 +1,4 @@
+import { subscribe } from 'node:diagnostics_channel'
 import type { RequestListener } from 'node:http'
 import {
   context,
@@ -76,7 +77,27 @@ const suppressed = ROOT_CONTEXT.setValue(
   true,
 )
 
+const headerKey = createContextKey('traceparent of a webhook')
+
+/** A request of undici, as its diagnostics channel names it: `headers` are names and values in turn. */
+interface CreatedRequest {
+  readonly headers: readonly string[]
+  readonly addHeader: (name: string, value: string) => void
+}
+
+/**
+ * Adds the header of a webhook again. Newer instrumentation of undici removes it from each request, and puts no
+ * other in its place while tracing is suppressed. Its subscription is older than this one, so it is called first.
+ */
+function restoreHeader(message: unknown): void {
+  const traceparent = context.active().getValue(headerKey)
+  if (typeof traceparent !== 'string') return
+  const { request } = message as { readonly request: CreatedRequest }
+  if (!request.headers.includes('traceparent')) request.addHeader('traceparent', traceparent)
+}
+
 function sendWith(tracer: Tracer): TraceRequest {
+  subscribe('undici:request:create', restoreHeader)
   return async ({ delivery, endpoint, destination }, post) => {
     const attributes = {
       'http.request.method': 'POST',
@@ -88,7 +109,9 @@ function sendWith(tracer: Tracer): TraceRequest {
     }
     const parent = contextOf(delivery.traceparent)
     const span = tracer.startSpan('POST', { kind: SpanKind.CLIENT, attributes }, parent)
-    const outcome = await context.with(suppressed, () => post(traceparentOf(span)))
+    const traceparent = traceparentOf(span)
+    const sending = suppressed.setValue(headerKey, traceparent)
+    const outcome = await context.with(sending, () => post(traceparent))
     endSpan(span, outcome, destination.retryStatuses)
     return outcome
   }

@@ -1,6 +1,6 @@
 /**
- * A small OpenTelemetry SDK, to load with `node --import`. It appends each ended span to the file SPANS_FILE, and
- * adds a header to requests of undici, as its automatic instrumentation does.
+ * A small OpenTelemetry SDK, to load with `node --import`. It appends each ended span to the file SPANS_FILE. It
+ * replaces the header of each request of undici, as newer automatic instrumentation does.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
@@ -52,6 +52,8 @@ context.setGlobalContextManager({
 
 const isSuppressed = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING')
 subscribe('undici:request:create', ({ request }) => {
+  const at = request.headers.indexOf('traceparent')
+  if (at >= 0) request.headers.splice(at, 2)
   if (context.active().getValue(isSuppressed) !== true) {
     request.addHeader('traceparent', `00-${newId(16)}-${newId(8)}-01`)
   }
