@@ -15,7 +15,8 @@ export async function dial(port: number): Promise<Socket> {
 export async function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).resume()
-  await new Promise((resolve) => socket.once('close', resolve))
+  // It may have closed while the caller awaited something else.
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   return Buffer.concat(chunks).toString('utf8')
 }
 
