@@ -193,5 +193,17 @@ function described(
   { name, isDefault = false, summary, description, after }: CommandTexts,
 ): Command {
   const added = parent.command(name, { isDefault }).summary(summary).description(description)
-  return after === undefined ? added : added.addHelpText('after', `\n${after}`)
+  if (after === undefined) return added
+  return added.addHelpText('after', ({ command }) => `\n${fitToHelp(after, command)}`)
+}
+
+/** Wraps the paragraphs of a text to the width of help. Paragraphs with indented lines stay as they are. */
+export function fitToHelp(text: string, command: Command): string {
+  const columns = command.configureOutput().getOutHelpWidth?.() ?? 80
+  const help = command.createHelp()
+  const paragraphs = text.split('\n\n').map((paragraph) => {
+    const isIndented = /^ /m.test(paragraph)
+    return isIndented ? paragraph : help.boxWrap(paragraph.replaceAll('\n', ' '), columns)
+  })
+  return paragraphs.join('\n\n')
 }

@@ -140,10 +140,19 @@ export function outputOptions({
   quiet = 'print only the result',
   verbose = 'print a line for every request',
 } = {}) {
+  const { json, color, ...rest } = resultOptions(quiet)
+  return inGroup('Output:', {
+    ...{ json, ...rest },
+    verbose: flag('-v, --verbose', verbose).conflicts(['quiet']),
+    color,
+  })
+}
+
+/** Like {@link outputOptions}, for a command without details that it could add. */
+export function resultOptions(quiet = 'print only the result') {
   return inGroup('Output:', {
     json: flag('--json', 'write NDJSON records to stdout'),
     quiet: flag('-q, --quiet', quiet),
-    verbose: flag('-v, --verbose', verbose).conflicts(['quiet']),
     color: flag('--no-color', 'use no colours'),
   })
 }

@@ -106,6 +106,8 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
 }
 
 const helpColumnsMax = 80
+/** Descriptions of options wrap down to this width. */
+const descriptionColumnsMin = 20
 
 /** The end of the help text. */
 const epilogue = `
@@ -130,8 +132,13 @@ export async function createProgram(context: CommandContext): Promise<Command> {
     })
     .showSuggestionAfterError()
     .addHelpText('after', epilogue)
+    // Commands inherit it.
+    .configureHelp({ minWidthToWrap: descriptionColumnsMin })
   await addCommands(program, context)
-  program.configureHelp({ subcommandTerm: (command) => command.name() })
+  program.configureHelp({
+    minWidthToWrap: descriptionColumnsMin,
+    subcommandTerm: (command) => command.name(),
+  })
   addColorFlag(program)
   return program
 }

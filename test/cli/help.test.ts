@@ -1,15 +1,57 @@
+import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { run } from '../support/io.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { columnsOf } from '../../src/model/index.ts'
+import { CapturedStream, run } from '../support/io.ts'
+
+const program = await createProgram({
+  io: {
+    stdin: (async function* () {})(),
+    stdout: new CapturedStream(),
+    stderr: new CapturedStream(),
+    env: {},
+    stop: new AbortController().signal,
+    interrupted: new AbortController().signal,
+  },
+  argv: [],
+  end: () => undefined,
+  run: () => Promise.resolve(0),
+})
+
+function namesOf({ commands }: Command): readonly string[] {
+  return commands
+    .filter((command) => !['help', 'complete'].includes(command.name()))
+    .flatMap((command) => [
+      command.name(),
+      ...namesOf(command).map((name) => `${command.name()} ${name}`),
+    ])
+}
+
+describe.each(namesOf(program))('the help of every command, such as %s,', (name) => {
+  const help = async (columns?: number): Promise<string> =>
+    (await run([...name.split(' '), '--help'], columns === undefined ? {} : { columns })).stdout
+
+  test.each([undefined, 200])('has at most 80 columns, on a terminal with %s', async (columns) => {
+    for (const line of (await help(columns)).split('\n')) {
+      expect(columnsOf(line), line).toBeLessThanOrEqual(80)
+    }
+  })
+
+  test('fits 60 columns, but for its examples', async () => {
+    const text = (await help(60)).replaceAll(/^(?:Examples?|Regulations):\n(?: .*\n)+/gm, '')
+    for (const line of text.split('\n')) expect(columnsOf(line), line).toBeLessThanOrEqual(60)
+  })
+
+  test('says what the exit codes mean', async () => {
+    expect(await help()).toContain('\nExit codes: ')
+  })
+})
 
 describe.each(['send', 'replay', 'explain', 'listen', 'run', 'expect', 'check'])(
   'the help of %s',
   (command) => {
     const help = async (columns?: number): Promise<readonly string[]> =>
       (await run([command, '--help'], columns === undefined ? {} : { columns })).stdout.split('\n')
-
-    test('has at most 80 columns, however wide the terminal is', async () => {
-      for (const line of await help(200)) expect(line.length, line).toBeLessThanOrEqual(80)
-    })
 
     test('has one line for an option, below the name of its group', async () => {
       const lines = await help()

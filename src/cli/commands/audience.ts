@@ -54,11 +54,14 @@ const addSync = command({
   options: syncOptions,
   after: `Examples:
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv
-  evroute audience sync --name "First-Time Shopper" --file shoppers.csv --dry-run
-  evroute audience sync --key lifetime_value --class trait --value-column total --file values.csv
+  evroute audience sync --name "First-Time Shopper" --file shoppers.csv -n
+  evroute audience sync --key lifetime_value --class trait --file values.csv \\
+    --value-column total
   set -o pipefail  # without it, a failure of psql is not in the exit code
-  psql -c "copy (select id from vip) to stdout csv header" | evroute audience sync --key vip --file -
-  evroute audience sync --key vip --file vip.csv --api http://127.0.0.1:4001 --token env:ADMIN_TOKEN
+  psql -c "copy (select id from vip) to stdout csv header" |
+    evroute audience sync --key vip --file -
+  evroute audience sync --key vip --file vip.csv \\
+    --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
 The list is CSV with a header, NDJSON or JSON, also gzipped, and has every member. Members who are not in
 it leave, unless rows were rejected. A header without rows, or [], removes all members; an empty file is
@@ -148,7 +151,7 @@ export const addAudienceCommand = commandFamily(
       'for each user.',
     after: `Examples:
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv
-  evroute audience sync --key lifetime_value --class trait --file values.ndjson.gz --dry-run
+  evroute audience sync --key lifetime_value --class trait --file values.csv -n
   evroute audience list
   evroute audience show first_time_shopper --members 100
   evroute audience remove first_time_shopper

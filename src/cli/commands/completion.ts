@@ -12,7 +12,10 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
     .summary('print a completion script')
     .description('Prints a script that completes commands and flags of evroute in a shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
-    .addHelpText('after', '\nExample:\n  source <(evroute completion bash)')
+    .addHelpText(
+      'after',
+      '\nExample:\n  source <(evroute completion bash)\n\nExit codes: 0 printed, 2 usage.',
+    )
     .action(async (shell: string) => {
       const suggestions = await suggestionsFor(program)
       suggestions.setup('evroute', 'evroute', shell)

@@ -171,7 +171,7 @@ export const addDeliveriesCommand = commandFamily(
   evroute deliveries --state failed --state expired --since 2h
   evroute deliveries show crm/17
   evroute deliveries retry --state failed --type track
-  evroute deliveries --state failed --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
+  evroute deliveries --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
 Without a command it lists; \`evroute deliveries list --help\` has the flags. The store is that of
 evroute.config.json, unless --store names another.

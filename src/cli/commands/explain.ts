@@ -1,7 +1,8 @@
-import { SettingError } from '../../model/index.ts'
+import type { Configuration } from '../../service/index.ts'
+import { EvrouteError, SettingError, systemCode } from '../../model/index.ts'
 import { command, option } from '../command.ts'
 import type { Io } from '../io.ts'
-import { outputOptions } from '../flags.ts'
+import { defaultConfigurationPath, resultOptions } from '../flags.ts'
 import { fileRows, InputMeter } from '../sending/row-source.ts'
 import {
   defaultUrl,
@@ -18,20 +19,29 @@ export const addExplainCommand = command({
   description: 'Prints whether each call would be sent, why, and the exact signed webhook.',
   arguments: [['<file>', 'calls as `send --file` reads them, - for stdin']],
   options: {
-    config: option('--config <file>', "plan for a configuration's destinations"),
-    source: option('--source <id>', 'the source that sends them, with --config'),
+    config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
+    source: option('--source <id>', 'the source that sends them, in the configuration'),
     ...webhookOptions,
-    ...outputOptions(),
+    ...resultOptions(),
   },
   after: `Examples:
   evroute explain call.json
-  evroute explain call.json --config evroute.config.json --source website
-  echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -`,
+  evroute explain call.json --source website
+  evroute explain call.json --to https://example.com/hook --secret @key
+  echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -
+
+Plans for the destinations of evroute.config.json if it is in this folder, unless
+--to, --header, --secret or EVROUTE_URL describe one. The values of headers are
+not shown.
+
+Exit codes: 0 every call can be sent or is filtered out, 2 usage or a wrong
+configuration, 3 rejected rows, 7 a file cannot be read, 130 interrupted.`,
   run: async (values, { io }, [file]: [string]) => {
     // Explain always plans webhooks, so ignore EVROUTE_ENDPOINT.
     const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = values
     const given = await readSendingOptions({ ...values, to, dryRun: true }, io)
-    const options = { ...given, target: (await configuredTarget(values, io)) ?? given.target }
+    const configured = await configuredTarget(values, io)
+    const options = { ...given, target: configured ?? given.target }
     const meter = new InputMeter(io)
     const rows = fileRows(file, {}, meter)
     return transfer({ io, options, rows, total: (parsed) => meter.total(parsed) })
@@ -46,21 +56,36 @@ interface Given {
   readonly secret: unknown
 }
 
-/** The destinations of `--config`; undefined without it. */
+/**
+ * The destinations of the configuration; undefined if other options describe the destination, or if none is
+ * named and there is none in this folder.
+ */
 async function configuredTarget(given: Given, io: Io): Promise<ConfiguredTarget | undefined> {
   const { config, source, to, headers, secret } = given
-  if (config === undefined) {
-    if (source === undefined) return undefined
-    throw new SettingError('--source', 'Cannot use --source without --config', 'Add --config.')
-  }
-  const refused = Object.entries({ to, header: headers, secret })
-  const [flag] = refused.find(([, value]) => value !== undefined) ?? []
+  const described = Object.entries({ to, header: headers, secret })
+  const [flag] = described.find(([, value]) => value !== undefined) ?? []
   if (flag !== undefined) {
-    const message = `Cannot use --${flag} together with --config: the destinations have their own`
+    const other = Object.entries({ source, config }).find(([, value]) => value !== undefined)
+    if (other === undefined) return undefined
+    const message = `Cannot use --${flag} together with --${other[0]}: the destinations of a configuration have their own`
     throw new SettingError(`--${flag}`, message)
   }
+  const isNamed = config !== undefined || source !== undefined
+  if (!isNamed && Boolean(io.env['EVROUTE_URL'])) return undefined
   const { readFileOf } = await import('../configuration/read-for-command.ts')
-  const { sources, destinations } = await readFileOf(config, io)
+  try {
+    return targetOf(await readFileOf(config ?? defaultConfigurationPath, io), source)
+  } catch (error) {
+    const cause = error instanceof EvrouteError ? error.cause : undefined
+    if (!isNamed && systemCode(cause) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function targetOf(
+  { sources, destinations }: Pick<Configuration, 'sources' | 'destinations'>,
+  source: string | undefined,
+): ConfiguredTarget {
   const ids = sources.map(({ id }) => id)
   const sourceId = source ?? (ids.length === 1 ? ids[0] : undefined)
   if (sourceId !== undefined && ids.includes(sourceId)) {

@@ -39,9 +39,10 @@ ${regulationTypesText()}
 
 Examples:
   evroute delete --user-id u_1 --regulation SUPPRESS_WITH_DELETE
-  evroute delete --file left.csv --id-column customer --regulation DELETE_ONLY --dry-run
+  evroute delete --file left.csv --id-column id --regulation DELETE_ONLY -n
   evroute delete --file - --regulation UNSUPPRESS < back.ndjson
-  evroute delete --user-id u_1 --regulation DELETE_ONLY --api http://127.0.0.1:4001 --token env:TOKEN
+  evroute delete --user-id u_1 --regulation DELETE_ONLY \\
+    --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
 The list is CSV with a header, NDJSON or JSON, also gzipped, of up to 1,000,000 users. The whole list is
 read before anything is stored. A regulation has up to 5,000 users; a longer list makes several.
@@ -174,7 +175,7 @@ export const addRegulationsCommand = commandFamily(
     after: `Examples:
   evroute regulations list
   evroute regulations show reg_1vBTfYLhNxnQyHkTQTUGvpuGbVC
-  evroute regulations list --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
+  evroute regulations list --api http://127.0.0.1:4001 --token @admin-token
 
 \`evroute delete\` makes them.
 

@@ -21,7 +21,10 @@ export const addSignCommand = command({
     secret: secretOption,
     json: flag('--json', 'write a record instead of the bare value'),
   },
-  after: 'Example:\n  evroute sign --secret s3cret < body.json',
+  after: `Example:
+  evroute sign --secret s3cret < body.json
+
+Exit codes: 0 signed, 2 usage, 7 a file cannot be read, 130 interrupted.`,
   run: async ({ secret: given, json }, { io }, [file]: [string]) => {
     const secret = await requireSecret(given, io)
     const body = await readBody(file, io)

@@ -38,11 +38,12 @@ export const addBackupCommand = command({
   after: `Examples:
   evroute backup evroute-2026-11-24.db
   evroute backup evroute-2026-11-24.db --store sqlite:./evroute.db
-  evroute serve --config restored.config.json     # "store": "sqlite:./evroute-2026-11-24.db"
+  evroute serve --config restored.config.json
 
 A process may deliver from the store meanwhile. The backup is the store as it was when the command began. A
 service that starts on it sends the deliveries that were pending then, so receivers may get a webhook twice.
 Users who were deleted later are still in it. Archives are not part of it. For PostgreSQL, use pg_dump.
+To restore it, name it in the configuration: "store": "sqlite:./evroute-2026-11-24.db".
 
 Exit codes: 0 the backup is on disk, 2 usage or a wrong configuration, 7 the store or the file cannot be used.`,
   run: async (values, { io }, [to]: [string]) => {
@@ -69,9 +70,9 @@ export const addMigrateCommand = command({
     color: flag('--no-color', 'no colours'),
   },
   after: `Examples:
-  evroute migrate --from sqlite:./evroute.db --to postgres://evroute@db.example.com/evroute --dry-run
-  evroute migrate --from sqlite:./evroute.db --to env:EVROUTE_DATABASE
-  evroute migrate --from sqlite:./evroute.db --to @/run/secrets/database-url --json
+  evroute migrate --from sqlite:evroute.db --to postgres://db/evroute --dry-run
+  evroute migrate --from sqlite:evroute.db --to env:EVROUTE_DATABASE
+  evroute migrate --from sqlite:evroute.db --to @/run/secrets/database --json
 
 First end the process that delivers from the file; others may still read it. The database must be empty.
 Everything moves in one transaction. After Ctrl-C, a crash or a lost connection the database is still

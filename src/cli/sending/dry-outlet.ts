@@ -48,6 +48,8 @@ export interface Plan {
   readonly isNamed?: boolean
   /** The URLs that the event would be sent to. */
   readonly urls: readonly string[]
+  /** The names of the static headers for each URL; undefined for a service. */
+  readonly headerNames?: readonly (readonly string[])[]
   /** The exact text of the webhook, or of the call for a service; null if nothing is sent. */
   readonly body: string | null
   /** The value of X-Signature; null if the webhook would not be signed. */
@@ -195,6 +197,7 @@ class WebhookPlanning implements Planning {
         ? { destinationId: id, send: false, reason: 'duplicate', hint: undefined }
         : decision && (isFiltered ? { ...decision, hint: filter?.whyNot(event) } : decision),
       urls: endpoints.map(({ url }) => endpointName(url)),
+      headerNames: endpoints.map(({ headers }) => Object.keys(headers)),
       body,
       signature: body === null || sharedSecret === undefined ? null : signBody(body, sharedSecret),
     }

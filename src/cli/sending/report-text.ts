@@ -115,21 +115,31 @@ const reasons: Readonly<Record<PlanReason, string>> = {
   duplicate: 'would not be sent: a call with this messageId came before',
 }
 
-/** Writes a plan for a person: the decision, URLs, signature and body. */
+/** Writes a plan for a person: the decision, URLs, headers, signature and body. */
 export function planText(plan: Plan, style: Style): string {
-  const { type, messageId, decision, isNamed, urls, body, signature } = plan
+  const { type, messageId, decision, isNamed, body } = plan
   const where = isNamed === true ? ` → ${style.name(decision?.destinationId ?? '')}` : ''
   const lines = [
     `${style.strong(plainText(type).toUpperCase())} ${style.faint(plainText(messageId))}${where}`,
   ]
   if (decision !== undefined) lines.push(`  ${reasons[decision.reason]}`)
   if (decision?.hint !== undefined) lines.push(`  ${style.warning(plainText(decision.hint))}`)
-  if (body === null) return `${lines.join('\n')}\n\n`
-  const bytes = formatCount(Buffer.byteLength(body))
-  lines.push(...urls.map((url) => `  POST ${style.name(url)} ${style.faint(`(${bytes} bytes)`)}`))
-  if (signature !== null) lines.push(`  X-Signature: ${signature}`)
-  const indented = formatJson(JSON.parse(body) as JsonValue, style).replace(/^/gm, '  ')
-  return `${lines.join('\n')}\n${indented}\n\n`
+  if (body !== null) lines.push(...requestLines(plan, body, style))
+  return `${lines.join('\n')}\n\n`
+}
+
+function requestLines(plan: Plan, body: string, style: Style): readonly string[] {
+  const { urls, headerNames, signature } = plan
+  const size = style.faint(`(${formatCount(Buffer.byteLength(body))} bytes)`)
+  return [
+    ...urls.flatMap((url, index) => [
+      `  POST ${style.name(url)} ${size}`,
+      // The values may be secrets.
+      ...(headerNames?.[index] ?? []).map((name) => `  ${name}: ${style.faint('********')}`),
+    ]),
+    ...(signature === null ? [] : [`  X-Signature: ${signature}`]),
+    formatJson(JSON.parse(body) as JsonValue, style).replace(/^/gm, '  '),
+  ]
 }
 
 /** A settled delivery, to a webhook or a service. */

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { run } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -84,8 +84,21 @@ describe('explain --config', () => {
 
   test('refuses options that have no effect', async () => {
     expect((await explain(['--to', 'http://127.0.0.1:1/'])).stderr).toContain('Cannot use --to')
-    const { code, stderr } = await run(['explain', '-', '--source', 'website'], { stdin })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('without --config')])
+    expect((await explain(['--secret', 's'])).stderr).toContain('Cannot use --secret')
+    const { code, stderr } = await run(
+      ['explain', '-', '--source', 'a', '--to', 'http://127.0.0.1:1/'],
+      { stdin },
+    )
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--to together with --source')])
+  })
+
+  test('names the headers of a webhook, whose values may be secrets', async () => {
+    const endpoints = [{ url: 'https://crm.example.com/', headers: { 'X-Team': 'growth' } }]
+    const { stdout } = await explain(['--source', 'website'], {
+      destinations: [destination('crm', { endpoints })],
+    })
+    expect(stdout).toMatch(/ {2}POST https:\/\/crm\.example\.com\/ .*\n {2}X-Team: \*{8}\n/)
+    expect(stdout).not.toContain('growth')
   })
 
   test('prints the place in a filter that cannot be read', async () => {
@@ -94,5 +107,39 @@ describe('explain --config', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('an event has no status')
     expect(stderr).toContain('      type:track status:500\n                 ^^^^^^^^^^')
+  })
+})
+
+describe('explain in the folder of a configuration', () => {
+  const folder = process.cwd()
+  afterEach(() => process.chdir(folder))
+
+  const explainThere = async (argv: readonly string[] = [], env = {}) => {
+    process.chdir(await temporaryFolder())
+    await writeFile('evroute.config.json', JSON.stringify(document))
+    return run(['explain', '-', '--json', ...argv], { stdin, env })
+  }
+
+  test('plans for the destinations of the configuration', async () => {
+    const { records } = await explainThere(['--source', 'website'])
+    expect(records[0]).toMatchObject({ destination: 'crm', urls: ['https://crm.example.com/hook'] })
+    const { code, stderr } = await explainThere()
+    expect([code, stderr]).toEqual([2, expect.stringContaining('The sources are website, app.')])
+  })
+
+  test.each([
+    { argv: ['--to', 'http://127.0.0.1:4100/'] },
+    { argv: ['--secret', 's3cret'] },
+    { argv: ['--header', 'X-Team: growth'] },
+    { argv: [], env: { EVROUTE_URL: 'http://127.0.0.1:4100/' } },
+  ])('plans for the destination that $argv $env describe', async ({ argv, env }) => {
+    const { records } = await explainThere(argv, env)
+    expect(records[0]).toMatchObject({ urls: ['http://127.0.0.1:4100/'] })
+  })
+
+  test('cannot use a source without a configuration', async () => {
+    process.chdir(await temporaryFolder())
+    const { code, stderr } = await run(['explain', '-', '--source', 'website'], { stdin })
+    expect([code, stderr]).toEqual([7, expect.stringContaining('evroute.config.json')])
   })
 })
