@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import axe, { type AxeResults, type RunOptions } from 'axe-core'
+import axe, { type AxeResults } from 'axe-core'
 import chromium from '@sparticuz/chromium'
 import { chromium as launcher, type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
@@ -10,6 +10,8 @@ import { signBody } from '../../src/webhook/index.ts'
 export const secret = 'not-a-real-secret'
 
 let browser: Browser | undefined
+/** Pages that no test uses. The next test takes one: to start a process for each takes half of the time. */
+const idlePages: Page[] = []
 
 /** Starts a real browser for the tests of a file. */
 export function withBrowser(): void {
@@ -25,7 +27,32 @@ export function withBrowser(): void {
       ],
     })
   })
-  afterAll(() => browser?.close())
+  afterAll(async () => {
+    idlePages.length = 0
+    await browser?.close()
+  })
+}
+
+/** A page with a context of its own, without what an earlier test left in it. */
+async function takePage(): Promise<Page> {
+  const idle = idlePages.pop()
+  if (idle !== undefined) return idle
+  if (browser === undefined) throw new Error('withBrowser() has to be called first')
+  const context = await browser.newContext({
+    // A colour that is changing has no contrast yet, and a click waits until an element is still.
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  return context.newPage()
+}
+
+/** Leaves the page of a test, and keeps it for the next one. */
+async function leavePage(page: Page): Promise<void> {
+  page.removeAllListeners()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.context().clearCookies()
+  await page.goto('about:blank')
+  idlePages.push(page)
 }
 
 /** How a page is looked at. */
@@ -57,13 +84,9 @@ export async function startReceiver(options: ReceiverOptions = {}) {
 /** Opens the page of a receiver. What the browser complains about fails the test. */
 export async function openPage(url: string, look: Look = {}): Promise<Page> {
   const { width = 1_280, colorScheme = 'light', expected = /^$/ } = look
-  if (browser === undefined) throw new Error('withBrowser() has to be called first')
-  const context = await browser.newContext({
-    viewport: { width, height: 720 },
-    colorScheme,
-    permissions: ['clipboard-read', 'clipboard-write'],
-  })
-  const page = await context.newPage()
+  const page = await takePage()
+  await page.setViewportSize({ width, height: 720 })
+  await page.emulateMedia({ colorScheme })
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
@@ -75,8 +98,9 @@ export async function openPage(url: string, look: Look = {}): Promise<Page> {
   })
   onTestFinished(async ({ task }) => {
     const unexpected = complaints.filter((each) => !expected.test(each))
-    if (task.result?.state === 'fail' || unexpected.length > 0) await keepPicture(page, task.name)
-    await context.close()
+    const hasFailed = task.result?.state === 'fail' || unexpected.length > 0
+    if (hasFailed) await keepPicture(page, task.name)
+    await (hasFailed ? page.context().close() : leavePage(page))
     expect(unexpected).toEqual([])
   })
   await page.goto(url.includes('/_evroute/') ? url : `${url}/_evroute/`)
@@ -92,24 +116,17 @@ async function keepPicture(page: Page, test: string): Promise<void> {
 }
 
 /** What axe-core finds wrong with the page as it is. */
-export async function accessibilityFaults(
-  page: Page,
-  options: RunOptions = {},
-): Promise<readonly string[]> {
+export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   // Evaluated by the tool, not by the page: its policy stays as it is.
   if (await page.evaluate<boolean>('globalThis.axe === undefined')) await page.evaluate(axe.source)
   // Listing all elements that are right takes three quarters of the time.
-  const asked = JSON.stringify({ resultTypes: ['violations'], ...options })
-  const { violations } = await page.evaluate<AxeResults>(`axe.run(${asked})`)
+  const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-const rulesOfColours = ['color-contrast', 'link-in-text-block']
 const looks = [
   { colorScheme: 'light', width: 1_280 },
-  { colorScheme: 'dark', width: 1_280 },
   { colorScheme: 'dark', width: 320 },
-  { colorScheme: 'light', width: 320 },
   { colorScheme: 'light', width: 3_840 },
 ] as const
 
@@ -118,13 +135,10 @@ export async function faultsOfEveryLook(page: Page): Promise<readonly string[]> 
   const before = page.viewportSize()
   const faults: string[] = []
   for (const { colorScheme, width } of looks) {
-    // A colour that is changing has no contrast yet.
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.emulateMedia({ colorScheme })
     await page.setViewportSize({ width, height: 720 })
-    // The document is the same in the dark: only its colours differ.
-    const options: RunOptions = colorScheme === 'dark' ? { runOnly: rulesOfColours } : {}
     // At 4K it is the same as at 1,280 px, with more room.
-    const found = width > 2_000 ? [] : [...(await accessibilityFaults(page, options))]
+    const found = width > 2_000 ? [] : [...(await accessibilityFaults(page))]
     const overflow = await page.evaluate<number>(
       'document.documentElement.scrollWidth - innerWidth',
     )
@@ -132,6 +146,6 @@ export async function faultsOfEveryLook(page: Page): Promise<readonly string[]> 
     faults.push(...found.map((fault) => `${colorScheme}, ${width} px: ${fault}`))
   }
   if (before !== null) await page.setViewportSize(before)
-  await page.emulateMedia({ colorScheme: 'light', reducedMotion: null })
+  await page.emulateMedia({ colorScheme: 'light' })
   return faults
 }
