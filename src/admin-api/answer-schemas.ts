@@ -23,6 +23,7 @@ const delivery = z.object({
   id: text,
   messageId: text,
   type: z.enum(eventTypes),
+  eventName: textOrNull,
   userId: textOrNull,
   source: text,
   destination: text,
@@ -64,6 +65,7 @@ const destination = z.object({
   id: text,
   enabled: z.boolean(),
   sources: z.array(text),
+  filter: text.optional(),
   endpoints: z.array(endpoint),
   ...counts('deliveries', ...ended, 'pending').shape,
 })

@@ -23,6 +23,8 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
+  /** The name of a track event, page or screen; null without one, and behind ids of thousands of characters. */
+  readonly eventName: string | null
   /** The id of its user; null if only an anonymousId is known. */
   readonly userId: string | null
   /** The state. */

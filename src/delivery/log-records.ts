@@ -14,6 +14,7 @@ export interface DeliveryFields
       LoggedDelivery,
       | 'messageId'
       | 'type'
+      | 'eventName'
       | 'userId'
       | 'state'
       | 'lane'
@@ -113,6 +114,7 @@ function deliveryFields(delivery: LoggedDelivery): DeliveryFields {
     id: formatDeliveryId(delivery),
     messageId: delivery.messageId,
     type: delivery.type,
+    eventName: delivery.eventName,
     userId: delivery.userId,
     source: delivery.sourceId,
     destination: delivery.destinationId,

@@ -48,6 +48,7 @@ describe('GET /v1/deliveries', () => {
           id: 'crm/1',
           messageId: 'm_1',
           type: 'track',
+          eventName: null,
           userId: 'u_1',
           source: 'website',
           destination: 'crm',

@@ -36,6 +36,7 @@ function lists(tested: StoreUnderTest): void {
       sourceId: 'website',
       messageId: 'm_1',
       type: 'identify',
+      eventName: null,
       userId: 'u_1',
       state: 'pending',
       lane: 'first',
@@ -51,6 +52,28 @@ function lists(tested: StoreUnderTest): void {
       holds: [],
     })
     expect((await tested.claimOne('crm')).id).toBe(listed!.id)
+  })
+
+  test('shows the name of an event, and none where its text has none', async () => {
+    const withBody = (messageId: string, body: object) => ({
+      ...event(messageId),
+      deliveries: [{ destinationId: 'crm', body: JSON.stringify({ version: 1, ...body }) }],
+    })
+    await tested.add([
+      withBody('m_1', {
+        type: 'track',
+        userId: 'u"1',
+        event: 'Order \u0000 "Paid"',
+        properties: {},
+      }),
+      withBody('m_2', { type: 'page', anonymousId: 'a_1', name: 'Home', properties: {} }),
+      withBody('m_3', { type: 'identify', userId: 'u_1', traits: { name: 'Ada' } }),
+      withBody('m_4', { type: 'track', event: 'x'.repeat(30_000) }),
+    ])
+    const names = [null, null, 'Home', 'Order \u0000 "Paid"']
+    for (const filter of [{}, { userId: 'u_1' }, { destinationId: 'crm' }]) {
+      expect((await tested.list(filter)).map(({ eventName }) => eventName)).toEqual(names)
+    }
   })
 
   test('shows as pending what is leased', async () => {

@@ -108,7 +108,10 @@ export function deliveryTable(view: TableView): TextTable<LoggedDelivery> {
       },
       { title: 'tries', text: ({ attempts }) => String(attempts), isCount: true },
       { title: 'user', text: ({ userId }) => userId ?? '-', look: 'name' },
-      { title: 'type', text: ({ type }) => type },
+      {
+        title: 'event',
+        text: ({ type, eventName }) => (eventName === null ? type : `${type} ${eventName}`),
+      },
       { title: 'messageId', text: ({ messageId }) => messageId, look: 'faint', columnsMin: 12 },
     ],
     view,

@@ -78,14 +78,16 @@ function Pages({ session, conditions }: Parts): JSX.Element {
 }
 
 function row(delivery: DeliveryFields): Row {
-  const { id, state, type, messageId, userId, acceptedAt, attempts, reason } = delivery
+  const { id, state, type, eventName, messageId, userId, acceptedAt, attempts, reason } = delivery
   return {
     key: id,
     cells: [
       <StateBadge state={state} />,
       <a href={storyPath(id)}>{id}</a>,
       <>
-        <span class={`type ${type}`}>{type}</span> {visibleText(messageId.slice(0, 60))}
+        <span class={`type ${type}`}>{type}</span>{' '}
+        {eventName === null ? null : <>{visibleText(eventName.slice(0, 60))} </>}
+        <span class="muted">{visibleText(messageId.slice(0, 60))}</span>
       </>,
       visibleText(userId?.slice(0, 60) ?? '–'),
       acceptedAt === null ? '–' : <Moment at={acceptedAt} />,

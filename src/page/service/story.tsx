@@ -31,7 +31,7 @@ export function Story({
             <StateBadge state={delivery.state} />
             <Actions session={session} delivery={delivery} />
           </div>
-          <Facts delivery={delivery} name={nameIn(body)} />
+          <Facts delivery={delivery} />
           <Part title="Requests">
             <Requests requests={requests} delivery={delivery} />
           </Part>
@@ -64,14 +64,9 @@ function Actions({
   )
 }
 
-function Facts({
-  delivery,
-  name,
-}: {
-  readonly delivery: DeliveryFields
-  readonly name: string
-}): JSX.Element {
-  const { state, messageId, type, userId, source, destination, reason, attempts } = delivery
+function Facts({ delivery }: { readonly delivery: DeliveryFields }): JSX.Element {
+  const { state, messageId, type, eventName, userId, source, destination, reason, attempts } =
+    delivery
   const { manualRetries, acceptedAt, expiresAt, settledAt, holds } = delivery
   const moments = [
     ['Accepted', acceptedAt],
@@ -81,7 +76,7 @@ function Facts({
   return (
     <dl class="pairs">
       <Pair name="Event">
-        <span class={`type ${type}`}>{type}</span> {visibleText(name)}
+        <span class={`type ${type}`}>{type}</span> {visibleText(eventName?.slice(0, 100) ?? '')}
       </Pair>
       <Pair name="messageId">{visibleText(messageId)}</Pair>
       <Pair name="User">{visibleText(userId ?? '–')}</Pair>
@@ -168,17 +163,6 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
       )}
     </li>
   )
-}
-
-/** The event name of a webhook, or the name of a page or screen. */
-function nameIn(body: string): string {
-  try {
-    const { event, name } = JSON.parse(body) as Readonly<Record<string, unknown>>
-    const found = event ?? name
-    return typeof found === 'string' ? found.slice(0, 100) : ''
-  } catch {
-    return ''
-  }
 }
 
 function Body({ text }: { readonly text: string }): JSX.Element {

@@ -8,6 +8,7 @@ import type {
 } from '../../delivery/index.ts'
 import type { Lane, RequestRecord, RequestVerdict, EventType } from '../../model/index.ts'
 import { firstRow, rowsOf, type Script } from '../sql.ts'
+import { bodyStartMax, eventNameOf } from './event-name.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import { DamagedRowError } from '../store-errors.ts'
 
@@ -15,6 +16,11 @@ import { DamagedRowError } from '../store-errors.ts'
 export const loggedColumns = `delivery.destination_id, delivery.id, source_id, message_id, type, user_id,
   state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
   reason, settled_at, manual_retries`
+
+/** The begin of a delivery's body, as a column of {@link ListedRow}. `ofMessage` selects the row of `messages`. */
+export function bodyStartFrom(messages: string, ofMessage: string): string {
+  return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
+}
 
 /** The columns with the progress of a delivery. */
 export interface ProgressRow {
@@ -42,14 +48,25 @@ export interface LoggedRow extends ProgressRow {
   readonly manual_retries: number
 }
 
-/** Makes a delivery of the log from its row. */
-export function loggedDelivery(row: LoggedRow): LoggedDelivery {
+/** A row of a list of deliveries. */
+export interface ListedRow extends LoggedRow {
+  /** Null if the text is lost. */
+  readonly body_start: string | null
+}
+
+/** Makes a delivery of a list from its row. */
+export function listedDelivery(row: ListedRow): LoggedDelivery {
+  return loggedDelivery(row, row.body_start)
+}
+
+function loggedDelivery(row: LoggedRow, body: string | null): LoggedDelivery {
   return {
     destinationId: fromStored(row.destination_id),
     id: row.id,
     sourceId: fromStored(row.source_id),
     messageId: fromStored(row.message_id),
     type: row.type,
+    eventName: body === null ? null : eventNameOf(fromStored(body)),
     userId: fromStoredOrNull(row.user_id),
     state: row.state,
     lane: row.lane,
@@ -127,7 +144,7 @@ export function* storyOf(
       WHERE ${ofDelivery} ORDER BY at, id`,
     values,
   })
-  const delivery = loggedDelivery(row)
+  const delivery = loggedDelivery(row, row.body)
   const all = [...firstTryOf(row), ...requests].sort((a, b) => a.at - b.at)
   return {
     ...delivery,

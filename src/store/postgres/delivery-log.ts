@@ -20,7 +20,7 @@ import {
   retry,
   type LogEngine,
 } from '../log/log-changes.ts'
-import { loggedDelivery, storyOf, type LoggedRow } from '../log/logged-delivery.ts'
+import { listedDelivery, storyOf, type ListedRow } from '../log/logged-delivery.ts'
 import { firstRow, type Script } from '../sql.ts'
 import type { TableRows } from '../store.ts'
 import { countChanges, ledgerOf } from './counts.ts'
@@ -65,8 +65,8 @@ export class DeliveryLogTables {
 
   /** Lists the deliveries that match a filter, greatest ids first. */
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    const rows = await this.#parts.reading.rows<LoggedRow>(listQuery(request))
-    return rows.map(loggedDelivery)
+    const rows = await this.#parts.reading.rows<ListedRow>(listQuery(request))
+    return rows.map(listedDelivery)
   }
 
   /** Reads one delivery with its body and its requests. */

@@ -1,7 +1,7 @@
 import type { DeliveryFilter, ListRequest } from '../../delivery/index.ts'
 import { conditionsOf } from '../log/conditions.ts'
 import { allDestinations } from '../log/log-changes.ts'
-import { loggedColumns } from '../log/logged-delivery.ts'
+import { bodyStartFrom, loggedColumns } from '../log/logged-delivery.ts'
 import type { Bind, Query, SqlValue } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { countRows, inState, ledgerSums, purgedSums } from './counts.ts'
@@ -71,12 +71,18 @@ export const purgeEndedSql: string = `
   ), counted AS (${purgedCounts})
   SELECT count(*) FROM gone`
 
-/** Returns the statement that lists deliveries. */
-export function listQuery({
+/** Returns the statement that lists deliveries. It reads the texts of those only that it returns. */
+export function listQuery(request: ListRequest): Query {
+  const [page, values] = pageOf(request)
+  const bodyStart = bodyStartFrom('evroute_messages', 'listed.body_id')
+  return { sql: `SELECT listed.*, ${bodyStart} FROM (${page}) listed ORDER BY id DESC`, values }
+}
+
+function pageOf({
   filter,
   limit,
   beforeId = Number.MAX_SAFE_INTEGER,
-}: ListRequest): Query {
+}: ListRequest): readonly [sql: string, values: readonly SqlValue[]] {
   const { destinationId, ...others } = filter
   const values: SqlValue[] = [limit, beforeId]
   const bind: Bind = (value) => `$${values.push(value)}`
@@ -90,19 +96,19 @@ export function listQuery({
     const isNamed = destinationId === undefined ? 'true' : `destination_id = (${destinations})`
     // `OFFSET 0` keeps the planner from using another index.
     const sql = `
-      SELECT delivery.* FROM (SELECT ${loggedColumns} FROM evroute_deliveries delivery
+      SELECT delivery.* FROM (SELECT ${loggedColumns}, body_id FROM evroute_deliveries delivery
         WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
       WHERE ${isNamed} ${conditions}
       ORDER BY id DESC LIMIT $1`
-    return { sql, values }
+    return [sql, values]
   }
   const sql = `
     SELECT listed.* FROM (${destinations}) destination CROSS JOIN LATERAL (
-      SELECT ${loggedColumns} FROM evroute_deliveries delivery
+      SELECT ${loggedColumns}, body_id FROM evroute_deliveries delivery
       WHERE delivery.destination_id = destination.destination_id AND delivery.id < $2 ${conditions}
       ORDER BY delivery.id DESC LIMIT $1) listed
     ORDER BY listed.id DESC LIMIT $1`
-  return { sql, values }
+  return [sql, values]
 }
 
 /** Returns the condition that finds rows by messageId or user, with an index; undefined for other filters. */

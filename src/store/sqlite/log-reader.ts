@@ -6,7 +6,12 @@ import type {
   LoggedState,
   StoreAudit,
 } from '../../delivery/index.ts'
-import { loggedColumns, loggedDelivery, type LoggedRow } from '../log/logged-delivery.ts'
+import {
+  bodyStartFrom,
+  listedDelivery,
+  loggedColumns,
+  type ListedRow,
+} from '../log/logged-delivery.ts'
 import { conditionsOf as filterConditions } from '../log/conditions.ts'
 import type { Counts } from './counts.ts'
 import type { Database, SqlValue } from './database.ts'
@@ -80,20 +85,21 @@ export class LogReader {
     const [source, inBucket] =
       index === undefined ? ['', ''] : [`INDEXED BY ${index}`, `id >> ${bucketShift} = ? AND`]
     const statement = this.#database.prepare(`
-      SELECT ${loggedColumns} FROM deliveries delivery ${source}
+      SELECT ${loggedColumns}, ${bodyStartFrom('messages', 'body_id')}
+      FROM deliveries delivery ${source}
       WHERE ${inBucket} id BETWEEN ? AND ? ${sql} ORDER BY id DESC LIMIT ?`)
     const atOnce = index === undefined ? readAtOnce : searchedAtOnce
-    const rows: LoggedRow[] = []
+    const rows: ListedRow[] = []
     for await (const { bucket, first, last } of this.#buckets({
       id: filter.id,
       beforeId,
       atOnce,
     })) {
       const range = index === undefined ? [first, last] : [bucket, first, last]
-      rows.push(...(statement.all(...range, ...values, limit - rows.length) as LoggedRow[]))
+      rows.push(...(statement.all(...range, ...values, limit - rows.length) as ListedRow[]))
       if (rows.length >= limit) break
     }
-    return rows.map(loggedDelivery)
+    return rows.map(listedDelivery)
   }
 
   /**

@@ -38,13 +38,20 @@ function linesIn(columns: number | undefined): readonly string[] {
 describe('deliveryTable', () => {
   test('is aligned and whole where lines may be of any length', () => {
     expect(linesIn(undefined)).toEqual([
-      'delivery               state      why or next                        accepted  tries  user                  type      messageId',
+      'delivery               state      why or next                        accepted  tries  user                  event     messageId',
       'to-0123456789ab/12345  pending    due for 1h                         1h ago        0  somebody@example.com  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 delivered                                     1h ago        1  -                     identify  5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 failed     status_404                         1h ago       12  東京都千代田区丸の内  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 expired    timeout, status_503, ECONNREFUSED  1h ago        9  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 pending    next in 4m                         0s ago        3  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
     ])
+  })
+
+  test('names the event behind its type', () => {
+    const named = logged({ eventName: 'Order \u001b[31mPaid' })
+    const text = deliveryTable({ nowMs, waitOf, style, columns: undefined }).page([named])
+    expect(text).toMatch(/ track Order \S*Paid {2}/)
+    expect(text).not.toContain('\u001b')
   })
 
   test('leaves out and shortens what 80 columns have no room for', () => {

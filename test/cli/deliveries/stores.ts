@@ -153,6 +153,7 @@ export function logged(details: Partial<LoggedDelivery> = {}): LoggedDelivery {
     sourceId: 'website',
     messageId: '5e1b7f0a-9c3d-4e2a-8b17-000000000001',
     type: 'track',
+    eventName: null,
     userId: 'u_1',
     state: 'pending',
     lane: 'first',
