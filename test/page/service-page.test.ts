@@ -95,6 +95,23 @@ describe('destinations', () => {
     await expect.poll(() => crm.innerText(), readAgain).toMatch(/0 pending, 2 delivered, 0 failed/)
   })
 
+  test('show their filter, their rate, and how long the backlog takes at it', async () => {
+    const { document, endpoint, reconfigure, track, settled, link } = await startService([200])
+    const crm = { id: 'crm', type: 'Webhooks', sources: ['website'], filter: 'event:"Order *"' }
+    const endpoints = [{ url: endpoint.url, rate: '1/m' }]
+    await reconfigure({ ...document, destinations: [{ ...crm, endpoints }] })
+    for (const messageId of ['m_1', 'm_2', 'm_3']) await track(messageId)
+    await expect.poll(() => settled.length).toBe(1)
+    const page = await openPage(link())
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await goTo(page, 'Destinations')
+    const shown = page.getByRole('region', { name: 'Destination crm' })
+    await shown.getByText('event:"Order *"').waitFor()
+    await expect
+      .poll(() => shown.innerText(), readAgain)
+      .toContain('at most 1/m: 2 pending deliveries take at least 2 min')
+  })
+
   test('get a test event, are disabled and enabled again, each after a confirmation', async () => {
     const { page, endpoint, track } = await openService()
     await goTo(page, 'Destinations')
@@ -144,6 +161,7 @@ describe('deliveries', () => {
     await goTo(page, 'Deliveries')
     const rows = page.getByRole('row')
     await expect.poll(() => rows.count()).toBe(3)
+    expect(await rows.last().innerText()).toMatch(/track Order Completed m_1/i)
     const labels = await page.getByRole('search').locator('label').all()
     const tops = labels.map(async (label) => (await label.boundingBox())?.y)
     expect(new Set(await Promise.all(tops)).size).toBe(1)

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
 import { Moment } from '../moment.tsx'
 import { Pair, Shown } from '../shown.tsx'
-import { counted, countText, visibleText } from '../text.ts'
+import { counted, countText, durationText, visibleText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
 import { deliveriesPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
@@ -40,7 +40,7 @@ function Destination({
   readonly destination: DestinationFields
   readonly session: ServiceSession
 }): JSX.Element {
-  const { id, enabled, sources, endpoints } = destination
+  const { id, enabled, sources, filter, endpoints, pending } = destination
   return (
     <section class="card entry" aria-label={`Destination ${id}`}>
       <div class="detail-head">
@@ -76,9 +76,12 @@ function Destination({
             .join(', ')}
         </Pair>
         <Pair name="Sources">{sources.join(', ')}</Pair>
+        <Pair name="Filter">
+          {filter === undefined ? 'all events of its sources' : <code>{visibleText(filter)}</code>}
+        </Pair>
         {endpoints.map((endpoint) => (
           <Pair key={endpoint.url} name="Endpoint">
-            <Endpoint endpoint={endpoint} />
+            <Endpoint endpoint={endpoint} pending={enabled ? pending : 0} />
           </Pair>
         ))}
       </dl>
@@ -100,9 +103,11 @@ const breakerLooks = {
 } as const
 
 function Endpoint({
-  endpoint: { url, breaker, probeAt, faults },
+  endpoint: { url, breaker, probeAt, rate, faults },
+  pending,
 }: {
   readonly endpoint: EndpointFields
+  readonly pending: number
 }): JSX.Element {
   return (
     <>
@@ -114,6 +119,7 @@ function Endpoint({
           next probe <Moment at={probeAt} />
         </>
       )}
+      {rate === undefined ? null : <p class="muted">{rateText(rate, pending)}</p>}
       {faults.map(({ reason, failures, since }) => (
         <p key={reason} class="problem">
           refuses webhooks: {visibleText(reason)}, {counted(failures, 'time')}
@@ -127,4 +133,15 @@ function Endpoint({
       ))}
     </>
   )
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** The rate of an endpoint, such as `50/s`, and how long the backlog takes at it. */
+function rateText(rate: string, pending: number): string {
+  const [count, unit = 's'] = rate.split('/')
+  const backlogMs = (pending * (unitMs[unit] ?? 0)) / Number(count)
+  if (backlogMs < 1_000) return `at most ${rate}`
+  const deliveries = counted(pending, 'pending delivery takes', 'pending deliveries take')
+  return `at most ${rate}: ${deliveries} at least ${durationText(backlogMs)}`
 }
