@@ -22,8 +22,6 @@ export interface StreamListener {
 export interface UnreadRow {
   readonly seq: number
   readonly failed: boolean
-  /** Whether the receiver dropped the request. */
-  readonly isGone?: boolean
   readonly summary?: undefined
 }
 
@@ -94,11 +92,17 @@ export function follow(filter: string, listener: StreamListener): () => void {
   return () => source.close()
 }
 
-/** Reads summaries; requests that the receiver dropped are left out. */
-export async function readSummaries(seqs: readonly number[]): Promise<readonly EventSummary[]> {
-  const query = { seqs: seqs.join(',') }
-  const answer = await read<{ summaries: readonly EventSummary[] }>('summaries', query)
-  return answer?.summaries ?? []
+/** Summaries of requests, without those that the receiver dropped. */
+export interface ReadSummaries {
+  readonly summaries: readonly EventSummary[]
+  /** Number of the oldest request that the receiver keeps. */
+  readonly keptFrom: number
+}
+
+/** Reads the summaries of requests. */
+export async function readSummaries(seqs: readonly number[]): Promise<ReadSummaries> {
+  const answer = await read<ReadSummaries>('summaries', { seqs: seqs.join(',') })
+  return answer ?? { summaries: [], keptFrom: 0 }
 }
 
 /** Reads a whole request; undefined if the receiver dropped it. */

@@ -21,6 +21,8 @@ export class EventList {
   readonly heldCount = signal(0)
   /** Earlier requests that are no longer in the list. */
   readonly missedCount = signal(0)
+  /** Of those, requests that were in the list as failed. */
+  readonly missedFailedCount = signal(0)
   #rows: ListRow[] = []
   #held: ListRow[] = []
   #failed: ListRow[] | undefined
@@ -63,6 +65,16 @@ export class EventList {
     this.#changed()
   }
 
+  /** Removes the requests that the receiver dropped before their summaries were read: those before a number. */
+  forget(keptFrom: number): void {
+    const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
+    const gone = this.#rows.filter((row) => !isKept(row))
+    this.#rows = this.#rows.filter(isKept)
+    this.missedFailedCount.value += gone.filter(({ failed }) => failed).length
+    this.missed(gone.length)
+    this.#changed()
+  }
+
   /** Holds new requests back, or shows the held ones. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused
@@ -83,6 +95,7 @@ export class EventList {
     this.#held = []
     this.heldCount.value = 0
     this.missedCount.value = 0
+    this.missedFailedCount.value = 0
     this.#changed()
   }
 

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
 import type { Session } from './session.ts'
-import { answerLook, counted, signatureText, timeText } from './text.ts'
+import { answerLook, counted, countText, signatureText, timeText } from './text.ts'
 
 const rowPixels = 56
 /** Extra rows above and below the screen, so that scrolling shows no gaps. */
@@ -58,7 +58,7 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
   for (let place = first; place < Math.min(last, rows.length); place++) {
     const row = rows[rows.length - 1 - place]
     if (row === undefined) continue
-    if (row.summary === undefined && row.isGone !== true) unread.push(row.seq)
+    if (row.summary === undefined) unread.push(row.seq)
     const isSelected = row.seq === selected.value
     const position = { place, count: rows.length }
     shown.push(<Row key={row.seq} {...{ row, isSelected, position, session }} />)
@@ -115,7 +115,7 @@ function Row({ row, isSelected, position, session }: RowParts): JSX.Element {
       {row.summary === undefined ? (
         <>
           <span />
-          <span class="muted">{row.isGone === true ? 'No longer kept' : 'Reading…'}</span>
+          <span class="muted">Reading…</span>
           <span />
           <span class="seq">#{row.seq}</span>
         </>
@@ -184,8 +184,14 @@ function Empty({ session }: { readonly session: Session }): JSX.Element {
 
 function Missed({ session }: { readonly session: Session }): JSX.Element | null {
   const count = session.list.missedCount.value
+  const failedCount = session.list.missedFailedCount.value
   if (count === 0) return null
-  return <p class="missed">{counted(count, 'older request')} no longer kept</p>
+  return (
+    <p class="missed">
+      The receiver no longer keeps {counted(count, 'older request')}
+      {failedCount === 0 ? '' : ` (${countText(failedCount)} failed)`}
+    </p>
+  )
 }
 
 function showRow(element: HTMLElement, rows: readonly ListRow[], seq: number): void {

@@ -126,11 +126,10 @@ export class Session {
 
   /** Reads the summaries of requests that arrived in a burst. */
   async readRows(seqs: readonly number[]): Promise<void> {
-    const summaries = await this.#tried(() => api.readSummaries(seqs))
-    if (summaries === undefined) return
-    const read = new Map(summaries.map((summary) => [summary.seq, summary]))
-    const gone = { failed: false, isGone: true }
-    this.list.replace(seqs.map((seq) => read.get(seq) ?? { seq, ...gone }))
+    const read = await this.#tried(() => api.readSummaries(seqs))
+    if (read === undefined) return
+    this.list.replace(read.summaries)
+    if (read.summaries.length < seqs.length) this.list.forget(read.keptFrom)
   }
 
   /** Selects the next newer (1) or older (-1) request. */

@@ -75,12 +75,15 @@ describe('the list', () => {
     await rows.first().waitFor()
     await page.getByRole('button', { name: 'Only failures' }).click()
     await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringMatching(/✗ wrong/)])
-    await page.getByRole('button', { name: 'Only failures' }).click()
+    await page.reload()
+    await rows.first().waitFor()
     for (let index = 0; index < 60; index++) await send(paid)
     await page.getByRole('listbox').press('ArrowDown')
     await page.keyboard.press('End')
     await page.getByText('The receiver no longer keeps this request.').waitFor()
-    await page.getByText('No longer kept').first().waitFor()
+    await page.getByText('The receiver no longer keeps 60 older requests (1 failed)').waitFor()
+    await expect.poll(() => rows.last().innerText()).toMatch(/#61\b/)
+    expect(await page.getByText('Reading…').count()).toBe(0)
   })
 
   test('is filtered by a match, and says where one cannot be read', async () => {

@@ -63,12 +63,17 @@ export class Inspector {
     return answerWith(response, read(searchParams, this.#inspected))
   }
 
-  /** Summarizes the requests with these numbers that the log still keeps. */
-  #summariesOf(query: URLSearchParams): { readonly summaries: readonly EventSummary[] } {
+  /** Summarizes the requests with these numbers that the log still keeps. `keptFrom` is the oldest that it keeps. */
+  #summariesOf(query: URLSearchParams): {
+    readonly summaries: readonly EventSummary[]
+    readonly keptFrom: number
+  } {
     const { seqs = '' } = readQuery(query, ['seqs'])
     const numbers = seqs.split(',', summariesMax).map(Number)
     const events = numbers.map((seq) => keptEvent(seq, this.#inspected))
+    const { log } = this.#inspected
     return {
+      keptFrom: log.after(0, 1)[0]?.seq ?? log.counts.received + 1,
       summaries: events.flatMap((event) => (event === undefined ? [] : this.#summaries.of(event))),
     }
   }

@@ -84,6 +84,7 @@ describe('GET /_evroute/stream', () => {
     expect(await whole()).toMatchObject({ id, data: { summaries: seqs(66, 120) } })
     const read = await request(`${url}/_evroute/summaries?seqs=10,11,999,x`)
     expect(await read.body.json()).toMatchObject({
+      keptFrom: 1,
       summaries: [
         { seq: 10, code: 'invalid_json', failed: true },
         { seq: 11, userId: 'u_11', failed: false },
