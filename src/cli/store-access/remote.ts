@@ -140,9 +140,19 @@ function storyOf({ requests, body, ...story }: StoryRecord): DeliveryStory {
 function deliveryOf(fields: DeliveryFields): LoggedDelivery {
   const { messageId, type, userId, state, lane, attempts, windowAttempts, manualRetries } = fields
   // A service of an earlier version tells no name.
-  const { eventName = null }: Partial<DeliveryFields> = fields
+  const { eventName }: Partial<DeliveryFields> = fields
   return {
-    ...{ messageId, type, eventName, userId, state, lane, attempts, windowAttempts, manualRetries },
+    ...{
+      messageId,
+      type,
+      eventName: eventName ?? null,
+      userId,
+      state,
+      lane,
+      attempts,
+      windowAttempts,
+      manualRetries,
+    },
     destinationId: fields.destination,
     id: Number(fields.id.slice(fields.destination.length + 1)),
     sourceId: fields.source,
