@@ -4,7 +4,7 @@ import type { CallType } from '../model/index.ts'
 export interface EncodedCall {
   /** Identifies the call. */
   readonly messageId: string
-  /** Its type. */
+  /** The type of the call. */
   readonly type: CallType
   /** The call as JSON. */
   readonly json: string
@@ -20,9 +20,7 @@ export interface BatchLimits {
   readonly bytesMax: number
 }
 
-/**
- * Gathers calls into batches. The caller sends the batches that it returns. No call may be longer than `bytesMax`.
- */
+/** Gathers calls into batches, which the caller sends. No call may be longer than `bytesMax`. */
 export class Batcher {
   readonly #limits: BatchLimits
   #calls: EncodedCall[] = []
@@ -32,7 +30,7 @@ export class Batcher {
     this.#limits = limits
   }
 
-  /** The number of calls that wait for a full batch. */
+  /** The number of calls that are waiting for a full batch. */
   get size(): number {
     return this.#calls.length
   }
@@ -61,7 +59,7 @@ export class Batcher {
   }
 }
 
-/** A batch that waits until it may be sent. Later batches join it, up to its limits. */
+/** A batch that is waiting to be sent. Later batches may join it, up to its limits. */
 export class WaitingBatch {
   readonly #limits: BatchLimits
   readonly #calls: EncodedCall[]
@@ -73,13 +71,13 @@ export class WaitingBatch {
     this.#bytes = bytesOf(calls)
   }
 
-  /** Its calls, in order of arrival. */
+  /** The calls, in order of arrival. */
   get calls(): readonly EncodedCall[] {
     return this.#calls
   }
 
   /**
-   * Adds all calls of another batch.
+   * Adds all calls of a later batch.
    *
    * @returns false, without any change, if they would exceed a limit
    */

@@ -1,6 +1,6 @@
 import type { CloseReport, FailedCall } from './result.ts'
 
-/** Limits of the failed calls that are kept before `closing()`. */
+/** How many failed calls are kept before `closing()`. */
 export interface KeptLimits {
   /** Maximum number of calls. */
   readonly callsMax: number

@@ -23,9 +23,7 @@ import { Sender, type Failure } from './sender.ts'
 
 /** Options of {@link Client.close}. */
 export interface CloseOptions {
-  /**
-   * Milliseconds to wait for calls that are queued or in flight, 0 to 86,400,000; 30,000 by default.
-   */
+  /** How long to wait for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -36,14 +34,15 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
  * Records analytics calls and sends them in the background, in batches.
  *
  * Recording a call never throws and never waits. The result is `queued`, or `refused` with the reason. Each queued
- * call ends in exactly one event, `delivered` or `failed`. `close()` counts all calls and lists the undelivered ones,
- * within the limits in {@link CloseReport}. Only pending work keeps the process alive.
+ * call ends in exactly one event, `delivered` or `failed`. `close()` returns the counts of all calls and lists the
+ * undelivered ones, within the limits in {@link CloseReport}. The client keeps the process alive only while work is
+ * pending.
  *
- * A batch of `flushAt` calls is sent at once if fewer than 4 batches are in flight. Other batches wait in line. With
- * a larger `batchMax`, waiting batches join.
+ * A batch of `flushAt` calls is sent at once if fewer than 4 batches are in flight. Further batches wait in line. If
+ * `batchMax` is larger than `flushAt`, waiting batches are merged.
  *
- * Calls of a batch keep their order. Batches may overtake each other. If one call must arrive before another, await
- * `flush()` between them.
+ * Calls in a batch keep their order, but batches may overtake each other. If one call must arrive before another,
+ * await `flush()` between them.
  *
  * Call `identify` once when the account is created, and again only when traits change:
  *
@@ -75,7 +74,7 @@ export class Client {
 
   /**
    * @param writeKey - identifies the source that the calls belong to
-   * @throws SettingError when the write key or an option is not accepted
+   * @throws SettingError if the write key or an option is invalid
    */
   constructor(writeKey: string, options: ClientOptions = {}) {
     this.#settings = clientSettings(writeKey, options)
@@ -107,39 +106,39 @@ export class Client {
     return this.#enqueue(call, 'identify')
   }
 
-  /** Says that a user did something. */
+  /** Records what a user did. */
   track(call: TrackCall): EnqueueResult {
     return this.#enqueue(call, 'track')
   }
 
-  /** Says that a user saw a page. `traits` is sent as `properties`. */
+  /** Records that a user saw a page. `traits` is sent as `properties`. */
   page(call: PageCall): EnqueueResult {
     return this.#enqueue(call, 'page')
   }
 
-  /** Says that a user saw a screen of an app. */
+  /** Records that a user saw a screen of an app. */
   screen(call: ScreenCall): EnqueueResult {
     return this.#enqueue(call, 'screen')
   }
 
-  /** Says which group a user belongs to. */
+  /** Records which group a user belongs to. */
   group(call: GroupCall): EnqueueResult {
     return this.#enqueue(call, 'group')
   }
 
-  /** Says that two ids are the same person. */
+  /** Records that two ids belong to the same person. */
   alias(call: AliasCall): EnqueueResult {
     return this.#enqueue(call, 'alias')
   }
 
-  /** Records a call of any type, such as a parsed row of a file. Its `type` decides. */
+  /** Records a call of the type that its `type` field names, such as a parsed row of a file. */
   enqueue(call: unknown): EnqueueResult {
     return this.#enqueue(call, undefined)
   }
 
   /**
-   * Resolves when the queue has room, so that a fast reader waits for the client. Room for one call wakes all
-   * waiting callers, so check the result of your call if several wait.
+   * Resolves when the queue has room. Await it to slow a fast reader down to the client's pace. Room for one call
+   * wakes all waiting callers, so check the result of each call if several callers wait.
    *
    * ```ts
    * for await (const row of rows) {
@@ -153,26 +152,26 @@ export class Client {
     await new Promise<void>((resolve) => this.#waitingForRoom.push(resolve))
   }
 
-  /** Sends every queued call. Resolves when these and the calls in flight have ended. */
+  /** Sends every queued call. Resolves once these and the calls in flight have been delivered or have failed. */
   async flush(): Promise<void> {
     this.#send(this.#batcher.flush())
     await this.#sender.idle()
   }
 
   /**
-   * Refuses further calls, sends the queued ones and waits for them, including retries. Gives up after
-   * `timeoutMs`. If you close again, you get the same promise.
+   * Refuses further calls, sends the queued ones and waits for them, including retries. Gives up after `timeoutMs`.
+   * Closing again returns the same promise.
    *
-   * @returns the counts and the undelivered calls: all that fail from now on, and the newest of those that failed
-   * before, at most `queueMax` and 16 MB of JSON
-   * @throws SettingError if `timeoutMs` is not accepted
+   * @returns the counts and the undelivered calls: all that fail from now on, and the newest that failed before, at
+   *   most `queueMax` calls and 16 MB of JSON
+   * @throws SettingError if `timeoutMs` is invalid
    */
   close({ timeoutMs = closeTimeoutMs }: CloseOptions = {}): Promise<CloseReport> {
     this.#closing ??= this.#close(checkWholeNumber('timeoutMs', timeoutMs, [0, 86_400_000]))
     return this.#closing
   }
 
-  /** Adds a listener for `delivered` or `failed`, once per call, or for `retry`, once per retry of a batch. */
+  /** Adds a listener. `delivered` and `failed` happen once per call, `retry` happens once per retry of a batch. */
   on<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): this {
     this.#events.on(name, listener)
     return this
@@ -189,7 +188,10 @@ export class Client {
     if (disabled) return disabledResult
     if (this.#closing !== undefined) return this.#refuse('closed', 'The client is closed')
     if (!this.#hasRoom()) {
-      return this.#refuse('queue_full', `The queue is full: ${queueMax} calls wait; await room()`)
+      return this.#refuse(
+        'queue_full',
+        `The queue is full: ${queueMax} calls are waiting; await room()`,
+      )
     }
     const prepared = prepareCall(value, type, runtime)
     if (prepared.kind === 'refused') return this.#refuse(prepared.code, prepared.message)
@@ -239,7 +241,7 @@ export class Client {
 
   #retrying(retry: BatchRetry): void {
     const { runtime, writeKey } = this.#settings
-    // The reason quotes the endpoint, which may quote the key.
+    // The reason quotes the endpoint's answer, which may contain the write key.
     const reason = retry.reason.replaceAll(writeKey, '***')
     runtime.log.debug('retrying a batch', { ...retry, reason })
     this.#events.emit('retry', retry)

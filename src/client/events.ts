@@ -43,12 +43,12 @@ export class ClientEvents {
     this.#emitter.off(name, listener as AnyListener)
   }
 
-  /** Whether an event has a listener. Without one, the caller need not make the record of the event. */
+  /** Whether an event has a listener. Without one, the caller doesn't need to create the event's record. */
   has(name: ClientEventName): boolean {
     return this.#emitter.listenerCount(name) > 0
   }
 
-  /** Calls the listeners of an event, in the order of their addition. */
+  /** Calls the listeners of an event, in the order in which they were added. */
   emit<Name extends ClientEventName>(name: Name, ...details: ClientEventMap[Name]): void {
     if (!this.has(name)) return
     for (const listener of this.#emitter.listeners(name) as AnyListener[]) {

@@ -3,7 +3,7 @@ import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 /** Maximum number of exchanges that one signal serves. */
 const exchangesPerSignalMax = 100
 
-/** A controller that ends an exchange, and how many exchanges it has served. */
+/** A controller that can abort an exchange, and how many exchanges it has served. */
 interface ExchangeEnd {
   readonly controller: AbortController
   served: number
@@ -12,7 +12,7 @@ interface ExchangeEnd {
 /**
  * Hands batches to a transport, and gives up all exchanges on `abort()`.
  *
- * Exchanges reuse signals one after another, because a signal takes about 10 us to make on Node 20. That is a tenth
+ * Exchanges reuse signals one after another, because creating a signal takes about 10 µs on Node 20. That is a tenth
  * of the work for a batch of 20 calls. Each signal serves a limited number of exchanges, because objects that a
  * transport derives from a signal are freed only with the signal.
  */
@@ -48,7 +48,7 @@ export class Exchanges {
     })
   }
 
-  /** Gives up the exchanges under way. */
+  /** Gives up all exchanges in progress. */
   abort(): void {
     for (const giveUp of this.#giveUps) giveUp()
   }

@@ -10,7 +10,7 @@ export interface FlushTimerOptions {
   readonly flush: () => void
 }
 
-/** Requests a flush after an interval since the last one. Runs only while armed. */
+/** Requests a flush `afterMs` after the last one. Runs only while armed. */
 export class FlushTimer {
   readonly #options: FlushTimerOptions
   #lastFlushMs: number
@@ -26,7 +26,7 @@ export class FlushTimer {
     if (this.#timer !== undefined) return
     const { clock, afterMs, flush } = this.#options
     const delayMs = this.#lastFlushMs + afterMs - clock.nowMs()
-    // The wait must not grow if the system clock was set back.
+    // Setting the system clock back must not lengthen the wait.
     this.#timer = clock.schedule(Math.min(delayMs, afterMs), flush)
   }
 

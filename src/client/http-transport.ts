@@ -5,17 +5,17 @@ import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 export interface HttpTransportOptions {
   /** The request URL, http or https. */
   readonly endpoint: string
-  /** The source's write key: the user of Basic authentication, with an empty password. */
+  /** The source's write key, which is sent as the user name of Basic authentication, with an empty password. */
   readonly writeKey: string
-  /** Time for one request, in milliseconds: connect, headers and body together. */
+  /** How long one request may take, in milliseconds: connecting, headers and body together. */
   readonly timeoutMs: number
   /** Clock for dates in `Retry-After`. The transport holds it while a request runs. */
   readonly clock: Clock
 }
 
 /**
- * Makes a transport that posts batches to an endpoint over its own connections. It never compresses bodies and
- * follows no redirects. The deadline runs in real time.
+ * Makes a transport that posts batches to an endpoint over its own connections. It never compresses bodies or follows
+ * redirects. The deadline runs in real time.
  *
  * Node checks certificates unless the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
  */

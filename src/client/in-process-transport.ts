@@ -1,7 +1,7 @@
 import { messageOf } from '../model/index.ts'
 import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './transport.ts'
 
-/** A batch that a client of this process sent. */
+/** A batch from a client in this process. */
 export interface InProcessBatch {
   /** The calls, parsed from their JSON, so that they share nothing with the caller. */
   readonly calls: readonly unknown[]
@@ -15,8 +15,8 @@ export type AcceptBatch = (
 ) => Promise<{ readonly rejected: readonly RejectedCall[] }>
 
 /**
- * Hands batches to a function of this process instead of sending them. If its promise rejects, the batch's calls
- * fail with the code `internal`.
+ * Makes a transport that hands batches to a function in this process instead of sending them. If its promise rejects,
+ * the batch's calls fail with the code `internal`.
  */
 export function createInProcessTransport(accept: AcceptBatch): Transport {
   return Object.freeze({

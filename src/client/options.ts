@@ -11,16 +11,16 @@ export interface ClientOptions {
    */
   readonly endpoint?: string | undefined
   /**
-   * Calls that make a batch full, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4 are in
-   * flight. With 1, each call makes a batch.
+   * Number of calls that fill a batch, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4 are in
+   * flight. With 1, every call is a batch of its own.
    */
   readonly flushAt?: number | undefined
-  /** Another name for `flushAt`. */
+  /** A synonym for `flushAt`. */
   readonly size?: number | undefined
   /**
-   * Maximum calls of batches that join while 4 others are in flight, `flushAt` to 2,500; `flushAt` by default, so
-   * that full batches don't join. A larger number makes fewer, larger requests when calls come faster than the
-   * endpoint answers. No request exceeds 500,000 bytes.
+   * Maximum number of calls in a merged batch, `flushAt` to 2,500; `flushAt` by default, so that full batches are not
+   * merged. Batches are merged while they wait for 4 others in flight. A larger number makes requests fewer and
+   * larger when calls come faster than the endpoint answers. No request exceeds 500,000 bytes.
    */
   readonly batchMax?: number | undefined
   /**
@@ -30,11 +30,11 @@ export interface ClientOptions {
   readonly flushAfterMs?: number | undefined
   /** Maximum number of calls queued or in flight, 1 to 1,000,000; 10,000 by default. */
   readonly queueMax?: number | undefined
-  /** Milliseconds that one request may take, 1 to 300,000; 10,000 by default. */
+  /** How long one request may take, in milliseconds, 1 to 300,000; 10,000 by default. */
   readonly timeoutMs?: number | undefined
   /** If true, the client sends nothing and every call returns `disabled`; false by default. */
   readonly disabled?: boolean | undefined
-  /** Replaces HTTP. It makes `endpoint` and `timeoutMs` ineffective. */
+  /** Replaces HTTP; `endpoint` and `timeoutMs` then have no effect. */
   readonly transport?: Transport | undefined
   /** Replacements for parts of the runtime: clock, randomness, ids, log. */
   readonly runtime?: Partial<Runtime> | undefined
@@ -62,13 +62,13 @@ const numbers = {
 /** Maximum number of calls that a service accepts in one batch. */
 const batchCallsMax = limits.intakeBatchEventsMax
 
-/** Enough for any key, and short enough that a batch always has room for the largest call. */
+/** Long enough for any key, and short enough that a batch always has room for the largest call. */
 const writeKeyLengthMax = 1_000
 
 /**
  * Copies, checks and freezes the options of a client.
  *
- * @throws SettingError for a value that is not accepted
+ * @throws SettingError for an invalid value
  */
 export function clientSettings(writeKey: string, options: ClientOptions = {}): ClientSettings {
   const runtime = createRuntime(options.runtime)
@@ -99,8 +99,8 @@ function checkFlushAt({ flushAt, size }: ClientOptions): number {
   if (flushAt !== undefined && size !== undefined && flushAt !== size) {
     throw new SettingError(
       'size',
-      `Cannot use size ${size} and flushAt ${flushAt}: they are two names of the same setting`,
-      'Give one of the two.',
+      `Cannot use size ${size} and flushAt ${flushAt}: they are two names for the same setting`,
+      'Pass only one of them.',
     )
   }
   const setting = flushAt === undefined && size !== undefined ? 'size' : 'flushAt'
@@ -111,21 +111,24 @@ function checkWriteKey(writeKey: unknown): void {
   if (typeof writeKey !== 'string' || writeKey === '' || writeKey.length > writeKeyLengthMax) {
     throw new SettingError(
       'writeKey',
-      `Cannot use this write key: it is a text of 1 to ${writeKeyLengthMax} characters`,
+      `Cannot use this write key: it must be a string of 1 to ${writeKeyLengthMax} characters`,
       'Pass the write key of the source as the first argument.',
     )
   }
   if (writeKey.includes(':')) {
     throw new SettingError(
       'writeKey',
-      'Cannot use a write key with a colon: Basic authentication would cut it there',
+      'Cannot use a write key with a colon: Basic authentication would cut it off there',
     )
   }
 }
 
 function checkDisabled(disabled: unknown): boolean {
   if (typeof disabled === 'boolean') return disabled
-  throw new SettingError('disabled', `Cannot use disabled ${String(disabled)}: it is true or false`)
+  throw new SettingError(
+    'disabled',
+    `Cannot use disabled ${String(disabled)}: it must be true or false`,
+  )
 }
 
 function checkTransport(transport: Transport | undefined): Transport | undefined {

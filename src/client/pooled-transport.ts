@@ -20,7 +20,7 @@ export class PooledTransport implements Transport {
   readonly #headers: readonly string[]
   readonly #timeoutMs: number
   readonly #clock: Clock
-  /** The requests that each signal ends. */
+  /** The requests that each signal aborts. */
   readonly #requestsUntil = new WeakMap<AbortSignal, Set<Http.ClientRequest>>()
 
   /** @param http - Node's module for the protocol of the endpoint */
@@ -42,7 +42,7 @@ export class PooledTransport implements Transport {
     this.#clock = clock
   }
 
-  /** Posts one batch; resolves with the outcome. */
+  /** Posts one batch, and resolves with the outcome. */
   send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
     return new Promise((resolve) => {
       const requests = this.#until(signal)
@@ -87,7 +87,7 @@ export class PooledTransport implements Transport {
     return Promise.resolve()
   }
 
-  /** Adds one listener per signal, not per request. A listener costs as much as a timer. */
+  /** Adds one listener per signal, not per request, because a listener costs as much as a timer. */
   #until(signal: AbortSignal): Set<Http.ClientRequest> {
     const known = this.#requestsUntil.get(signal)
     if (known !== undefined) return known
@@ -122,14 +122,14 @@ function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answe
 }
 
 function giveUp(request: Http.ClientRequest): void {
-  request.destroy(new Error('no one waits for it any more'))
+  request.destroy(new Error('no one is waiting for it any more'))
 }
 
-/** The endpoint exceeded its deadline. */
+/** The request exceeded its deadline. */
 class DeadlineError extends Error {}
 
 function reasonOf(error: Error): string {
   if (error instanceof DeadlineError) return error.message
-  // If a name has several addresses, the error has a code and no message.
+  // If a name has several addresses, the error has a code but no message.
   return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
 }

@@ -55,14 +55,14 @@ export function prepareCall(
     const [reason] = messageOf(error).split('\n')
     return refuse({
       code: 'wrong_type',
-      message: `The call cannot be written as JSON: ${reason ?? ''}`,
+      message: `The call cannot be serialised as JSON: ${reason ?? ''}`,
     })
   }
 }
 
 function draftOf(value: object, type: CallType | undefined): Draft {
   const draft: Draft = {
-    // Define fields that may change before the copy. Adding one later takes half a microsecond.
+    // Define the fields that may change before the copy, because adding one later takes half a microsecond.
     type: undefined,
     messageId: undefined,
     userId: undefined,
@@ -89,10 +89,10 @@ function complete(
   draft.anonymousId = idOf(draft.anonymousId)
   draft.groupId = idOf(draft.groupId)
   draft.previousId = idOf(draft.previousId)
-  // Other clients send the time as `originalTimestamp`, so imported rows may have this name.
+  // Other clients send the time as `originalTimestamp`, so imported rows may use this name.
   const timestamp = draft.timestamp ?? draft['originalTimestamp'] ?? ''
   if (timestamp === '') draft.timestamp = formatTimestamp(clock.nowMs())
-  // `sentAt` of an imported row is the time of an earlier request.
+  // The `sentAt` of an imported row belongs to an earlier request.
   draft.sentAt = undefined
   if (timestamp instanceof Date && Number.isNaN(timestamp.getTime())) {
     return { code: 'wrong_type', message: 'timestamp must be a valid date' }
@@ -111,8 +111,8 @@ function contextWithLibrary(context: unknown): unknown {
 }
 
 /**
- * Returns an id as text; undefined for null and the empty text. A number that parsing rounded stays a number, so
- * that intake can warn about it.
+ * Returns an id as a string; undefined for null and the empty string. A number that parsing rounded stays a number,
+ * so that intake can warn about it.
  */
 function idOf(id: unknown): string | number | undefined {
   if (typeof id === 'number') return isRounded(id) ? id : String(id)
@@ -129,7 +129,7 @@ function encode(call: object, type: CallType, messageId: string): PreparedCall {
   if (bytes > limits.callBytesMax) {
     return refuse({
       code: 'event_too_large',
-      message: `A call may have ${limits.callBytesMax} bytes as JSON: this one has ${bytes}`,
+      message: `A call must have at most ${limits.callBytesMax} bytes as JSON: this one has ${bytes}`,
     })
   }
   return { kind: 'prepared', call: { messageId, type, json, bytes } }

@@ -5,7 +5,7 @@ const delayFirstMs = 100
 const delayMaxMs = 10_000
 const retryAfterMaxMs = 5 * 60 * 1_000
 
-/** The facts that decide the wait before another attempt. */
+/** The facts that decide how long to wait before the next attempt. */
 export interface FailedAttempt {
   /** The number of the failed attempt, from 1. */
   readonly attempt: number

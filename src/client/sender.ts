@@ -8,7 +8,7 @@ import type { BatchRetry } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
 import type { RejectedCall, Transport, TransportOutcome } from './transport.ts'
 
-/** Maximum number of batches in delivery at the same time, including those that wait for a retry. */
+/** Maximum number of batches in flight at the same time, including those that wait for a retry. */
 export const batchesInFlightMax = 4
 
 /** Why a call was not delivered. */
@@ -27,7 +27,7 @@ export interface SenderObserver {
   delivered(call: EncodedCall): void
   /** The call will not be delivered. */
   failed(call: EncodedCall, failure: Failure): void
-  /** A batch will be tried again after a wait. */
+  /** A batch will be retried after a wait. */
   retrying(retry: BatchRetry): void
 }
 
@@ -78,7 +78,7 @@ export class Sender {
     void delivery.then(() => this.#underWay.delete(delivery))
   }
 
-  /** Resolves when every batch so far has an outcome. */
+  /** Resolves when every batch sent so far has an outcome. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay)
   }
@@ -95,7 +95,7 @@ export class Sender {
     this.#line.end()
   }
 
-  /** @param attemptsBefore - requests with the calls before their batch was halved */
+  /** @param attemptsBefore - requests that contained the calls before their batch was halved */
   async #deliver(calls: readonly EncodedCall[], attemptsBefore: number): Promise<void> {
     const { outcome, ...ending } = await this.#tryUntilFinal(calls)
     const attempts = attemptsBefore + ending.attempts
@@ -123,8 +123,8 @@ export class Sender {
   async #tryUntilFinal(calls: readonly EncodedCall[]): Promise<Ending> {
     const { observer, runtime } = this.#options
     const { signal } = this.#lifetime
-    if (signal.aborted) return { outcome: abandoned('it was not sent yet'), attempts: 0 }
-    let reason = 'no answer had come yet'
+    if (signal.aborted) return { outcome: abandoned('it had not been sent yet'), attempts: 0 }
+    let reason = 'no answer had arrived yet'
     for (let attempt = 1; ; attempt++) {
       const end = (outcome: FinalOutcome): Ending => ({ outcome, attempts: attempt })
       const outcome = await this.#try(calls)
@@ -195,7 +195,7 @@ function placeOf(
 }
 
 function exhausted(reason: string): FinalOutcome {
-  const message = `Gave up after ${attemptsMax} tries; the last one ended with: ${reason}`
+  const message = `Gave up after ${attemptsMax} attempts; the last one failed: ${reason}`
   return { kind: 'refused', code: 'retries_exhausted', message }
 }
 

@@ -11,9 +11,9 @@ export interface EncodedBatch {
  * logs a warning and ignores the entry if neither identifies a call.
  */
 export interface RejectedCall {
-  /** Its position in the batch, from 0. */
+  /** The call's position in the batch, from 0. */
   readonly index?: number | undefined
-  /** Its messageId. */
+  /** The call's messageId. */
   readonly messageId?: string | undefined
   /** The stable name of the reason. */
   readonly code: string
@@ -45,6 +45,6 @@ export interface Transport {
    * when `send` ends.
    */
   send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>
-  /** Frees its resources. The client calls it once, after the last `send`. */
+  /** Frees the transport's resources. The client calls it once, after the last `send`. */
   close(): Promise<void>
 }

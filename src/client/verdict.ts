@@ -6,12 +6,12 @@ import type { RejectedCall, TransportOutcome } from './transport.ts'
 const finalServerErrors = new Set([501, 505])
 /** The wording of services that answer 400 to a batch over their limit. */
 const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
-/** Characters of an endpoint's text that a message quotes. */
+/** How many characters of an endpoint's text a message quotes at most. */
 const textLengthMax = 300
 
 /**
- * Decides the meaning of an answer. Accepted: any 2xx. Retried: 408, 429 and every 5xx except 501 and 505.
- * Too large: 413, or a 400 that says so. Refused: every other answer, redirects included.
+ * Decides what an answer means. Accepted: any 2xx. Retried: 408, 429 and every 5xx except 501 and 505. Too large:
+ * 413, or a 400 that says so. Refused: every other answer, including redirects.
  *
  * A 2xx with an incomplete body is retried, because the missing part may be the list of rejected calls. The service
  * deduplicates the other calls by their messageIds.
@@ -25,7 +25,7 @@ export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   if (isSuccess && answer.isWhole) return { kind: 'accepted', rejected: rejectedCalls(body) }
   const message = describe(answer, body)
   if (isSuccess) {
-    return { kind: 'retry', reason: `${message}, but its answer did not come whole` }
+    return { kind: 'retry', reason: `${message}, but its answer was incomplete` }
   }
   if (isTransient(status)) {
     const afterMs = parseRetryAfter(answer.retryAfter, nowMs)

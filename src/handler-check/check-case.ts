@@ -4,7 +4,7 @@ import { refusedCases, wrongSecret } from './refused-cases.ts'
 import { webhookText } from './sample-webhook.ts'
 import { takenCases } from './taken-cases.ts'
 
-/** The reaction of a correct handler: 2xx, or a final refusal such as 401. */
+/** The reaction of a correct handler: `taken` is a status 2xx, `refused` a final refusal such as 401. */
 export type ExpectedReaction = 'taken' | 'refused'
 
 /** One webhook of a check. */
@@ -33,15 +33,16 @@ export interface CaseParts {
   readonly types?: readonly EventType[] | undefined
   /** The cases to send; all by default. */
   readonly only?: readonly string[] | undefined
-  /** A unique id, which makes the messageIds of checks differ. */
+  /** A unique id, so that the messageIds of different checks differ. */
   readonly id: string
   /** The time of the check, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
 /**
- * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. One type has
- * all cases: `track`, or the first type if `track` is not among them. Each other type has a valid and a forged webhook.
+ * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. One type
+ * gets all cases: `track`, or the first type if `track` is left out. Every other type gets a valid and a forged
+ * webhook.
  *
  * @throws SettingError for an unknown case
  */
@@ -79,7 +80,7 @@ function selected(cases: readonly CheckCase[], only: readonly string[]): readonl
   const hint = near === undefined ? '' : `Did you mean ${near}? `
   throw new SettingError(
     'only',
-    `Cannot send the case "${unknown}": there is none`,
-    `${hint}\`evroute check --list\` shows all.`,
+    `Cannot send the case "${unknown}": no such case exists`,
+    `${hint}\`evroute check --list\` lists all cases.`,
   )
 }

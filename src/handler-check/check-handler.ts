@@ -29,7 +29,7 @@ export interface HandlerCheckOptions {
   readonly types?: readonly EventType[] | undefined
   /** The cases to send; all by default. */
   readonly only?: readonly string[] | undefined
-  /** Time for one answer, in milliseconds; 5,000 by default, which is also the maximum. */
+  /** How long the handler may take to answer, in milliseconds; 5,000 by default, which is also the maximum. */
   readonly timeoutMs?: number | undefined
   /** Ends the check early. */
   readonly signal?: AbortSignal | undefined
@@ -43,7 +43,7 @@ export interface HandlerReport {
   readonly isRight: boolean
   /** Whether the handler answered at least once. */
   readonly hasAnswered: boolean
-  /** The mistakes of the handler, the gravest first; empty if there are none. */
+  /** The mistakes of the handler, the most serious first; empty if there are none. */
   readonly findings: readonly HandlerFinding[]
   /** One verdict per case, in the order of sending. */
   readonly verdicts: readonly CaseVerdict[]
@@ -123,7 +123,7 @@ function checkTypes(types: readonly unknown[]): void {
   throw new SettingError(
     'types',
     `Cannot check the types ${JSON.stringify(types)}`,
-    `They are some of ${eventTypes.join(', ')}.`,
+    `Choose from ${eventTypes.join(', ')}.`,
   )
 }
 

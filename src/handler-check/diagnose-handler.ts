@@ -19,7 +19,7 @@ import type { CaseVerdict } from './verdict.ts'
 /** Explains some of the wrong verdicts. */
 type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 
-/** Explains every wrong verdict of a check, with the gravest mistakes first. Pure. */
+/** Explains every wrong verdict of a check, with the most serious mistakes first. Pure. */
 export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly HandlerFinding[] {
   const evidence = new Evidence(verdicts)
   return Object.freeze(rules.flatMap((rule) => rule(evidence)))
@@ -37,7 +37,7 @@ const unreachable: Rule = (evidence) => {
   return evidence.explain(rest, text)
 }
 
-/** Finds the same final status for every case, which points to the URL rather than to signatures. */
+/** Applies if every case got the same final status, which points to the URL rather than to signatures. */
 const refusesEverything: Rule = (evidence) => {
   const answered = evidence.verdicts.filter(({ status }) => status !== null)
   const [first] = answered
@@ -55,7 +55,7 @@ const takesEverything: Rule = (evidence) => {
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
 }
 
-/** Finds a wrong signature that the handler accepts instead of the right one. It shows how the handler signs. */
+/** Applies if the handler accepts a wrong signature instead of the right one, which shows how it signs. */
 const wrongKey: Rule = (evidence) => {
   if (evidence.had('plain', 'taken')) return []
   const lost = evidence.wrong(isLost)
@@ -69,7 +69,7 @@ const styles = ['plain', 'spaced', 'escaped', 'reordered', 'pretty', 'numbers', 
 const lineEnds = ['newline', 'crlf']
 
 const otherBytes: Rule = (evidence) => {
-  const lost = evidence.wrong((verdict) => evidence.isTakenForForged(verdict))
+  const lost = evidence.wrong((verdict) => evidence.isMistakenForForgery(verdict))
   const lostOf = (ids: readonly string[]): readonly CaseVerdict[] =>
     lost.filter(({ id }) => ids.includes(id))
   const taken = [...styles, ...lineEnds].filter((id) => evidence.had(id, 'taken'))
@@ -80,7 +80,7 @@ const otherBytes: Rule = (evidence) => {
   }
   const respaced = evidence.wrongOf(['altered-space']).filter(isForgedAndTaken)
   if (lostOf(styles).length > 0 || respaced.length > 0) {
-    // If the handler loses the plain webhook, it loses other types for the same reason.
+    // If the handler refuses the plain webhook, it refuses other types for the same reason.
     const explained = evidence.had('plain', 'taken') ? lostStyles : lost
     return evidence.explain([...explained, ...respaced], reSerialises(rewriterOf(taken)))
   }
@@ -98,7 +98,7 @@ function rewriterOf(taken: readonly string[]): Rewriter {
 }
 
 const refusesAllRight: Rule = (evidence) => {
-  const lost = evidence.wrong((verdict) => evidence.isTakenForForged(verdict)).filter(isRefused)
+  const lost = evidence.wrong((verdict) => evidence.isMistakenForForgery(verdict)).filter(isRefused)
   const isAnyTaken = evidence.verdicts.some(
     ({ expected, reaction }) => expected === 'taken' && reaction === 'taken',
   )

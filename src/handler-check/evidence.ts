@@ -1,7 +1,7 @@
 import type { FindingCode, HandlerFinding } from './finding.ts'
 import type { CaseVerdict, Reaction } from './verdict.ts'
 
-/** The texts for a mistake of a handler: its code, what the handler does, and the fix. */
+/** The texts about a handler's mistake: its code, what the handler does, and the fix. */
 export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
 
 /** The verdicts of a check. Tracks the wrong verdicts that no finding explains yet. */
@@ -25,10 +25,10 @@ export class Evidence {
   }
 
   /**
-   * Whether a valid webhook was refused with the same status as a forged one. Another status has another reason, such
-   * as a field that the handler does not know.
+   * Whether a valid webhook was refused with the same status as a forged one. A different status has a different
+   * reason, such as a field that the handler doesn't know.
    */
-  isTakenForForged(verdict: CaseVerdict): boolean {
+  isMistakenForForgery(verdict: CaseVerdict): boolean {
     const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')
     if (!isLost(verdict)) return false
     if (forged === undefined || forged.reaction === 'taken' || forged.reaction === 'not_sent') {

@@ -1,8 +1,9 @@
 /**
  * The mistakes of a handler.
  *
- * - `unreachable`, `crashed`: it cannot be reached at all, or from some case on
- * - `not_found`, `method_refused`, `media_type_refused`, `redirects`: the URL is wrong, or refuses such requests
+ * - `unreachable`, `crashed`: it cannot be reached at all, or no longer after some case
+ * - `not_found`, `method_refused`, `media_type_refused`, `redirects`: the URL is wrong, or refuses requests like
+ *   these
  * - `does_not_verify`, `checks_presence_only`, `takes_unsigned`, `verifies_some_types`: it accepts forged webhooks
  * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`: it does not verify the bytes that arrive
  * - `wrong_secret`, `wrong_header`, `wrong_signature`: it accepts no valid signature

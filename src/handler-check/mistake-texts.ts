@@ -14,13 +14,13 @@ export function cannotBeReached(error: string): MistakeText {
   return ['unreachable', `It cannot be reached (${error}).`, 'Start it, and check the URL.']
 }
 
-/** Describes a handler that could be reached before, but not after a case. */
+/** Describes a handler that became unreachable after a case. */
 export function hasCrashed(afterCase: string, error: string): MistakeText {
   const message = `It could not be reached after the case ${afterCase} (${error}). It probably crashed.`
-  return ['crashed', message, 'Catch the exceptions of the verification, and answer 401.']
+  return ['crashed', message, 'Catch exceptions from the verification, and answer 401.']
 }
 
-/** Explains the same status for every case; undefined if the status doesn't point to the URL. */
+/** Explains why every case got the same status; undefined if the status doesn't point to the URL. */
 export function statusTexts(status: number, reaction: Reaction): MistakeText | undefined {
   const answered = `It answers everything with ${status}`
   if (status === 404 || status === 410) {
@@ -30,12 +30,12 @@ export function statusTexts(status: number, reaction: Reaction): MistakeText | u
     return ['method_refused', `${answered}: it does not accept POST.`, 'Handle POST at this path.']
   }
   if (status === 415) {
-    const fix = 'Take bodies of type application/json as bytes.'
+    const fix = 'Accept bodies of type application/json, as bytes.'
     return ['media_type_refused', `${answered}: it refuses the media type of webhooks.`, fix]
   }
   if (reaction === 'redirected') {
-    const fix = 'Pass the URL that it redirects to, often with https or a slash at its end.'
-    return ['redirects', `${answered}: senders follow no redirects.`, fix]
+    const fix = 'Pass the URL that it redirects to, which often has https or a final slash.'
+    return ['redirects', `${answered}: senders don't follow redirects.`, fix]
   }
   return undefined
 }
@@ -75,21 +75,21 @@ export function takesForged(about: string): MistakeText {
   ]
 }
 
-/** Mistakes in making the signature, by the case that the handler accepts; `unknown` if it accepts none. */
+/** Mistakes in making the signature, keyed by the case that the handler accepts; `unknown` if it accepts none. */
 export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknown: MistakeText } = {
   'empty-secret': [
     'wrong_secret',
     'Its secret is empty.',
-    'Set the variable with the secret, and refuse to start without it.',
+    'Set the environment variable with the secret, and refuse to start without it.',
   ],
   'undefined-secret': [
     'wrong_secret',
     'Its secret is the text "undefined".',
-    'Set the variable with the secret, and refuse to start without it.',
+    'Set the environment variable with the secret, and refuse to start without it.',
   ],
   'no-secret': [
     'wrong_signature',
-    'It hashes the body without the secret, so anybody can sign.',
+    'It hashes the body without the secret, so anybody can forge it.',
     "Use an HMAC, such as createHmac('sha1', secret) in Node, instead of createHash('sha1').",
   ],
   swapped: [
@@ -153,10 +153,13 @@ const reSerialisedBy: Readonly<Record<Rewriter, string>> = {
   node: 'JSON.stringify of the parsed body',
   python: "Python's json.dumps of the parsed body",
   php: "PHP's json_encode of the parsed body",
-  other: 'the parsed body, written again',
+  other: 'the parsed body, serialised again',
 }
 
-/** Describes a handler that parses the body, and verifies its own serialisation. */
+/**
+ * Describes a handler that parses the body, serialises it again, and verifies the result instead of the bytes
+ * received.
+ */
 export function reSerialises(rewriter: Rewriter): MistakeText {
   const message = `It verifies ${reSerialisedBy[rewriter]}, not the bytes that arrive.`
   return ['re_serialised', message, rawFix]
@@ -168,24 +171,24 @@ export const bodyTexts: Readonly<
 > = {
   lineBreakLost: [
     'line_break_lost',
-    'It loses the line break at the end of a body before it verifies.',
+    'It removes the line break at the end of a body before it verifies the signature.',
     `Do not trim the body. ${rawFix}`,
   ],
   lineEndsChanged: [
     'line_ends_changed',
-    'It changes CRLF in a body before it verifies.',
+    'It changes CRLF in a body before it verifies the signature.',
     `Read the body as bytes, not as lines of text. ${rawFix}`,
   ],
   charset: [
     'charset',
-    'It decodes the body in another charset before it verifies.',
-    `Do not turn the body into text first, or only as UTF-8. ${rawFix}`,
+    'It decodes the body in a different charset before it verifies the signature.',
+    `Do not decode the body first, except as UTF-8. ${rawFix}`,
   ],
 }
 
-const secureNote = 'This is no risk, but the specification allows one form only.'
+const secureNote = 'This is not a risk, but the specification allows only one form.'
 
-/** Mistakes in comparing signatures, by the case that the handler accepts. */
+/** Mistakes in comparing signatures, keyed by the case that the handler accepts. */
 export const compareTexts: Readonly<Record<string, MistakeText>> = {
   truncated: [
     'part_compared',
@@ -241,17 +244,17 @@ export const lossTexts: Readonly<
   types: [
     'types_refused',
     'It refuses valid webhooks of some types.',
-    'Answer 200 to types that you do not use, or pass --type for those that you receive.',
+    'Answer 200 to types that you do not use, or pass --type for those that you do.',
   ],
   repeats: [
     'repeats_refused',
-    'It refuses a webhook that arrives again. Senders repeat one whose answer got lost.',
-    'Answer 200 to a messageId that you know, and do nothing else.',
+    'It refuses a webhook that arrives a second time. Senders repeat a webhook if its answer got lost.',
+    'Answer 200 to a messageId that you already handled, and do nothing else.',
   ],
   large: [
     'body_limit',
     'It does not accept a body of 32 KB, the size of the largest call.',
-    'Raise the limit of the body parser to 1 MB: batches add their context.',
+    'Raise the limit of the body parser to 1 MB, because a batch adds its context to the call.',
   ],
   slow: [
     'too_slow',
@@ -260,13 +263,13 @@ export const lossTexts: Readonly<
   ],
   redirected: [
     'redirects',
-    'It redirects valid webhooks: senders follow no redirects.',
+    'It redirects valid webhooks: senders don't follow redirects.',
     'Answer 200 at the URL itself.',
   ],
   fails: [
     'fails',
-    'It fails on valid webhooks. Senders repeat them for 4 hours.',
-    'Read the log of the handler.',
+    'It fails on valid webhooks. Senders retry them for 4 hours.',
+    "Read the handler's log.",
   ],
   other: [
     'refuses_right',
@@ -275,21 +278,21 @@ export const lossTexts: Readonly<
   ],
 }
 
-/** Mistakes in refusing invalid webhooks, by the reaction. */
+/** Mistakes in refusing invalid webhooks, keyed by the reaction. */
 export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
   failed: [
     'throws',
-    'It answers wrong signatures with an error status. Senders repeat those webhooks for 4 hours.',
-    'Answer 401. timingSafeEqual throws for another length: check the form of the header first.',
+    'It answers wrong signatures with an error status. Senders retry those webhooks for 4 hours.',
+    'Answer 401. timingSafeEqual throws if the lengths differ, so check the form of the header first.',
   ],
   closed: [
     'hangs_up',
-    'It closes the connection instead of refusing. Senders repeat such webhooks for 4 hours.',
+    'It closes the connection on wrong signatures. Senders retry those webhooks for 4 hours.',
     'Answer 401.',
   ],
   timeout: [
     'hangs',
-    'It does not answer wrong signatures. Senders repeat those webhooks for 4 hours.',
-    'Answer 401, also if verification throws.',
+    'It does not answer wrong signatures. Senders retry those webhooks for 4 hours.',
+    'Answer 401, even if the verification throws.',
   ],
 }

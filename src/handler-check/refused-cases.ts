@@ -37,7 +37,7 @@ const otherHeaders = ['X-Hub-Signature', 'X-Segment-Signature', 'X-Webhook-Signa
 
 /** Forged signatures, which every handler must refuse. */
 const forgeries: readonly RefusedCase[] = [
-  { id: 'wrong-secret', about: 'signed with another secret', sign: keyedWith(wrongSecret) },
+  { id: 'wrong-secret', about: 'signed with a different secret', sign: keyedWith(wrongSecret) },
   {
     id: 'altered-byte',
     about: 'with a byte changed after it was signed',
@@ -52,12 +52,12 @@ const forgeries: readonly RefusedCase[] = [
   },
   {
     id: 'other-body',
-    about: 'with the signature of another webhook',
+    about: 'with the signature of a different webhook',
     sign: ({ body, secret }) => signBody(body.replace(sampleUserId, 'u_other'), secret),
   },
   { id: 'missing-header', about: 'without X-Signature', sign: () => undefined },
   { id: 'empty-header', about: 'with an empty X-Signature', sign: () => '' },
-  { id: 'not-hex', about: 'with 40 letters that are no digits', sign: () => 'z'.repeat(40) },
+  { id: 'not-hex', about: 'with 40 letters that are not digits', sign: () => 'z'.repeat(40) },
   {
     id: 'truncated',
     about: 'with the first half of its signature',
@@ -75,7 +75,7 @@ const forgeries: readonly RefusedCase[] = [
   },
 ]
 
-/** Correct digests in another form. They are no forgeries, but the specification has one form only. */
+/** Correct digests in other forms. They are not forgeries, but the specification allows only one form. */
 const forms: readonly RefusedCase[] = [
   {
     id: 'upper-case',

@@ -21,10 +21,13 @@ export interface SampleWebhook {
 /** The user of all webhooks of a check. */
 export const sampleUserId = 'u_sample'
 
-/** The page of samples. Its slashes reveal a handler's encoder. It is ASCII, because other text has its own case. */
+/**
+ * The page in the samples. Its slashes show which encoder a handler uses. It is ASCII, because other characters have
+ * their own case.
+ */
 const pageContext = { url: 'https://shop.example.com/orders/1' }
 
-/** Writes the body of a sample webhook like a service. */
+/** Writes the body of a sample webhook as a service would. */
 export function webhookText({ type, messageId, nowMs, context }: SampleWebhook): string {
   const call = sampleCall(type)
   const own = isJsonObject(call['context']) ? call['context'] : {}

@@ -34,7 +34,7 @@ const cases: readonly TakenCase[] = [
   },
   {
     id: 'reordered',
-    about: 'with its keys in another order',
+    about: 'with its keys in a different order',
     write: (body) => restyleBody(body, 'reordered'),
   },
   { id: 'pretty', about: 'on several lines', write: (body) => restyleBody(body, 'pretty') },
@@ -75,7 +75,7 @@ export function takenCases(
     ...cases
       .filter(({ context }) => hasContext || context === undefined)
       .map((each) => made(each, `check-${runId}-${each.id}`)),
-    // It has the same messageId, as when a sender repeats a webhook whose answer got lost.
+    // Repeats the messageId, as a sender does if the answer got lost.
     made(repeated, `check-${runId}-plain`),
   ]
 }

@@ -20,7 +20,7 @@ export type Reaction =
 export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected' | 'type'> {
   /** The reaction of the handler. */
   readonly reaction: Reaction
-  /** Whether a correct handler reacts like that. */
+  /** Whether a correct handler would react in the same way. */
   readonly isRight: boolean
   /** The status of the answer; null if there was none. */
   readonly status: number | null
@@ -30,7 +30,7 @@ export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected'
   readonly durationMs: number
 }
 
-/** Judges the outcome of one case; undefined for a case that was not sent. */
+/** Judges the outcome of one case. The outcome is undefined for a case that was not sent. */
 export function verdictOn(
   { id, about, expected, type }: CheckCase,
   outcome: RequestOutcome | undefined,

@@ -10,13 +10,13 @@ import { lookupBy, systemNames, type ResolveName } from './names.ts'
 /** Options of a guard. */
 export interface AddressGuardOptions {
   /**
-   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range allows
-   * its addresses in exactly the form that is connected to. A host name allows every address that exactly
-   * this name resolves to, but not the names below it.
+   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range covers only
+   * addresses of its own form: `10.0.0.0/8` doesn't allow the NAT64 form of 10.0.0.5. A host name allows every
+   * address that it resolves to, but not its subdomains.
    */
   readonly allow?: readonly string[]
   /**
-   * `network.proxy`: the URL of a forward proxy. It looks the names of endpoints up, so the guard checks
+   * `network.proxy`: the URL of a forward proxy. The proxy looks up the names of endpoints, so the guard checks
    * {@link AddressGuard.refusalOf} only. None by default.
    */
   readonly proxy?: string | null
@@ -35,7 +35,7 @@ export interface AddressRefusal {
 /**
  * Refuses addresses that are neither public nor in `network.allow`.
  *
- * A name is refused if any of its addresses is: a name with public and private addresses is a mistake or an
+ * A name is refused if any of its addresses is, because a name with public and private addresses is a mistake or an
  * attack.
  */
 export class AddressGuard {
@@ -56,8 +56,8 @@ export class AddressGuard {
   }
 
   /**
-   * Returns why a host is refused without a look-up: it is an address that is not public, or a name of this
-   * machine. Undefined for any other host.
+   * Returns why a host is refused without a look-up, because it is a non-public address or a name of this machine.
+   * Undefined for any other host.
    *
    * @param host - the host name of a URL, with or without the brackets of IPv6
    */
@@ -73,9 +73,9 @@ export class AddressGuard {
   /**
    * Looks a host up and checks all of its addresses.
    *
-   * @returns the checked addresses. Connect to these: after another look-up the name may have others
-   * @throws AddressRefusedError; an error with code `ENOTFOUND` for a name without addresses; or the error of
-   * the resolver
+   * @returns the checked addresses. Connect to these, because the next look-up may return different ones
+   * @throws AddressRefusedError; an error with code `ENOTFOUND` for a name without addresses; or the error of the
+   *   resolver
    */
   async resolve(host: string): Promise<readonly LookupAddress[]> {
     const refusal = this.refusalOf(host)
@@ -83,7 +83,7 @@ export class AddressGuard {
     const name = bareHost(host)
     const family = isIP(name)
     if (family !== 0) return [{ address: name, family }]
-    // Keep the final dot: it keeps the resolver from trying the name in the machine's own domains.
+    // Keep the final dot, which stops the resolver from appending the machine's search domains.
     const addresses = await this.#resolveName(host)
     if (addresses.length === 0) throw nameError(name, 'ENOTFOUND')
     if (this.#allowedNames.has(name)) return addresses
@@ -95,15 +95,16 @@ export class AddressGuard {
   }
 
   /**
-   * {@link resolve} in the form that connections take. Node doesn't call it for a host that is an address, so
+   * {@link resolve} as the `lookup` option of a connection. Node doesn't call it for a host that is an address, so
    * call {@link refusalOf} as well.
    */
   readonly lookup: LookupFunction = lookupBy((host) => this.resolve(host))
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
     const address = parseAddress(text)
-    // Node would refuse an unreadable address later. Don't let it through.
-    if (address === undefined) throw new TypeError(`Cannot send to ${host}: ${text} is no address`)
+    // Node would refuse an unreadable address later. Fail here, before the rules are skipped.
+    if (address === undefined)
+      throw new TypeError(`Cannot send to ${host}: ${text} is not an address`)
     const rule = ruleOf(address)
     if (rule === undefined || this.#allowedBlocks.some((block) => isInBlock(address, block))) {
       return undefined
@@ -115,7 +116,8 @@ export class AddressGuard {
   }
 
   /**
-   * Whether an address of this machine is allowed. If so, {@link resolve} checks the addresses of its names.
+   * Whether a loopback address is allowed. If so, {@link resolve} decides about names of this machine by their
+   * addresses.
    */
   #allowsLoopback(): boolean {
     return ['127.0.0.1', '::1'].some((text) => this.#addressRefusal(text, 'it') === undefined)
@@ -123,7 +125,7 @@ export class AddressGuard {
 }
 
 function refusalText(host: string, reason: string): string {
-  return `Cannot send to ${host}: ${reason}. List it in network.allow if that is meant`
+  return `Cannot send to ${host}: ${reason}. To allow it, add it to network.allow`
 }
 
 /** Returns a host in lower case, without the brackets of IPv6 and without final dots. */
@@ -145,7 +147,7 @@ function readEntry(text: string, setting: string): AddressBlock | string {
 }
 
 /**
- * Spells a name as URLs do. Undefined for text that is not a name, such as an IPv4 address in a short form.
+ * Returns a name as URLs spell it; undefined for text that is not a name, such as an IPv4 address in a short form.
  */
 function readName(text: string): string | undefined {
   // A URL would cut off or drop all other characters, so they cannot be part of a name.

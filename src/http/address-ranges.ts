@@ -46,9 +46,9 @@ export interface AddressRule extends AddressRange {
 }
 
 /**
- * Ranges that the IANA registries of special-purpose addresses don't list as globally reachable, multicast,
- * and the metadata addresses of clouds. The first range that contains an address decides, so narrower ranges
- * come first.
+ * The ranges that are not public: those that the IANA registries of special-purpose addresses don't list as globally
+ * reachable, multicast, and the metadata addresses of clouds. The first range that contains an address decides, so
+ * narrower ranges come first.
  */
 export const addressRanges: readonly AddressRange[] = [
   ...rangesOf('unspecified', [['0.0.0.0/8', 'RFC 791, section 3.2']]),
@@ -61,7 +61,7 @@ export const addressRanges: readonly AddressRange[] = [
     ['169.254.42.42/32', 'Scaleway: instance metadata'],
     ['100.100.100.200/32', 'Alibaba: instance metadata'],
     ['192.0.0.192/32', 'Oracle: instance metadata, classic'],
-    // A public address, but every virtual machine of Azure reaches its host there.
+    // A public address, but every Azure virtual machine reaches its host there.
     ['168.63.129.16/32', 'Microsoft: the agent of Azure'],
     ['fd00:ec2::254/128', 'Amazon: instance metadata'],
     ['fd00:ec2::23/128', 'Amazon: credentials of EKS pods'],
@@ -135,7 +135,7 @@ interface ParsedRanges {
 
 let parsed: ParsedRanges | undefined
 
-/** Parses the ranges at the first look-up, because most programs that load this room look up none. */
+/** Parses the ranges on first use, because most programs that load this room never need them. */
 function parsedRanges(): ParsedRanges {
   parsed ??= {
     nat64: blockOf(nat64Prefix),
@@ -147,7 +147,7 @@ function parsedRanges(): ParsedRanges {
 /**
  * Returns the rule for an address; undefined if the address is public.
  *
- * An IPv6 address that carries an IPv4 address is judged by the IPv4 address: NAT64 (RFC 6052) and, behind any
+ * An IPv6 address that contains an IPv4 address is judged by the IPv4 address: NAT64 (RFC 6052) and, behind any
  * prefix, ISATAP (RFC 5214). A network's own NAT64 prefix cannot be recognised.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
@@ -162,7 +162,7 @@ export function ruleOf(address: IpAddress): AddressRule | undefined {
 function carriedRule(address: IpAddress): AddressRule | undefined {
   const carried = lastIpv4(address)
   const rule = ruleOf(carried)
-  return rule && { ...rule, text: `a way to ${ipv4Text(carried)}, ${rule.text}` }
+  return rule && { ...rule, text: `an IPv6 form of ${ipv4Text(carried)}, ${rule.text}` }
 }
 
 function isIsatap({ value }: IpAddress): boolean {
@@ -179,6 +179,6 @@ function rangesOf(
 
 function blockOf(range: string): AddressBlock {
   const block = parseBlock(range)
-  if (block === undefined) throw new TypeError(`${range} is no range of addresses`)
+  if (block === undefined) throw new TypeError(`${range} is not a range of addresses`)
   return block
 }

@@ -16,7 +16,7 @@ export interface AnswerWaiter {
   readonly failed: (error: Error) => void
 }
 
-/** The control that undici gives a handler over its request. */
+/** A handler's control over its request, which undici passes to it. */
 interface RequestController {
   abort(reason: Error): void
 }
@@ -58,7 +58,7 @@ export class AnswerHandler {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    // An interim answer: the final one follows.
+    // Skip an interim answer; the final one follows.
     if (status < 200) return
     this.#head = { status, retryAfter: headerValue(headers['retry-after']) }
   }

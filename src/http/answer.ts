@@ -15,8 +15,8 @@ export interface AnswerText {
 }
 
 /**
- * Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws: the status has
- * arrived, and the caller decides about an incomplete body.
+ * Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws, because the status has already
+ * arrived and the caller decides what an incomplete body means.
  */
 export async function readAnswer(
   body: AsyncIterable<Uint8Array>,

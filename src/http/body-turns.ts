@@ -1,16 +1,18 @@
 import { setImmediate as afterThisTurn } from 'node:timers'
 import { stopwatch } from '../runtime/index.ts'
 
-/** Real time in a turn of the event loop for the handling of bodies. */
+/** How long bodies are handled in one turn of the event loop, in real time. */
 const turnMsDefault = 10
 
 /** Size limit of a small body. Small bodies never wait behind large ones. */
 const smallBytesMax = 16 * 1024
 
-/** How many small bodies are handled beside a large one. */
+/** How many small bodies are handled in the same turn as a large one. */
 const smallAtOnce = 16
 
-/** Turns between two large bodies. Node accepts one connection in each turn, and new clients wait for that. */
+/**
+ * How many turns apart large bodies are handled. Node accepts one connection per turn, so new clients wait for turns.
+ */
 const turnsApart = 4
 
 /**
@@ -31,9 +33,9 @@ export class BodyTurns {
   }
 
   /**
-   * Requests a turn for a body.
+   * Waits for a body's turn.
    *
-   * @returns a promise of the turn; undefined if the body's turn is now
+   * @returns a promise that resolves at the body's turn; undefined if it is the body's turn now
    */
   wait(bytes: number): Promise<void> | undefined {
     if (this.#elapsedMs === undefined) this.#begin()

@@ -2,10 +2,11 @@ import { isIP } from 'node:net'
 import { ipv6Groups } from './ip-address.ts'
 
 /**
- * Returns the unit for limits per client: an IPv4 address, or the /64 network of an IPv6 address, because one
- * host can take any address of its network.
+ * Returns what limits count as one client: an IPv4 address, or the /64 network of an IPv6 address, because a host can
+ * take any address in its network.
  *
- * @param address - as a socket writes it, including IPv4 mapped into IPv6; undefined once the client has left
+ * @param address - as a socket reports it, which may be an IPv4-mapped IPv6 address; undefined once the client has
+ *   left
  */
 export function clientNetwork(address = ''): string {
   if (isIP(address) !== 6) return address

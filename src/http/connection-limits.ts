@@ -8,7 +8,7 @@ import { FairBudget } from './fair-budget.ts'
 const pipelinedMax = 32
 
 /**
- * Shares a server's connections fairly among clients: a client that opens all it can leaves half of them to
+ * Shares a server's connections fairly among clients: a client that opens as many as it can leaves half of them to
  * others. Closes connections over the limit at once.
  */
 export function limitConnections(server: Server, connectionsMax: number): void {
@@ -49,11 +49,11 @@ export function inTurn(handler: RequestListener): RequestListener {
   }
 }
 
-/** Closes connections whose clients don't read their answers, which would stay in memory. */
+/** Closes connections whose clients don't read their answers, because unread answers stay in memory. */
 export function boundUnreadAnswers(server: Server, timeoutMs: number): void {
   server.prependListener('request', ({ socket }, response) => {
     response.prependOnceListener('prefinish', () => {
-      // The system has taken nearly every answer by now; these need no timer.
+      // The system usually has all of the answer by now. Then no timer is needed.
       if (socket.writableLength === 0) return
       const timer = systemClock.schedule(timeoutMs, () => socket.destroy())
       response.once('close', () => timer.cancel())

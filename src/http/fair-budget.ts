@@ -1,7 +1,7 @@
 /**
- * An amount that clients share, such as bytes of bodies or connections. A client may hold no more than stays
- * free: a single client gets half, nine clients a tenth each. So clients that take all they can never lock
- * another one out.
+ * An amount that clients share, such as bytes of bodies or connections. A client may hold at most as much as remains
+ * free: a single client gets half, nine clients get a tenth each. Clients that take as much as they can therefore
+ * never lock out a new client.
  */
 export class FairBudget {
   readonly #amountMax: number
@@ -12,7 +12,7 @@ export class FairBudget {
     this.#amountMax = amountMax
   }
 
-  /** The sum that all clients hold now. */
+  /** The total that all clients hold now. */
   get held(): number {
     return this.#held
   }

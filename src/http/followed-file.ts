@@ -12,7 +12,7 @@ export class FollowedFile<Content> {
     this.#parse = parse
   }
 
-  /** @throws the error of reading the file */
+  /** @throws the system's error if the file cannot be read */
   get content(): Content {
     const stamp = this.#stamp()
     if (this.#parsed?.stamp !== stamp) {

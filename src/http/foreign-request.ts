@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { parseUrl } from '../model/index.ts'
 
-/** The header that shows that a web page may have made a request. */
+/** Which header shows that a web page may have made a request. */
 export type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 /** A name or an address, with a port or without. */
@@ -27,7 +27,7 @@ export function foreignSign({
   return isForeignOrigin({ host, origin }) ? 'foreign_origin' : undefined
 }
 
-/** Whether a web page of another origin made a request, regardless of the request's Host. */
+/** Whether a web page from another origin made a request, regardless of the request's Host. */
 export function isForeignOrigin({
   host = '',
   origin,
@@ -35,7 +35,7 @@ export function isForeignOrigin({
   return origin !== undefined && !isOwnOrigin(origin, host)
 }
 
-/** Whether a listening address, or a name of one, can be reached from this machine only. */
+/** Whether an address to listen on, or its host name, can be reached only from this machine. */
 export function isLoopbackAddress(host: string): boolean {
   return isLoopbackHost(isIP(host) === 6 ? `[${host}]` : host)
 }
@@ -60,7 +60,7 @@ function isLoopback(name: string): boolean {
   return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Compares the host of an origin. Ignores the scheme, because a proxy in front may speak https. */
+/** Compares the host of an origin. Ignores the scheme, because a reverse proxy may speak https. */
 function isOwnOrigin(origin: string, host: string): boolean {
   if (!/^https?:\/\//i.test(origin) || parseUrl(origin) === undefined) return false
   const { protocol, host: originHost } = new URL(origin)

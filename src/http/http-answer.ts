@@ -27,7 +27,7 @@ export function errorAnswer(status: number, code: string, message: string): Http
   return jsonAnswer(status, { error: { code, message } })
 }
 
-/** Adds headers to an answer. Its own headers win. */
+/** Adds headers to an answer. The headers that it already has win. */
 export function withHeaders<Answer extends HttpAnswer>(
   answer: Answer,
   headers: HttpAnswer['headers'],
@@ -42,9 +42,9 @@ export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
 }
 
 /**
- * Sends an answer while the client still writes. Ends the connection once the client has written the rest, or
- * too much, or for too long. Closing it at once would reset it, and the reset may overtake the answer; nginx
- * calls this `lingering_close`. Never rejects.
+ * Sends an answer while the client is still sending its request. Ends the connection once the client has sent the
+ * rest, has sent too much, or has taken too long. Closing the connection at once would reset it, and the reset may
+ * overtake the answer. nginx calls this `lingering_close`. Never rejects.
  */
 export async function sendLingering(
   response: ServerResponse,
@@ -57,14 +57,14 @@ export async function sendLingering(
   response.end()
 }
 
-/** Returns a signal that aborts once a response was sent or its client has left. */
+/** Returns a signal that aborts once a response has been sent or its client has left. */
 export function closeOf(response: ServerResponse): AbortSignal {
   const closed = new AbortController()
   response.once('close', () => closed.abort())
   return closed.signal
 }
 
-/** Writes all headers at once, which is faster than setting each. False if it is too late for an answer. */
+/** Writes all headers at once, which is faster than setting each. Returns false if it is too late for an answer. */
 function writeHead(response: ServerResponse, { status, headers, body }: HttpAnswer): boolean {
   if (response.destroyed || response.headersSent) return false
   const isBodiless = status === 204 || status === 304

@@ -10,7 +10,7 @@ export interface IpAddress {
 
 /** The addresses that share a prefix. */
 export interface AddressBlock extends IpAddress {
-  /** How many leading bits they share. */
+  /** How many leading bits the addresses share. */
   readonly prefixBits: number
 }
 
@@ -20,11 +20,11 @@ const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 12
 const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
 
 /**
- * Reads an IP address. IPv4 mapped into IPv6 becomes IPv4, so that rules see one address in one form. Drops the
- * zone of an IPv6 address, which selects an interface.
+ * Reads an IP address. An IPv4-mapped IPv6 address becomes IPv4, so that rules see each address in only one form.
+ * Drops the zone of an IPv6 address, which selects an interface.
  *
- * @returns undefined for all other text, including the short, octal and hexadecimal forms of IPv4: URLs spell
- * those as four decimal numbers
+ * @returns undefined for all other text, including the short, octal and hexadecimal forms of IPv4, which URLs replace
+ *   by four decimal numbers
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const address = parseAsSpelled(text)
@@ -34,8 +34,8 @@ export function parseAddress(text: string): IpAddress | undefined {
 /**
  * Reads a block such as `10.0.0.0/8`. An address is a block of one.
  *
- * @returns undefined for all other text, and for a block with bits after its prefix, which could mean the
- * address or its network
+ * @returns undefined for all other text, and for a block with bits set after its prefix, which could mean either the
+ *   address or its network
  */
 export function parseBlock(text: string): AddressBlock | undefined {
   const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []

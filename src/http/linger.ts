@@ -5,10 +5,10 @@ import { consume } from './read-body.ts'
 /** How long a connection lingers: several round trips, and time for the client to finish writing. */
 export const lingerMs = 10_000
 
-/** Upper bound of the bytes read while lingering. */
+/** Maximum bytes read while lingering. */
 export const lingerBytesMax: number = 8 * 1024 * 1024
 
-/** Reads and discards what a client still writes. Never rejects. */
+/** Reads and discards the rest of what a client is sending. Never rejects. */
 export function lingerOver(
   request: IncomingMessage,
   clock: Clock,

@@ -26,13 +26,13 @@ export interface ListenAddress {
 export interface ConnectionLimits {
   /** Time for a request's line and headers to arrive. */
   readonly headersTimeoutMs: number
-  /** Time for a whole request to arrive, unless its body has a deadline of its own. */
+  /** Time for a whole request to arrive, unless its body has its own deadline. */
   readonly requestTimeoutMs: number
-  /** How long a connection is kept for another request. */
+  /** How long an idle connection is kept for the next request. */
   readonly keepAliveTimeoutMs: number
   /** Maximum bytes of a request's line and headers. */
   readonly headersBytesMax: number
-  /** Concurrent connections. A single client gets at most as many as stay free. */
+  /** Maximum number of concurrent connections. A single client may hold at most as many as remain free. */
   readonly connectionsMax: number
   /** Time for a client to read an answer that exceeds the system's buffers. */
   readonly answerReadTimeoutMs: number
@@ -41,12 +41,13 @@ export interface ConnectionLimits {
 /** The default limits of every port. */
 export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   headersTimeoutMs: 10_000,
-  // Longer than the deadline of a body and the lingering after it.
+  // Longer than a body's deadline and the lingering after it.
   requestTimeoutMs: 60_000,
   // Load balancers keep connections for 60 s (nginx, AWS). A server that closes them earlier sometimes does
   // so while the balancer sends a request, and the client gets a reset or a 502.
   keepAliveTimeoutMs: 75_000,
-  // Twice Node's limit: browsers send all cookies of a site in the head, and pixels their whole call.
+  // Twice Node's limit, because browsers send all cookies of a site in the headers, and tracking pixels send a whole
+  // call in the URL.
   headersBytesMax: 32 * 1024,
   connectionsMax: 10_000,
   answerReadTimeoutMs: 10_000,
@@ -56,7 +57,7 @@ export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
 export interface ListenOptions extends Partial<ConnectionLimits> {
   /** Speaks https with this certificate; http without it. */
   readonly tls?: TlsFiles | undefined
-  /** Answers faulty requests. Without it Node answers with a bare status. */
+  /** Makes the answers to faulty requests. Without it, Node answers with a bare status. */
   readonly answerFault?: AnswerFault
 }
 
@@ -64,15 +65,18 @@ export interface ListenOptions extends Partial<ConnectionLimits> {
 export interface Listening {
   /** The server. */
   readonly server: Server
-  /** The bound port, also if a free one was requested. */
+  /** The bound port, even if a free one was requested. */
   readonly port: number
   /** The server's address as a URL without a path or final slash. */
   readonly url: string
-  /** Stops accepting connections, gives requests `graceMs` of real time to end, then closes all connections. */
+  /**
+   * Stops accepting connections, gives requests `graceMs` of real time to end (500 by default), then closes all
+   * connections.
+   */
   close(graceMs?: number): Promise<void>
 }
 
-/** The default time for requests to end when a server closes. */
+/** How long requests may take to end by default when a server closes. */
 const closeGraceMs = 500
 
 /**
@@ -86,7 +90,7 @@ export async function listen(
   options: ListenOptions = {},
 ): Promise<Listening> {
   const { server, closeConnections } = await serverOf(handler, options)
-  // A server may ignore an unknown expectation. Node would answer 417 without a body.
+  // Ignore unknown expectations, as HTTP allows. Node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const unanswered = answersOf(server)
   try {
@@ -134,8 +138,8 @@ async function serverOf(
 }
 
 /**
- * Tracks the answers that a server has not sent. Once the server closes, they say `connection: close`, so that
- * no client reuses the connection. Listens before the handler, which may answer at once.
+ * Tracks the answers that a server has yet to send. Once the server closes, they say `connection: close`, so that no
+ * client reuses the connection. Listens before the handler, which may answer at once.
  */
 function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()
@@ -156,10 +160,10 @@ function tellOfClosing(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close')
 }
 
-/** Bounds the rest of a body whose request is answered. Node would read any length. */
+/** Limits how much of a body is read after its request was answered. Node would read any length. */
 async function boundRest(request: IncomingMessage): Promise<void> {
   if (request.complete) return
-  // Node discards the rest only if nothing else listens.
+  // Node discards the rest without a limit only if nothing else reads it.
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 
@@ -185,7 +189,7 @@ function listenError(error: unknown, { host, port }: ListenAddress): EvrouteErro
   return new EvrouteError({
     code: 'cannot_listen',
     message: `Cannot listen on ${host} port ${port}: ${messageOf(error)}`,
-    hint: 'Check that the host is an address of this machine and that the port may be opened.',
+    hint: 'Check that the host is an address of this machine and that you may open the port.',
     cause: error,
   })
 }

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 
-/** Reads the addresses of a hosts file by name, in lower case and in the order of the file. */
+/** Reads a hosts file: the addresses of each name in the order of the file, keyed by the name in lower case. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>()
   for (const line of text.split('\n')) {
@@ -26,7 +26,7 @@ export interface SearchList {
   readonly dotsMin: number
 }
 
-/** Reads the search list of a `resolv.conf`; of several `search` and `domain` lines the last one counts. */
+/** Reads the search list of a `resolv.conf`; the last `search` or `domain` line counts. */
 export function parseSearchList(text: string): SearchList {
   let domains: readonly string[] = []
   let dotsMin = 1
@@ -45,7 +45,10 @@ export function parseSearchList(text: string): SearchList {
   return { domains, dotsMin }
 }
 
-/** Returns the full names that a name can stand for, the likeliest first. A name with a final dot is full. */
+/**
+ * Returns the full names that a name can stand for, in the order to try them. A name with a final dot is already
+ * full.
+ */
 export function fullNames(name: string, { domains, dotsMin }: SearchList): readonly string[] {
   if (name.endsWith('.')) return [name]
   const completed = domains.map((domain) => `${name}.${domain}`)

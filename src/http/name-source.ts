@@ -10,9 +10,9 @@ import { Turns } from './turns.ts'
 
 const hostsFile =
   process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
-/** Half of Node's threads, so that the others remain free for files. */
+/** Half of the threads in Node's pool, so that the others remain free for files. */
 const systemLookupsMax = 2
-/** The wait before a lost packet is sent again, roughly. It doubles each time. */
+/** Roughly how long to wait before asking a server again. Doubles each time. */
 const firstTimeoutMs = 1_000
 const tries = 4
 /** How much longer to wait for the second address family once the first one has answered. */
@@ -34,18 +34,18 @@ export interface NameSourceOptions {
   readonly hostsPath?: string
   /** The file with the search list. */
   readonly resolverPath?: string
-  /** The resolver of the system, which blocks a thread of Node's pool. */
+  /** The system's resolver, which blocks a thread of Node's pool. */
   readonly systemLookup?: (name: string) => Promise<readonly LookupAddress[]>
-  /** Times the wait for the second family. */
+  /** Times the wait for the second address family. */
   readonly clock?: Clock
 }
 
 /**
  * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver.
  *
- * Node's own `dns.lookup` blocks one of four threads while the DNS servers of a name don't answer. Four bad
- * names would block all other names, and files. DNS needs no thread here. The system's resolver gets only names
- * that DNS lacks, such as mDNS names, at most two at a time.
+ * Node's own `dns.lookup` blocks one of four threads while the DNS servers of a name don't answer. Four bad names
+ * would block all other look-ups, and file access. Asking DNS directly needs no thread. The system's resolver is
+ * asked only for names that DNS lacks, such as mDNS names, at most two at a time.
  */
 export class NameSource {
   readonly #options: NameSourceOptions
@@ -70,14 +70,14 @@ export class NameSource {
   /**
    * Looks a name up.
    *
-   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server
-   * answers, or the system's code for its own shortage, such as `EMFILE`
+   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server answers, or the
+   *   system's code if this machine lacks a resource, such as `EMFILE`
    */
   async find(name: string, signal: AbortSignal): Promise<NameAnswer> {
     try {
       return await this.#find(name, signal)
     } catch (error) {
-      // Without a free descriptor, every resolver says that the name doesn't exist. Opening a file then throws
+      // Without a free file descriptor, every resolver says that the name doesn't exist. Opening a file then throws
       // the real error.
       closeSync(openSync(devNull, 'r'))
       throw error
@@ -104,7 +104,7 @@ export class NameSource {
     signal: AbortSignal,
   ): Promise<NameAnswer | undefined> {
     signal.throwIfAborted()
-    // Use a new resolver for each name: it reads the current servers, and it can be cancelled alone.
+    // Use a new resolver for each name: it reads the current servers, and it can be cancelled on its own.
     const resolver = new Resolver({ timeout: firstTimeoutMs, tries })
     if (this.#options.servers !== undefined) resolver.setServers(this.#options.servers)
     const cancel = (): void => resolver.cancel()
@@ -139,7 +139,7 @@ export class NameSource {
         await this.#systemTurns.take(controller)
         return await systemLookup(name)
       } finally {
-        // Keep the turn until here: the blocked thread stays blocked, even if its answer is no longer awaited.
+        // Keep the turn until here, because the thread stays blocked even if nobody awaits the look-up any more.
         this.#systemTurns.end(controller)
       }
     }
@@ -153,7 +153,7 @@ export function nameError(name: string, code: 'ENOTFOUND' | 'EAI_AGAIN'): Error 
   return Object.assign(new Error(`Cannot resolve ${name}: ${reason}`), { code, hostname: name })
 }
 
-/** Whether a name never leaves the machine (RFC 6761, section 6.3), regardless of the resolver. */
+/** Whether a name always stands for this machine (RFC 6761, section 6.3), whatever the resolver says. */
 export function isLocalName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
@@ -179,7 +179,7 @@ function answerOf(
   return undefined
 }
 
-/** Returns the address families that the machine uses outside its loopback, as `getaddrinfo` decides it. */
+/** Returns the address families that the machine uses outside its loopback, by the same rule as `getaddrinfo`. */
 function ownFamilies(): readonly number[] {
   const outer = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -6,16 +6,18 @@ import { NameSource, nameError, type NameAnswer } from './name-source.ts'
 import { Turns } from './turns.ts'
 
 /**
- * Shorter than the 5 s that a request has by default, so that a slow look-up fails with a DNS error and not a
+ * Shorter than the default request timeout of 5 s, so that a slow look-up fails with a DNS error and not with a
  * timeout.
  */
 const deadlineMs = 4_000
-/** Bounds of how long an answer of DNS is used. */
+/** Bounds on how long a DNS answer is used. */
 const ttlMsMin = 1_000
 const ttlMsMax = 30_000
 const notFoundMs = 5_000
 const noAnswerMs = 1_000
-/** Stale addresses: how long they may be used, when a server is asked again, and how long it has to answer. */
+/**
+ * Stale addresses: how long they may be used, how soon a server is asked again, and how long to wait for its answer.
+ */
 const staleMsMax = 60 * 60 * 1_000
 const staleAgainMs = 5_000
 const staleWaitMs = 1_000
@@ -28,7 +30,7 @@ const namesMax = 10_000
 /** Looks up all addresses of a name. Rejects if it has none. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
-/** Options of names. */
+/** Options of {@link Names}. */
 export interface NamesOptions {
   /** The source of addresses; hosts file, DNS and system resolver by default. */
   readonly source?: Pick<NameSource, 'find'>
@@ -48,10 +50,10 @@ type Known = { readonly untilMs: number } & (
 )
 
 /**
- * Looks names up, each once at a time, and caches answers and failures.
+ * Looks names up, and caches answers and failures. Concurrent look-ups of the same name share one query.
  *
- * A name without an answer fails after 4 s, or sooner if others wait. While no server answers, the last known
- * addresses are used for up to an hour, or until a server says that the name doesn't exist.
+ * A look-up without an answer fails after 4 s, or sooner if others are waiting. While no server answers, the last
+ * known addresses are used for up to an hour, or until a server says that the name doesn't exist.
  */
 export class Names {
   readonly #source: Pick<NameSource, 'find'>
@@ -70,8 +72,8 @@ export class Names {
   /**
    * Resolves with all addresses of a name.
    *
-   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server
-   * answers, or the system's code for its own shortage, such as `EMFILE`
+   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server answers, or the
+   *   system's code if this machine lacks a resource, such as `EMFILE`
    */
   readonly resolve: ResolveName = async (name) => {
     const remembered = this.#known.get(name)
@@ -82,7 +84,7 @@ export class Names {
     return known.addresses
   }
 
-  /** Whether an answer is still valid. A clock that was set back doesn't make it valid for longer. */
+  /** Whether an answer is still valid. Setting the clock back doesn't keep it valid for longer. */
   #holds(known: Known | undefined): known is Known {
     if (known === undefined) return false
     const leftMs = known.untilMs - this.#clock.nowMs()
@@ -160,10 +162,10 @@ export class Names {
   }
 }
 
-/** The names of this process: all destinations share what is learned. */
+/** The names of this process. All destinations share its cache. */
 export const systemNames: Names = new Names()
 
-/** Makes the look-up function for Node's connections. */
+/** Makes a `lookup` function for Node's connections. */
 export function lookupBy(resolve: ResolveName): LookupFunction {
   return (host, { all }, callback) => {
     // Call back outside the promise, which would swallow an error that the callback throws.

@@ -2,7 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname } from 'node:path'
 
-/** Where the build puts the page. The same path from `src`, from `dist` and from the bundle of the command. */
+/**
+ * Where the build puts the page. The relative path is the same from `src`, from `dist` and from the bundled command.
+ */
 const folder = new URL('../../dist/page/', import.meta.url)
 
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -55,9 +57,9 @@ export class PageFiles {
   }
 }
 
-/** Reads all files, by name. A name is only looked up, so that no request can leave the folder. */
+/** Reads all files, keyed by name. Requests only look names up, so that none can leave the folder. */
 async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
-  // A program that bundles the receiver has no such folder.
+  // A program that bundles the receiver doesn't have this folder.
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   const files = names.flatMap((name) => {
     const mediaType = mediaTypes[extname(name)]

@@ -12,18 +12,18 @@ const rememberedMax = 100
 /** The settings of sessions. */
 export interface PageSessionsOptions {
   readonly clock: Clock
-  /** Whether a link works repeatedly, as long as the process runs. By default it works once, within an hour. */
+  /** Whether a link works repeatedly, for as long as the process runs. By default it works once, within an hour. */
   readonly isReusable?: boolean
 }
 
 /**
- * The browsers that may use a page: each opened a link with a token and got a cookie. Keeps only digests, in
- * memory, so that comparisons reveal no secret.
+ * Knows the browsers that may use a page: each opened a link with a token and got a cookie. Keeps only digests of the
+ * tokens, so that comparisons reveal no secret. Keeps them in memory.
  */
 export class PageSessions {
   readonly #clock: Clock
   readonly #isReusable: boolean
-  /** When each link ends, by the digest of its token. */
+  /** When each link expires, keyed by the digest of its token. */
   readonly #links = new Map<string, number>()
   readonly #sessions = new Map<string, number>()
 
@@ -32,16 +32,16 @@ export class PageSessions {
     this.#isReusable = isReusable
   }
 
-  /** Makes the token of a link. */
+  /** Makes a link, and returns its token. */
   newLink(): string {
     return this.#add(this.#links, this.#isReusable ? Infinity : linkMs)
   }
 
   /**
-   * Uses the token of a link.
+   * Opens a session with the token of a link.
    *
-   * @param port - the page's port: the ports of a host share cookies
-   * @returns the cookie of a new session, as a header; undefined if the token is wrong, used or expired
+   * @param port - the page's port, which names the cookie, because all ports of a host share cookies
+   * @returns the cookie of the new session, as a header; undefined if the token is wrong, used or expired
    */
   useLink(token: string, port: number): string | undefined {
     const isGood = this.#has(this.#links, token)
@@ -66,7 +66,7 @@ export class PageSessions {
     return `${cookieName(port)}=; ${attributes}; Max-Age=0`
   }
 
-  /** Ends every session and makes every link useless. */
+  /** Ends every session and invalidates every link. */
   endAll(): void {
     this.#links.clear()
     this.#sessions.clear()
@@ -92,7 +92,7 @@ function cookieName(port: number): string {
   return `evroute-${port}`
 }
 
-/** Returns the token in the cookie of a request, or an empty text. */
+/** Returns the token in the cookie of a request, or an empty string. */
 function tokenOf({ cookie = '' }: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
   const prefix = `${cookieName(port)}=`
   const found = cookie.split(';').find((part) => part.trim().startsWith(prefix))

@@ -18,8 +18,8 @@ const connectionHeaders = new Set([
 ])
 
 /**
- * Returns the end-to-end headers of a request: all except `Host`, `Content-Length`, `Connection`, the headers
- * that it names, and the other hop-by-hop headers.
+ * Returns the end-to-end headers of a request: all except `Host`, `Content-Length`, `Connection`, the headers that
+ * `Connection` names, and the other hop-by-hop headers.
  */
 export function passedOnHeaders(headers: readonly Header[]): readonly Header[] {
   const named = headers

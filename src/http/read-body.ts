@@ -45,17 +45,17 @@ export const bodyPace: Consumption['pace'] & object = Object.freeze({
 })
 
 /**
- * Bytes that are read for each byte that may be kept. The excess is discarded: most clients read their answer
- * after they have written everything, and can then reuse the connection.
+ * How many bytes are read for each byte that may be kept. The excess is discarded, because most clients read their
+ * answer only after they have sent everything, and can then reuse the connection.
  */
 const readFactor = 16
 
-/** Reads a body byte for byte, regardless of its type and encoding. Never rejects. */
+/** Reads a body's bytes as they were sent, whatever its type and encoding. Never rejects. */
 export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<BodyReading> {
   return readInto(new KeptBytes(limits.bytesMax), request, limits)
 }
 
-/** Reads a body that shares a budget with others and must keep up {@link bodyPace}. Never rejects. */
+/** Reads a body that shares a budget with others and must arrive at {@link bodyPace} or faster. Never rejects. */
 export async function readSharedBody(
   request: IncomingMessage,
   limits: SharedBodyLimits,
@@ -103,9 +103,7 @@ async function readInto(
 
 const noBytes = Buffer.alloc(0)
 
-/**
- * The first bytes of a body in one buffer, because many small chunks would take more memory than their bytes.
- */
+/** The first bytes of a body in one buffer, because many small chunks would take far more memory. */
 class KeptBytes {
   readonly #bytesMax: number
   readonly #share: FairShare | undefined
@@ -118,7 +116,7 @@ class KeptBytes {
     this.#share = share
   }
 
-  /** False if the share had no room: nothing is kept. */
+  /** False if the share had no room; then nothing is kept. */
   get hasRoom(): boolean {
     return this.#hasRoom
   }
@@ -130,7 +128,7 @@ class KeptBytes {
     this.#length += part.length
   }
 
-  /** Returns the bytes without spare room, because some are kept for long. */
+  /** Returns the bytes in a buffer of exactly their size, because some are kept for a long time. */
   bytes(): Buffer {
     if (this.#length === this.#bytes.length) return this.#bytes
     return Buffer.from(this.#bytes.subarray(0, this.#length))
@@ -154,7 +152,7 @@ class KeptBytes {
 }
 
 /**
- * Whether more of a body may arrive. It would look like the next request, so the connection must end with the
+ * Whether more of a body may arrive. It would look like the next request, so the connection has to end after the
  * answer.
  */
 export function isArriving(body: SharedBodyReading): boolean {
@@ -182,11 +180,11 @@ export function consume(
   request: IncomingMessage,
   { take, timeoutMs, clock, pace = { everyMs: timeoutMs, bytesMin: 0 } }: Consumption,
 ): Promise<'ended' | 'stopped' | 'cut_off'> {
-  // An `end` event that was emitted before doesn't come again.
+  // An `end` event that was already emitted doesn't come again.
   if (request.readableEnded) return Promise.resolve('ended')
   if (request.closed) return Promise.resolve('cut_off')
-  // Use own listeners: `finished` with a signal is a large part of the work for a small request. Errors need
-  // none: a request emits them only to listeners, and closes after each.
+  // Don't use `finished` with a signal, which is a large part of the work for a small request. Errors need no
+  // listener: a request emits them only if something listens, and emits `close` after each.
   return new Promise((resolve) => {
     let bytesOfPace = 0
     let timer: Timer | undefined
@@ -197,7 +195,7 @@ export function consume(
       resolve(end)
     }
     const stop = (): void => {
-      // Without a listener the request would go on and discard everything.
+      // Without a listener, the request would go on flowing and discard everything.
       request.pause()
       settle('stopped')
     }
@@ -218,7 +216,7 @@ export function consume(
     const release = clock.hold()
     keepPace(timeoutMs)
     request.on('data', onData).on('end', onEnd).on('close', onClose)
-    // The request is paused if it was read before.
+    // The request is paused if it was already read from.
     request.resume()
   })
 }

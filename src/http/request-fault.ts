@@ -17,7 +17,7 @@ import { lingerBytesMax, lingerMs } from './linger.ts'
  */
 export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
 
-/** Makes the answer to a faulty request, in the form that the clients of a port know. */
+/** Makes the answer to a faulty request, in the form that a port's clients expect. */
 export type AnswerFault = (fault: RequestFault) => HttpAnswer
 
 /** Makes a server answer faulty requests. Node would send a status without a body. */
@@ -29,7 +29,7 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
     pipelines.set(socket, { latest, before: pipelines.get(socket)?.latest })
   })
   server.on('clientError', (error, socket) => {
-    // It always is a `Socket`, but the types don't say so.
+    // It is always a `Socket`, but the types don't say so.
     if (!(socket instanceof Socket)) return
     const bytesRead = bytesReadAtFault.get(socket)
     if (bytesRead !== undefined) {
@@ -57,7 +57,7 @@ interface Pipeline {
   readonly before: ServerResponse | undefined
 }
 
-/** Answers HTTP/1.1 requests without a Host, which node would answer on its own. */
+/** Answers HTTP/1.1 requests without a Host, which Node would answer on its own. */
 export function requireHost(handler: RequestListener, answerFault: AnswerFault): RequestListener {
   return (request, response) => {
     if (request.headers.host !== undefined || !speaksHttp11(request)) {
@@ -84,7 +84,7 @@ function turnOf(
   socket: Socket,
   pipeline: Pipeline | undefined,
 ): 'now' | { readonly after: ServerResponse } | 'never' {
-  // A client that only connected, as browsers do ahead of time, has asked nothing.
+  // A client that only connected, as browsers do ahead of time, has asked for nothing.
   if (!socket.writable || socket.bytesRead === 0) return 'never'
   if (pipeline === undefined) return 'now'
   const { latest, before } = pipeline

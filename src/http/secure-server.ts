@@ -8,7 +8,7 @@ import type { TlsFiles } from './tls-files.ts'
 const speaksHttps = 'This port speaks https\n'
 const answerToHttp = `HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: ${speaksHttps.length}\r\nconnection: close\r\n\r\n${speaksHttps}`
 
-/** An https server, with the connections under its TLS. */
+/** An https server that can close the connections beneath its TLS. */
 export interface SecureServer {
   /** The server. */
   readonly server: Server
@@ -17,8 +17,8 @@ export interface SecureServer {
 }
 
 /**
- * Creates an https server. New connections use the current files. A client that speaks http gets an answer that
- * says so. The handshake counts as part of a request's head.
+ * Creates an https server. Each new connection uses the latest contents of the files. A client that speaks http is
+ * answered that the port speaks https. A handshake may take as long as a request's headers.
  */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
@@ -37,7 +37,7 @@ export function secureServer(
     sockets.set(name, socket)
     socket.once('close', () => sockets.delete(name))
   })
-  // Node's own listener would encrypt the answer to a fault, which needs a handshake.
+  // Node's own listener would encrypt the answer to a fault, which needs a finished handshake.
   server.removeAllListeners('tlsClientError')
   server.on('tlsClientError', (error: Error, secured: TLSSocket) => {
     const socket = sockets.get(nameOf(secured))

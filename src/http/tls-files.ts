@@ -3,12 +3,12 @@ import { EvrouteError, messageOf, type TlsPaths } from '../model/index.ts'
 import { unreadableReason, type Log } from '../runtime/index.ts'
 import { FollowedFile } from './followed-file.ts'
 
-/** The contents of the files. */
+/** The contents of PEM files: a certificate, its key, authorities. */
 export type TlsTexts = { readonly [Name in keyof TlsPaths]?: string }
 
 /**
- * Certificates and keys in files, which are read again when they change. If a changed file cannot be used, the
- * last good contents stay.
+ * Certificates and keys in files, which are read again when they change. If a changed file cannot be used, the last
+ * good contents stay in use.
  */
 export class TlsFiles {
   readonly #paths: TlsPaths
@@ -42,12 +42,12 @@ export class TlsFiles {
    * @throws EvrouteError `cannot_read_file` if one of them cannot be used
    */
   static async open(paths: TlsPaths, log: Pick<Log, 'warn'>): Promise<TlsFiles> {
-    // Load it only for those who have such files.
+    // Load it here, because few programs have such files.
     const { createSecureContext } = await import('node:tls')
     return new TlsFiles(paths, log, createSecureContext)
   }
 
-  /** The latest usable contents; the same object while nothing changes. Never throws. */
+  /** The latest usable contents; the same object until they change. Never throws. */
   get current(): TlsTexts {
     let seen: string | undefined
     try {
@@ -59,7 +59,7 @@ export class TlsFiles {
     } catch (error) {
       seen ??= messageOf(error)
       if (seen !== this.#seen) {
-        this.#log.warn('a changed certificate cannot be used: the one before stays', {
+        this.#log.warn('cannot use a changed certificate: the previous one stays in use', {
           reason: messageOf(error),
         })
       }
@@ -85,14 +85,14 @@ export class TlsFiles {
     if (cert !== undefined && key !== undefined) {
       const certificate = certificateIn(cert, certPath)
       const isItsKey = certificate.checkPrivateKey(privateKeyIn(key, keyPath))
-      if (!isItsKey) throw unusable(keyPath, `it is not the key of ${certPath}`)
+      if (!isItsKey) throw unusable(keyPath, `it is not the key for ${certPath}`)
     }
     attempt(certPath ?? caPath, messageOf, () => this.#check(texts))
   }
 }
 
 function certificateIn(text: string, path: string | undefined): X509Certificate {
-  const because = 'it has no certificate in the PEM format'
+  const because = 'it contains no certificate in PEM format'
   return attempt(
     path,
     () => because,
@@ -101,7 +101,7 @@ function certificateIn(text: string, path: string | undefined): X509Certificate 
 }
 
 function privateKeyIn(text: string, path: string | undefined): KeyObject {
-  const because = 'it has no private key in the PEM format, or one with a passphrase'
+  const because = 'it contains no private key in PEM format, or one with a passphrase'
   return attempt(
     path,
     () => because,

@@ -1,14 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /**
- * Makes a check of the Authorization header, in constant time.
+ * Makes a constant-time check of the Authorization header.
  *
- * @returns a function that says whether the header carries the token
+ * @returns a function that tells whether a header contains the token
  */
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(Buffer.from(token))
   return (authorization = '') => {
-    // Node reads the bytes of headers as Latin-1.
+    // Node decodes headers as Latin-1.
     const [, given = ''] = /^Bearer +(.+)$/i.exec(authorization) ?? []
     return timingSafeEqual(digest(Buffer.from(given, 'latin1')), expected)
   }

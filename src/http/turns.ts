@@ -1,16 +1,19 @@
 import type { Clock } from '../runtime/index.ts'
 
-/** Options of turns. */
+/** Options of {@link Turns}. */
 export interface TurnsOptions {
-  /** Concurrent turns. */
+  /** Maximum number of concurrent turns. */
   readonly turnsMax: number
-  /** Age at which the oldest turn is aborted if another caller waits; unlimited by default. */
+  /** Age from which the oldest turn is aborted if another caller is waiting; never by default. */
   readonly safeMs?: number
   /** Measures the age of turns. */
   readonly clock: Clock
 }
 
-/** Bounds how many tasks run at once. A slow task can't delay the rest, because the oldest one is aborted. */
+/**
+ * Bounds how many tasks run at once. With `safeMs`, slow tasks can't delay the rest, because the oldest one is
+ * aborted.
+ */
 export class Turns {
   readonly #options: TurnsOptions
   /** When each turn began, the oldest first. */

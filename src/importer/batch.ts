@@ -21,7 +21,7 @@ export class Batch {
   #hasCalls = false
 
   /**
-   * Reads members of the document outside of its calls, separated by commas.
+   * Reads members of the document around its calls, separated by commas.
    *
    * @param line - the line on which the members begin
    * @returns a bad row for each error
@@ -34,7 +34,7 @@ export class Batch {
     }
     const members = parsed.value as JsonObject
     if ('batch' in members) {
-      return [badRow(line, 'invalid_json', 'A batch document may have one batch only')]
+      return [badRow(line, 'invalid_json', 'A batch document can have only one batch')]
     }
     return sharedMembers
       .map((name) => this.#addMember(name, members[name], line))
@@ -55,7 +55,7 @@ export class Batch {
       return badRow(line, 'wrong_type', `The ${name} of a batch must be an object`)
     }
     if (this.#hasCalls) {
-      const message = `The ${name} of the batch does not reach its calls: it must stand before them`
+      const message = `The ${name} of the batch does not apply to its calls: it must come before them`
       return badRow(line, 'invalid_json', message)
     }
     if (isNestedDeeper(value, limits.callNestingMax)) {
@@ -67,8 +67,8 @@ export class Batch {
     const bytes = batchDefaultsBytes(this.#shared)
     if (bytes > limits.callBytesMax) {
       this.#problem =
-        `The context and integrations of the batch have ${bytes} bytes, and a call with them may have ` +
-        `${limits.callBytesMax}`
+        `The context and integrations of the batch have ${bytes} bytes, but a call including them may have ` +
+        `at most ${limits.callBytesMax}`
     }
     return undefined
   }

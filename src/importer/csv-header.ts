@@ -3,7 +3,7 @@ import { EvrouteError, shortText } from '../model/index.ts'
 /** The possible separators of cells, the most likely first. */
 export const csvDelimiters: readonly string[] = [',', ';', '\t']
 
-/** Returns the most frequent separator in the header, ignoring quoted text; by default the first. */
+/** Returns the most frequent separator in the header, ignoring quoted text; the most likely one in a tie. */
 export function detectDelimiter(header: string): string {
   const unquoted = header.replace(/"(?:[^"]|"")*"/g, '')
   const counts = csvDelimiters.map((delimiter) => unquoted.split(delimiter).length)
@@ -20,8 +20,8 @@ export function columnNames(cells: readonly string[]): readonly string[] {
   const repeated = names.find((name, index) => name !== '' && names.indexOf(name) < index)
   if (repeated === undefined) return names
   throw unreadableTable(
-    `its header names the column "${shortText(repeated)}" twice`,
-    'Give each column a name of its own.',
+    `its header has two columns named "${shortText(repeated)}"`,
+    'Give each column its own name.',
   )
 }
 
@@ -38,15 +38,15 @@ export function emptyList(hint: string): EvrouteError {
   })
 }
 
-/** Makes the error for a list that is only a header without a line break: rows or line breaks may be lost. */
+/** Makes the error for a list that is only a header without a line break: rows or line breaks may have been lost. */
 export function cutOffHeader(): EvrouteError {
   return unreadableTable(
     'it ends within its header',
-    'End the header with a line break where there are no rows; curl keeps line breaks with --data-binary only.',
+    'If there are no rows, end the header with a line break. curl keeps line breaks only with --data-binary.',
   )
 }
 
-/** Makes the error for a table that cannot be read, or not to its end. */
+/** Makes the error for a table that cannot be read, or only in part. */
 export function unreadableTable(why: string, hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',

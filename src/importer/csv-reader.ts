@@ -18,12 +18,12 @@ interface Layout {
 }
 
 /**
- * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, which decides about the
- * delimiter. Records with empty cells only are blank lines, unless they have more cells than the header.
+ * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, and the delimiter is detected from it.
+ * Records whose cells are all empty count as blank lines, unless they have more cells than the header.
  *
- * A record is a bad row if it is broken, has another number of cells than the header, or exceeds the size limit of a
- * call. A bad row does not affect others, and memory holds one record. csv-parse alone guarantees neither: with
- * `skip_records_with_error` a broken record also drops the valid ones after it.
+ * A record is a bad row if it is malformed, has a different number of cells from the header, or exceeds the size
+ * limit of a call. A bad row does not affect others, and memory holds only one record. With csv-parse alone, an
+ * option such as `skip_records_with_error` also drops the valid records after a malformed one.
  */
 export class CsvReader {
   readonly #scanner: RecordScanner
@@ -85,7 +85,8 @@ export class CsvReader {
       this.#readOne(text, rows)
       return
     }
-    const message = 'A quote that opens in this row is not closed: all that follows is lost'
+    const message =
+      'A quote that opens in this row is never closed, so the rest of the list is lost'
     if (this.#layout === undefined) throw unusableHeader('a quote in its header is not closed')
     rows.push(badRow(this.#recordLine, 'invalid_csv', message))
   }
@@ -111,7 +112,7 @@ export class CsvReader {
       if (isCut) throw unusableHeader(`its header has more than ${limits.callBytesMax} bytes`)
       this.#readHeader(bytes, rows)
     } else if (isCut) {
-      const message = `A row may have ${limits.callBytesMax} bytes at most`
+      const message = `A row must have at most ${limits.callBytesMax} bytes`
       rows.push(badRow(line, 'event_too_large', message))
     } else {
       const record = parseRecord(bytes, layout.delimiter)
@@ -151,7 +152,7 @@ function addRow(
   const { names } = layout
   if (cells.length <= names.length && cells.every((cell) => cell.trim() === '')) return
   if (cells.length !== names.length) {
-    const message = `The row has ${cells.length} cells, and the header ${names.length}`
+    const message = `The row has the wrong number of cells: ${cells.length} instead of ${names.length}`
     rows.push(badRow(line, 'invalid_csv', message))
     return
   }
@@ -172,5 +173,5 @@ function badRow(line: number, code: BadTableRow['code'], message: string): BadTa
 }
 
 function unusableHeader(why: string): Error {
-  return unreadableTable(why, 'A list is NDJSON, a JSON array, or CSV in UTF-8 with a header.')
+  return unreadableTable(why, 'A list must be NDJSON, a JSON array, or CSV in UTF-8 with a header.')
 }

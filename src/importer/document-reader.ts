@@ -12,8 +12,8 @@ import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
 /**
- * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is
- * parsed separately, so that a broken one does not affect others.
+ * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is parsed
+ * separately, so that a malformed one does not affect others.
  */
 export class DocumentReader {
   readonly #startLine: number

@@ -1,7 +1,8 @@
 import { EvrouteError } from '../model/index.ts'
 import { openBrace, openBracket, skipBlank } from './json-bytes.ts'
 
-const binaryHint = 'Calls are text in UTF-8: NDJSON, a JSON array or {"batch": []}, also gzipped.'
+const binaryHint =
+  'Calls must be UTF-8 text: NDJSON, a JSON array or {"batch": []}, gzipped or not.'
 const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string])[] = [
   [Buffer.from('PK\x03\x04'), 'a zip archive', 'Unpack it first, as in: unzip -p <file> | ... -'],
   [Buffer.of(0x28, 0xb5, 0x2f, 0xfd), 'compressed by zstd', 'Unpack it first: zstd -dc <file>'],
@@ -11,7 +12,7 @@ const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string]
   [Buffer.of(0xfe, 0xff), 'text in UTF-16', 'Convert it first: iconv -f UTF-16 -t UTF-8 <file>'],
 ]
 
-/** Bytes that are searched for a NUL. */
+/** How many bytes are searched for a NUL. */
 const headBytes = 4_096
 
 /**
@@ -39,7 +40,7 @@ const csvHeader = new RegExp(`^${csvCell}(?:[,;\t]${csvCell})+$`, 'u')
  */
 export function refuseCsv(line: string): void {
   if (!csvHeader.test(line.trim())) return
-  throw unreadable('CSV', 'Write each row as a JSON object. CSV is read by `audience sync`.')
+  throw unreadable('CSV', 'Write each row as a JSON object. Lists for `audience sync` can be CSV.')
 }
 
 function unreadable(what: string, hint: string): EvrouteError {

@@ -9,9 +9,9 @@ import {
 import { Nesting, StructureScanner } from './structure.ts'
 
 /**
- * How to read on: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or one object
- * over several lines; `line` is one line that begins like neither. After a `document` or a `line`, the reader detects
- * the format again.
+ * How to continue reading: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or
+ * one object over several lines; `line` is one line that begins like neither. After a `document` or a `line`, the
+ * reader detects the format again.
  */
 export type Format = 'lines' | 'document' | 'line'
 

@@ -47,7 +47,7 @@ export class HeldText {
     return { bytes: this.#bytes.subarray(0, this.#kept), isCut: this.#length > this.#kept }
   }
 
-  /** Adds the last bytes, and returns the text. Does not copy a text within one chunk. */
+  /** Adds the last bytes, and returns the text. Doesn't copy a text that lies within one chunk. */
   complete(rest: Buffer): WholeText {
     if (this.#length === 0 && rest.length <= this.#bytesMax) return { bytes: rest, isCut: false }
     this.append(rest)

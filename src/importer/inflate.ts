@@ -17,8 +17,8 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 const headBytes = 8
 
 /**
- * Inflates input that begins like gzip, with one member or several, and passes other input on. For damaged gzip,
- * yields the text before the damage, then a `damaged` part.
+ * Inflates input that begins like gzip, whether it has one member or several, and passes other input on unchanged.
+ * For damaged gzip, yields the text before the damage, then a `damaged` part.
  *
  * @throws EvrouteError `cannot_read_file` if the input is not text in UTF-8
  */
@@ -63,8 +63,8 @@ async function* withWholeHead(
 const inflatedChunkBytes = 64 * 1024
 
 /**
- * Bytes of input for one call of zlib. zlib drops the output of a call that finds damage, so calls are small. A small
- * input also bounds the output, which can be a thousand times as large.
+ * Bytes of input for each call to zlib. zlib drops the output of a call that finds damage, so small calls lose less.
+ * They also bound the output, which can be a thousand times as large as the input.
  */
 const pieceBytes = 1024
 
@@ -130,5 +130,5 @@ class Inflater {
 
 function damageOf(failure: Error): string {
   if (systemCode(failure) === 'Z_BUF_ERROR') return 'The compressed data ends early'
-  return `The compressed data is corrupt (${failure.message}): from here on it cannot be read`
+  return `The compressed data is corrupt (${failure.message}): the rest cannot be read`
 }

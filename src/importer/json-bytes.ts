@@ -1,4 +1,4 @@
-// The structural bytes of JSON. In UTF-8, none of them is part of another character.
+// The structural bytes of JSON. In UTF-8, none of them is ever part of a longer character.
 
 /** Ends a line. */
 export const lineFeed = 0x0a
@@ -37,7 +37,7 @@ export function skipBlank(bytes: Buffer, from = 0): number {
   }
 }
 
-/** Whether the bytes may be the beginning of a byte order mark. True for no bytes. */
+/** Whether the bytes may be the beginning of a byte order mark. True if there are no bytes. */
 export function mayBecomeMark(bytes: Buffer): boolean {
   return bytes.length < byteOrderMark.length && byteOrderMark.indexOf(bytes) === 0
 }

@@ -9,10 +9,10 @@ const stdinPath = '-'
 const readBytes = 256 * 1024
 
 /**
- * Returns the bytes of a file, or of stdin for `-`. The iteration opens and closes the file.
+ * Returns the bytes of a file, or of stdin for `-`. Iterating opens and closes the file.
  *
- * @throws EvrouteError `cannot_read_file` for a missing or unreadable file, or a folder; the iteration throws
- * the same if reading fails
+ * @throws EvrouteError `cannot_read_file` for a missing or unreadable file, or a folder; iterating throws the same
+ *   error if reading fails
  */
 export async function openInput(
   path: string,
@@ -51,7 +51,7 @@ function cannotRead(path: string, cause: unknown): EvrouteError {
     message: `Cannot read ${path}: ${isMissing ? 'it does not exist' : messageOf(cause)}`,
     hint: isMissing
       ? `Check the path, or pass ${stdinPath} to read from standard input.`
-      : 'Check that the file may be read.',
+      : 'Check that you may read the file.',
     cause,
   })
 }

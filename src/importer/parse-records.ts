@@ -60,7 +60,7 @@ function cellsOf(text: Buffer, delimiter: string): string[][] {
   })
 }
 
-/** Drops a final carriage return. Without the line feed after it, it would belong to a cell. */
+/** Drops a final carriage return. Without its line feed, it would become part of a cell. */
 function withoutReturn(text: Buffer): Buffer {
   return text.at(-1) === carriageReturn ? text.subarray(0, -1) : text
 }
@@ -71,7 +71,7 @@ function problemOf(error: unknown): string {
     case 'CSV_INVALID_CLOSING_QUOTE':
       return 'text follows the closing quote of a cell, or a quote within it is not doubled'
     case 'INVALID_OPENING_QUOTE':
-      return 'a quote stands within a cell that does not begin with one'
+      return 'a quote is inside a cell that does not begin with one'
     case 'CSV_QUOTE_NOT_CLOSED':
       return 'a quote is not closed'
     default:

@@ -4,13 +4,13 @@ import type { TableRow } from './table-row.ts'
 /**
  * Reads the rows of a list: CSV with a header, or JSON as in `readRows`. Both may be gzipped.
  *
- * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells stay text. An invalid row
- * is a bad row and does not affect others. Memory holds at most one row of CSV.
+ * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells remain strings. An invalid row is
+ * a bad row and does not affect others. Memory holds at most one row of CSV.
  *
  * @param emptyHint - what to do about an empty list, as a sentence
  * @returns the rows in order, in groups; for CSV, the header first
  * @throws EvrouteError `cannot_read_file` for an empty list or an unusable or cut-off header. For damaged gzip it
- * throws after the rows before the damage.
+ *   throws after the rows before the damage.
  */
 export async function* readTable(
   input: AsyncIterable<Uint8Array>,
@@ -23,7 +23,7 @@ export async function* readTable(
   ])
   const reader = new TableReader()
   for await (const part of inflate(input)) {
-    if (part.kind === 'damaged') throw unreadableTable(part.message, 'Make the list again.')
+    if (part.kind === 'damaged') throw unreadableTable(part.message, 'Create the list again.')
     const rows = reader.push(part.bytes)
     if (rows.length > 0) yield rows
   }

@@ -2,7 +2,7 @@ import { lineFeed, quote } from './json-bytes.ts'
 
 /**
  * Finds the ends of CSV records: line feeds outside of quotes. Only a quote at the beginning of a cell opens it; a
- * quote elsewhere is a mistake of that record.
+ * quote elsewhere makes its record invalid.
  */
 export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)

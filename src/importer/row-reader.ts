@@ -11,7 +11,7 @@ type Reader = LineReader | DocumentReader
 /**
  * Reads rows from a text that arrives in chunks: NDJSON, or successive JSON documents.
  *
- * It keeps at most `heldTextBytesMax` of the text, or `rowBytesMax` if that is more.
+ * It keeps at most `heldTextBytesMax` bytes of the text, or `rowBytesMax` if that is more.
  */
 export class RowReader {
   #reader: Reader | undefined

@@ -10,7 +10,7 @@ import {
 import type { WholeText } from './held-text.ts'
 import { countLines, skipBlank, trimBlank } from './json-bytes.ts'
 
-/** A row with a JSON object, which may not be a valid call. */
+/** A row that is a JSON object, though not necessarily a valid call. */
 export interface GoodRow {
   readonly kind: 'row'
   /** The line of the inflated text on which the row begins, from 1. */
@@ -54,7 +54,7 @@ export function parseRow(
   const rowLine = line + leadingLines(bytes)
   const text = trimBlank(bytes)
   if (isCut || text.length > bytesMax) {
-    const message = `A row may have ${bytesMax} bytes at most`
+    const message = `A row must have at most ${bytesMax} bytes`
     return badRow(rowLine, 'event_too_large', message)
   }
   if (text.length === 0) return undefined
@@ -75,7 +75,7 @@ export function leadingLines(text: Buffer): number {
   return start === 0 ? 0 : countLines(text.subarray(0, start))
 }
 
-/** The value of a text, or the problem: `JSON: <why>` or `UTF-8`. */
+/** The value of a text, or what it is not: valid `UTF-8`, or valid `JSON: <why>`. */
 export type ParsedJson =
   | { readonly kind: 'valid'; readonly value: unknown }
   | { readonly kind: 'invalid'; readonly problem: string }
@@ -85,14 +85,14 @@ const replacementCharacter = '\ufffd'
 /** Parses JSON in UTF-8. */
 export function parseJson(text: Buffer): ParsedJson {
   const json = text.toString('utf8')
-  // Decoding replaces invalid bytes with this character. The text may also contain it.
+  // Decoding replaces invalid bytes with this character, but valid text may contain it too.
   if (json.includes(replacementCharacter) && !isUtf8(text)) {
     return { kind: 'invalid', problem: 'UTF-8' }
   }
   try {
     return { kind: 'valid', value: JSON.parse(json) }
   } catch (error) {
-    // Newer engines add the line and column within the row. Readers would take them for those of the file.
+    // Newer engines add the line and column within the row. People would take them for those in the file.
     const problem = messageOf(error).replace(/ \(line \d+ column \d+\)$/, '')
     return { kind: 'invalid', problem: `JSON: ${problem}` }
   }

@@ -73,7 +73,7 @@ export type StructuralRole = 'separator' | 'closer' | 'inner'
  * Finds the parts of one array or object, or successive documents.
  *
  * A part that begins with a brace ends with the matching brace, whatever brackets are in between, and vice versa. In
- * valid JSON that equals matching both kinds. In broken JSON it confines the damage to the part.
+ * valid JSON, that is the same as matching both kinds. In broken JSON, it confines the damage to the part.
  */
 export class Nesting {
   readonly #closer: number | undefined

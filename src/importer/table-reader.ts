@@ -12,7 +12,7 @@ import {
 import { RowReader } from './row-reader.ts'
 import type { TableRow } from './table-row.ts'
 
-/** Maximum blanks before the first non-blank byte that are kept until the format is known. */
+/** Maximum number of blank bytes that are kept until the format is known. */
 const blankBytesMax = 64 * 1024
 
 const nothing = Buffer.alloc(0)
@@ -72,7 +72,10 @@ export class TableReader {
     else rows.push(...(this.#reader?.push(text) ?? []))
   }
 
-  /** Skips blank lines, but no blanks of the next line. In a header, tabs before the names are columns. */
+  /**
+   * Skips blank lines, but not the blanks at the beginning of the next line, because leading tabs in a header stand
+   * for columns.
+   */
   #skipBlankLines(text: Buffer): Buffer {
     const blank = text.subarray(0, skipBlank(text))
     this.#line += countLines(blank)

@@ -8,11 +8,11 @@ import {
 } from '../model/index.ts'
 
 /**
- * Checks a parsed call like `checkCall`. Also refuses one nested more than `limits.callNestingMax` deep as
- * `wrong_type`: it can be read but not written again.
+ * Checks a parsed call like `checkCall`. Also refuses, as `wrong_type`, a call nested more than
+ * `limits.callNestingMax` levels deep, because it could be parsed but not serialised again.
  *
  * @param value - the result of a JSON parser, so it has no cycles
- * @param checkedType - its type if `checkCall` found it valid before; then only its nesting is checked
+ * @param checkedType - its type if `checkCall` has already found it valid; then only its nesting is checked
  */
 export function checkParsedCall(value: unknown, checkedType?: CallType): CallCheck {
   const check: CallCheck =

@@ -35,20 +35,20 @@ export interface IntakeBatch {
   /** The calls, parsed. */
   readonly calls: readonly unknown[]
   /**
-   * The types of calls that `checkCall` found valid, by index; undefined for all other calls. They are trusted,
-   * so that no call is checked twice. Absent if no call was checked.
+   * The types of calls that `checkCall` has already found valid, by index; undefined for all other calls. They are
+   * trusted, so that no call is checked twice. Absent if no call was checked.
    */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
-   * When the batch was sent, by the sender's clock, ISO 8601; null if the sender doesn't say it. If it is
-   * absent, the sender's clock is this one: no timestamp is corrected.
+   * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the sender
+   * is taken to share this clock, and no timestamp is corrected.
    */
   readonly sentAt?: string | null
   /** The trace context to keep with the deliveries, as the value of a `traceparent` header; none if absent. */
   readonly traceparent?: string | undefined
 }
 
-/** An event that the store has answered for, with its routing. */
+/** An accepted event with its routing, once the store has answered. */
 export interface AcceptedEvent extends EventPlan {
   /** The event. */
   readonly event: AnalyticsEvent
@@ -67,7 +67,7 @@ export type IntakeResult =
 export type IntakeOutcome =
   { readonly kind: 'accepted'; readonly index: number; readonly outcome: AddOutcome } | RejectedCall
 
-/** A result before the store has answered. It is completed in place, so that no further object is made. */
+/** A result before the store has answered. It is completed in place, to avoid making a second object. */
 type Draft<Result> = { -readonly [Field in keyof Result]: Result[Field] }
 type PlannedCall = Draft<IntakeResult & { readonly kind: 'accepted' }>
 type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
@@ -76,7 +76,7 @@ type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
-  /** The destinations of each known source, so that an event costs nothing for unconnected ones. */
+  /** The destinations of each known source, so that other destinations cost an event nothing. */
   readonly #connected = new Map<string, readonly Destination[]>()
   readonly #runtime: Runtime
   #warnedOfIntegers = false
@@ -98,8 +98,8 @@ export class Intake {
   }
 
   /**
-   * Accepts a batch without keeping its calls and events while the store works. Under load many batches wait
-   * for the store, and their events take many times the memory of their text.
+   * Accepts a batch without keeping its calls and events while the store works. Under load, many batches wait for the
+   * store, and their events take many times the memory of their text.
    */
   async take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = this.#planBatch(batch)
@@ -128,7 +128,7 @@ export class Intake {
   }
 
   /**
-   * Notifies every destination that the source is connected to of a deletion request.
+   * Accepts a deletion request, of which every destination connected to the source is notified.
    *
    * @returns the event of the request, once it is stored
    */
@@ -159,17 +159,17 @@ export class Intake {
     if (!this.#warnedOfIntegers && hasUnsafeInteger(check.call)) {
       this.#warnedOfIntegers = true
       this.#runtime.log.warn(
-        'an integer above 2^53 was rounded; send such ids as strings (said once)',
+        'an integer above 2^53 was rounded; send such ids as strings (logged once)',
         { messageId: shownId(normalised.event.messageId), sourceId: arrival.sourceId },
       )
     }
     return normalised
   }
 
-  /** Once per batch: a sender with one bad timestamp usually has many. */
+  /** Warns once per batch, because a sender with one bad timestamp usually has many. */
   #warnOfTimestamps(sourceId: string, [first, ...others]: readonly string[]): void {
     if (first === undefined) return
-    this.#runtime.log.warn('timestamp cannot be read, the time of arrival is used', {
+    this.#runtime.log.warn('cannot read a timestamp: using the time of arrival instead', {
       messageId: shownId(first),
       others: others.length === 0 ? undefined : others.length,
       sourceId,

@@ -20,8 +20,8 @@ export interface Arrival {
   /** Makes the id of a call that has none. */
   readonly newId: () => string
   /**
-   * When the call was sent, by the sender's clock; null if the batch doesn't say it. If it is absent, the
-   * sender's clock is this one: no timestamp is corrected.
+   * When the call was sent, by the sender's clock; null if the batch doesn't say. If absent, the sender is taken to
+   * share this clock, and no timestamp is corrected.
    */
   readonly sentAtMs?: number | null
 }
@@ -43,7 +43,7 @@ const objectFields = ['properties', 'traits'] as const
 
 /**
  * Turns a checked call into an event: ids become strings, absent and null fields are dropped, the timestamp is
- * corrected for the sender's clock, `context.integrations` moves up.
+ * corrected for the error of the sender's clock, and `context.integrations` moves to the top level.
  */
 export function normalise(type: CallType, given: JsonObject, arrival: Arrival): Normalised {
   const call = liftIntegrations(given)
@@ -71,7 +71,7 @@ function instantOf(
   const timestampMs = parseTimestamp(call['timestamp'])
   const originalMs = parseTimestamp(call['originalTimestamp'])
   const givenMs = timestampMs ?? originalMs
-  // If a call has both, a service or its sender has corrected it.
+  // If a call has both, its sender or a service before this one has already corrected it.
   const isCorrected = timestampMs !== undefined && originalMs !== undefined
   const atMs = givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, arrival)
   if (atMs !== undefined && hasFourDigitYear(atMs)) return { atMs, unreadable: false }
@@ -80,8 +80,8 @@ function instantOf(
 }
 
 /**
- * Returns how far the sender's clock is behind this one. A call's own sentAt is closer to its sending than the
- * batch's.
+ * Returns how far the sender's clock is behind this one. A call's own sentAt counts before the batch's, because it is
+ * closer to the moment of sending.
  */
 function skewMs(call: JsonObject, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0

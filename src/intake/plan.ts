@@ -11,9 +11,9 @@ import type { Arrival } from './normalise.ts'
 
 /** The plan for an event: the router's decisions, and a delivery for each destination that takes it. */
 export interface EventPlan {
-  /** One per destination that was asked about. */
+  /** One for each destination that was considered. */
   readonly decisions: readonly RoutingDecision[]
-  /** One per destination that gets the event, with the exact text to send. */
+  /** One for each destination that gets the event, with the exact text to send. */
   readonly deliveries: readonly NewDelivery[]
 }
 
@@ -24,7 +24,7 @@ export function planEvent(event: AnalyticsEvent, destinations: readonly Destinat
   for (const [index, { id, aliasKeys, backlogMax }] of destinations.entries()) {
     if (decisions[index]?.send !== true) continue
     const body = buildWebhookBody(event, aliasKeys)
-    // A full backlog must not lose a deletion.
+    // A full backlog must not drop a deletion request.
     const isBounded = backlogMax !== undefined && event.type !== 'delete'
     deliveries.push(
       isBounded ? { destinationId: id, body, backlogMax } : { destinationId: id, body },
@@ -43,7 +43,7 @@ export interface DeletionRequest {
   readonly messageId?: string | undefined
 }
 
-/** Makes the event whose webhook is the notification of a deletion request. */
+/** Makes the event whose webhook notifies destinations of a deletion request. */
 export function deletionEvent(
   request: DeletionRequest,
   { sourceId, receivedAtMs, newId }: Arrival,

@@ -1,5 +1,5 @@
 /**
- * Whether a value holds an integer that JavaScript cannot represent exactly.
+ * Whether a value contains an integer that JavaScript cannot represent exactly.
  *
  * @param value - parsed JSON that passed `checkParsedCall`, so that recursion can't overflow the call stack
  */

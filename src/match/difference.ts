@@ -4,11 +4,11 @@ import { globText } from './glob.ts'
 import { termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 
-/** One term of a match and the request's value for it. All texts are safe to print on one line. */
+/** One term of a match and the request's value for it. All strings are safe to print on one line. */
 export interface DifferenceRow {
   /** The field of the term. */
   readonly field: string
-  /** The wanted value, such as `>10`, `track or page`, `not valid`, `absent`. */
+  /** The expected value, such as `>10`, `track or page`, `not valid`, `absent`. */
   readonly expected: string
   /** The request's value in the match language; `absent` if it has none. */
   readonly received: string
@@ -16,7 +16,7 @@ export interface DifferenceRow {
   readonly holds: boolean
 }
 
-/** Maximum length of a text in a row, because a body can have a megabyte. */
+/** Maximum length of a string in a row, because a body can have a megabyte. */
 const charactersMax = 200
 
 /** Compares a match with a request, term by term. */
@@ -43,7 +43,7 @@ function receivedText({ field }: Term, subject: Subject): string {
   return shown.map(valueText).join(', ')
 }
 
-/** Writes a value in the language, so that equal values look equal in both columns. */
+/** Writes a value in the match language, so that equal values look equal in both columns. */
 function valueText(value: JsonValue): string {
   return typeof value === 'string'
     ? globText([value.slice(0, 2 * charactersMax)])
@@ -58,8 +58,8 @@ const headings: DifferenceRow = {
 }
 
 /**
- * Formats rows as a table for a person, without a final line break. Lines have at most `width` columns of a terminal,
- * but at least 40. `!` marks terms that don't hold.
+ * Formats rows as a table for a person, without a final line break. Lines have at most `width` terminal columns, but
+ * a width below 40 counts as 40. `!` marks terms that don't hold.
  */
 export function differenceText(rows: readonly DifferenceRow[], width = 80): string {
   const lines = [headings, ...rows]

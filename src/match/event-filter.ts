@@ -30,27 +30,27 @@ const eventKeys: readonly string[] = [
 const advice = `An event has type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has and words.`
 const bodyAdvice = `Write body.<key> with one of ${eventKeys.join(', ')}.`
 
-/** A filter for events or calls by a match. Equal texts make equal filters. */
+/** Selects events or calls by a match. Filters with equal texts select the same events. */
 export class EventFilter {
-  /** The match in the language. */
+  /** The filter as text in the match language. */
   readonly text: string
   readonly #match: Match
 
   /**
-   * @param text - a match as in `parseMatch`, without fields of a request such as `status`
-   * @throws MatchError with the wrong characters and the accepted ones
+   * @param text - a match as in `parseMatch`, without the fields that only a request has, such as `status`
+   * @throws MatchError with the wrong characters and what is accepted there
    */
   constructor(text: string) {
     this.#match = readMatch(text, checkTerm)
     this.text = this.#match.text
   }
 
-  /** Whether an event fits. */
+  /** Whether an event passes the filter. */
   takes(event: AnalyticsEvent | JsonObject): boolean {
     return this.#match.test(subjectOf(event))
   }
 
-  /** Names the terms that an event doesn't fit: `properties.revenue is 5, the filter wants >10`. */
+  /** Names the terms that don't hold for an event: `properties.revenue is 5, the filter wants >10`. */
   whyNot(event: AnalyticsEvent | JsonObject): string {
     return difference(this.#match, subjectOf(event))
       .filter(({ holds }) => !holds)
@@ -61,7 +61,7 @@ export class EventFilter {
   }
 }
 
-/** Makes the subject of an event. Filters never read the fields of a request. */
+/** Makes a match's subject from an event. Filters never read the fields that only a request has. */
 function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
   const body = event as JsonObject
   return { body, signature: 'unchecked', status: null, path: '', bytes: 0, atMs: 0 }
@@ -74,7 +74,7 @@ function checkTerm({ field }: Term, offset: number, scanner: Scanner): void {
   scanner.fail(place, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
 }
 
-/** Returns the name of a field that no event has; undefined for other fields. */
+/** Returns the name of a field that events don't have; undefined for a field that they have. */
 function fieldBesideEvents(field: Field): string | undefined {
   switch (field.kind) {
     case 'word':

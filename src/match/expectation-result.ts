@@ -3,7 +3,7 @@ import { difference, differenceText, type DifferenceRow } from './difference.ts'
 import type { ExpectationTracker } from './expectation-tracker.ts'
 import type { Subject } from './subject.ts'
 
-/** A request with a number. */
+/** A numbered request. */
 export interface NumberedSubject extends Subject {
   /** The number of the request, from 1. */
   readonly seq: number
@@ -11,7 +11,7 @@ export interface NumberedSubject extends Subject {
 
 /** The result of an expectation. */
 export interface ExpectationResult<Candidate extends NumberedSubject = NumberedSubject> {
-  /** The expectation in the language. */
+  /** The expectation as text in the match language. */
   readonly text: string
   /** Whether the expectation was met. */
   readonly state: 'met' | 'unmet'
@@ -34,11 +34,11 @@ export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
   | {
       /** Fewer requests matched in time than the minimum. */
       readonly reason: 'too_few'
-      /** The uncounted request that is nearest to a match; undefined if none is near. */
+      /** The uncounted request that comes nearest to the match; undefined if none comes near. */
       readonly nearest: Candidate | undefined
       /** The match compared with the nearest request, term by term; empty if there is none. */
       readonly difference: readonly DifferenceRow[]
-      /** How late the nearest request was, in milliseconds; 0 if it does not match. */
+      /** How late the nearest request was, in milliseconds; 0 if it doesn't match. */
       readonly lateMs: number
     }
 
@@ -65,15 +65,15 @@ function shortfallOf<Candidate extends NumberedSubject>(
 }
 
 /**
- * Explains to a person why an expectation was not met, by the request that shows it best. Lines have at most `width`
- * columns. There is no final line break.
+ * Explains to a person why an expectation was not met, using the request that shows it best. Lines have at most
+ * `width` columns. There is no final line break.
  */
 export function shortfallText(shortfall: Shortfall, width?: number): string {
   if (shortfall.reason === 'too_many') {
-    return `The first that was one too many is #${shortfall.surplus.seq}`
+    return `The first surplus request is #${shortfall.surplus.seq}`
   }
   const { nearest, lateMs } = shortfall
-  if (nearest === undefined) return 'Nothing that came is near it'
-  if (lateMs > 0) return `#${nearest.seq} came ${formatDuration(lateMs)} too late`
+  if (nearest === undefined) return 'No request came near it'
+  if (lateMs > 0) return `#${nearest.seq} arrived ${formatDuration(lateMs)} too late`
   return `The nearest is #${nearest.seq}:\n${differenceText(shortfall.difference, width)}`
 }

@@ -13,7 +13,7 @@ export type ExpectationState =
   | { readonly kind: 'violated'; readonly reason: 'too_few' | 'too_many' }
 
 /**
- * Counts requests for one expectation. Keeps at most two of them.
+ * Counts the requests that match one expectation. Keeps at most two requests.
  *
  * ```ts
  * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)
@@ -25,7 +25,7 @@ export type ExpectationState =
 export class ExpectationTracker<Candidate extends Subject = Subject> {
   /** The expectation. */
   readonly expectation: Expectation
-  /** The last moment that counts, in milliseconds since 1970; Infinity without `within`. */
+  /** The last moment at which requests count, in milliseconds since 1970; Infinity without `within`. */
   readonly deadlineMs: number
   #matched = 0
   #late = 0
@@ -59,12 +59,12 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return this.#surplus
   }
 
-  /** The uncounted request that is nearest to a match: the first that was only late, else the most similar. */
+  /** The uncounted request that comes nearest to the match: the first that was only late, else the most similar. */
   get nearest(): Candidate | undefined {
     return this.#nearest
   }
 
-  /** Counts a request. Its `atMs` decides whether it is in time, even if it is counted later. */
+  /** Counts a request. Its `atMs` decides whether it was in time, even if it is counted later. */
   observe(subject: Candidate): void {
     const { match, count } = this.expectation
     const isMatch = match.test(subject)

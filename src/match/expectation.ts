@@ -1,29 +1,29 @@
 import type { Match } from './match.ts'
 
-/** The number of requests that have to match. */
+/** How many requests must match. */
 export interface CountRange {
-  /** The minimum; 0 if none is needed. */
+  /** The minimum; 0 for none. */
   readonly atLeast: number
-  /** The maximum; Infinity if there is none. */
+  /** The maximum; Infinity for none. */
   readonly atMost: number
 }
 
 /** An expected number of matching requests. */
 export interface Expectation {
-  /** The match of each request. */
+  /** The match that each request must pass. */
   readonly match: Match
   /** The expected number of matching requests. */
   readonly count: CountRange
-  /** Requests count in this time from the beginning of the wait, in milliseconds; undefined for the whole wait. */
+  /** How long after the beginning of the wait requests count, in milliseconds; undefined for the whole wait. */
   readonly withinMs: number | undefined
-  /** The expectation in the language. */
+  /** The expectation as text in the match language. */
   readonly text: string
 }
 
-/** The default count. */
+/** The count of an expectation that names none. */
 export const atLeastOnce: CountRange = Object.freeze({ atLeast: 1, atMost: Infinity })
 
-/** Makes an expectation of a match. */
+/** Makes an expectation from a match. */
 export function expectationOf(
   match: Match,
   count: CountRange = atLeastOnce,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/index.ts'
 import type { Subject } from './subject.ts'
 
-/** The names of the named fields. */
+/** The fields that have a name of their own in the language. */
 export type FieldName =
   | 'type'
   | 'event'
@@ -17,17 +17,17 @@ export type FieldName =
   | 'path'
   | 'bytes'
 
-/** The field of a term: a named field, a member of the body, or the names in which words are searched. */
+/** What a term reads: a named field, a member of the body, or the texts in which words are searched. */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
   | { readonly kind: 'body'; readonly keys: readonly string[] }
   | { readonly kind: 'word' }
 
-/** The reader of each named field. One of its values has to fit. */
+/** Reads each named field. A term holds if one of the values fits. */
 const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonValue[]>> = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),
-  // An alias may have either key.
+  // An alias may have either spelling.
   user: ({ body }) => textsIn(body, ['userId', 'User ID']).slice(0, 1),
   anonymous: ({ body }) => textsIn(body, ['anonymousId']),
   previous: ({ body }) => textsIn(body, ['Previous ID', 'previousId']).slice(0, 1),
@@ -46,12 +46,12 @@ export const fieldNames: readonly FieldName[] = Object.freeze(
   Object.keys(readers) as readonly FieldName[],
 )
 
-/** Whether a text is the name of a field. */
+/** Whether a text names a field. */
 export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }
 
-/** Reads the values of a field. One of them has to fit. There are none if the field is absent. */
+/** Reads the values of a field; none if it is absent. A term holds if one of the values fits. */
 export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   switch (field.kind) {
     case 'named':
@@ -65,7 +65,7 @@ export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   }
 }
 
-/** Returns the members that are texts, or numbers, because an id may be a number. */
+/** Returns the members that are strings, and numbers as strings, because an id may be a number. */
 function textsIn(body: JsonObject | null, keys: readonly string[]): readonly string[] {
   return keys
     .map((key) => valueAt(body ?? undefined, [key]))
@@ -79,7 +79,7 @@ function valueAt(start: JsonValue | undefined, keys: readonly string[]): JsonVal
   return value
 }
 
-/** Returns a member that the body itself has. Inherited properties are not data. */
+/** Returns an own member of a value. Inherited properties are not data. */
 function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefined {
   if (isJsonObject(value)) return Object.hasOwn(value, key) ? value[key] : undefined
   return Array.isArray(value) && /^(?:0|[1-9]\d*)$/.test(key)
@@ -87,10 +87,10 @@ function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefi
     : undefined
 }
 
-/** The members of a body that need no `body.` before them. */
+/** The members of a body that need no `body.` in front of them. */
 export const bodyRoots: readonly string[] = Object.freeze(['properties', 'traits', 'context'])
 
-/** Writes a field in the language, so that parsing it gives the same field; empty for the field of words. */
+/** Writes a field in the match language, so that parsing it gives the same field; empty for words. */
 export function fieldText(field: Field): string {
   switch (field.kind) {
     case 'named':
@@ -104,7 +104,7 @@ export function fieldText(field: Field): string {
   }
 }
 
-/** Returns the name of a field for people. */
+/** Returns a field's name for people. */
 export function fieldLabel(field: Field): string {
   switch (field.kind) {
     case 'named':

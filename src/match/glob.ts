@@ -1,12 +1,12 @@
 /**
- * A text in which each `*` stands for any characters, or none. The array has the literal pieces between the asterisks;
- * a text without asterisks is one piece.
+ * A pattern in which each `*` stands for any characters, or none. The array contains the literal pieces between the
+ * asterisks; a pattern without asterisks is one piece.
  */
 export type Glob = readonly string[]
 
 /**
- * Whether a text fits a glob. Searches each piece once, from left to right. The first occurrence of a piece leaves the
- * most text for later pieces, so no search is repeated.
+ * Whether a text fits a glob. Searches each piece once, from left to right. The first occurrence of a piece leaves
+ * the most text for the later pieces, so no search needs repeating.
  */
 export function globMatches(glob: Glob, text: string): boolean {
   const first = glob[0] ?? ''
@@ -23,13 +23,13 @@ export function globMatches(glob: Glob, text: string): boolean {
   return at <= end
 }
 
-/** Text that needs no quotes. The first character excludes numbers. */
+/** Text that needs no quotes. The first character rules out numbers. */
 const plain = /^[A-Za-z_/@*][\w\-./@*]*$/
 
-/** Words that are not strings without quotes. */
+/** Words that need quotes to be strings. */
 const otherThanText: ReadonlySet<string> = new Set(['true', 'false', 'null'])
 
-/** Writes a glob in the language, so that parsing it gives the same glob. */
+/** Writes a glob in the match language, so that parsing it gives the same glob. */
 export function globText(glob: Glob): string {
   const bare = glob.join('*')
   const asterisks = glob.length - 1

@@ -1,4 +1,6 @@
-/** The match language: which requests are expected, how many and how soon, and how a request differs. Pure. */
+/**
+ * The match language: which requests are expected, how many and how soon, and how a request differs from that. Pure.
+ */
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
 export { EventFilter } from './event-filter.ts'
 export {

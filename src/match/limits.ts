@@ -1,10 +1,10 @@
-/** Limits of a match: far above practical use, and low enough that a test of a match is fast. */
+/** Limits of a match: far above practical use, but low enough that testing a match is fast. */
 export const matchLimits: {
-  /** Maximum UTF-16 units of the text of a match or an expectation. */
+  /** Maximum length of a match or an expectation as text, in UTF-16 units. */
   readonly textMax: number
-  /** Maximum terms of a text. */
+  /** Maximum number of terms in a text. */
   readonly termsMax: number
-  /** Maximum keys of a field in a text, and maximum levels of an object. */
+  /** Maximum number of keys of a field in a text, and of levels in an object. */
   readonly keysMax: number
   /** Maximum count of an expectation. */
   readonly countMax: number

@@ -6,28 +6,28 @@ export interface MatchProblem extends Stretch {
   readonly text: string
   /** The mistake, without its final period. */
   readonly problem: string
-  /** The accepted values, as sentences. */
+  /** What is accepted instead, as sentences. */
   readonly advice: string
 }
 
 /**
- * Thrown for an invalid text of a match or an expectation: `code` is `invalid_setting`, `setting` is `match`. The
- * message names the wrong character. The hint says what is accepted there, and ends with the excerpt.
+ * Thrown for the text of an invalid match or expectation: `code` is `invalid_setting`, `setting` is `match`. The
+ * message says at which character the mistake is. The hint says what is accepted there, and ends with the excerpt.
  */
 export class MatchError extends SettingError {
   override readonly name: string = 'MatchError'
-  /** Where the wrong stretch begins in the text, in UTF-16 units from 0. */
+  /** Where the mistake begins in the text, in UTF-16 units from 0. */
   readonly offset: number
-  /** The length of the wrong stretch in UTF-16 units; 0 if something is missing there. */
+  /** The length of the mistake in UTF-16 units; 0 if something is missing there. */
   readonly length: number
-  /** Two lines: the text around the wrong stretch, and carets under the stretch. */
+  /** Two lines: the text around the mistake, and carets under the mistake. */
   readonly excerpt: string
 
   constructor(problem: MatchProblem) {
     const excerpt = caretExcerpt(problem.text, problem)
     super(
       'match',
-      `Cannot read the match at character ${problem.offset + 1}: ${problem.problem}`,
+      `Cannot read the match expression at character ${problem.offset + 1}: ${problem.problem}`,
       `${problem.advice}\n${excerpt}`,
     )
     this.offset = problem.offset

@@ -7,8 +7,8 @@ import { Match, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
 /**
- * Accepts or refuses a value of a body. A truthy result accepts; an error refuses. A predicate may declare the type of
- * its value.
+ * Accepts or refuses a value of a body. A truthy result accepts the value; an error refuses it. The parameter may
+ * have a narrower type.
  */
 export type ValuePredicate = {
   /** Whether a value is accepted. */
@@ -35,34 +35,37 @@ export type ExpectedValue =
   | readonly ExpectedValue[]
   | ExpectedBody
 
-/** An expected body. Unnamed members may have any value. */
+/** An expected body. Members that it doesn't name may have any value. */
 export interface ExpectedBody {
   readonly [key: string]: ExpectedValue
 }
 
 /**
- * Makes a match of an expected body.
+ * Makes a match from an expected body.
  *
- * Objects may have more members than expected; arrays must have as many items. Values are compared with their type:
- * 10 is not `"10"`. Regular expressions test strings, and predicates test any value. Matchers of vitest and jest work
- * as usual. Undefined means that the member must be absent.
+ * Objects may have more members than expected; arrays must have exactly as many items. Types count: 10 is not `"10"`.
+ * Regular expressions test strings, and predicates test any value. Matchers from vitest and jest work as usual.
+ * Undefined means that the member must be absent.
  *
  * ```ts
  * matchOf({ type: 'track', properties: { revenue: (revenue: number) => revenue > 10 } })
  * ```
  *
- * @throws SettingError `invalid_setting` with the value that no body can have
+ * @throws SettingError `invalid_setting` naming the value that no body can have
  */
 export function matchOf(expected: ExpectedBody): Match {
-  if (!isPlainObject(expected)) throw unusable([], 'it is no plain object')
+  if (!isPlainObject(expected)) throw unusable([], 'it is not a plain object')
   const terms = termsOf(expected, [])
   return new Match(terms, terms.map(textOf).join(' '))
 }
 
-/** Maximum length of texts that {@link conditionText} compares. Longer ones only have to be present. */
+/** Maximum length of strings that {@link conditionText} compares. Longer ones only have to be present. */
 const textCharactersMax = 200
 
-/** Writes the condition that a member of a body has this value; for objects and long texts, that it is present. */
+/**
+ * Writes the condition that a member of a body has this value, or is present if the value is an object or a long
+ * string.
+ */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax
@@ -71,7 +74,7 @@ export function conditionText(keys: readonly string[], value: JsonValue | undefi
   return isScalar ? `${label}:${JSON.stringify(value)}` : `has:${label}`
 }
 
-/** Maximum length of a predicate's text. Longer ones end in an ellipsis. */
+/** Maximum length of a predicate's text. Longer texts end in an ellipsis. */
 const predicateCharactersMax = 80
 
 function textOf({ field, isNegated, tests }: Term): string {
@@ -81,7 +84,7 @@ function textOf({ field, isNegated, tests }: Term): string {
   return isPresence ? `${isNegated ? '-' : ''}has:${label}` : `${label}:${test.text}`
 }
 
-/** Makes one term per expected value, so that a difference names the member. */
+/** Makes one term for each expected value, so that a difference names the member. */
 function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term[] {
   const entries = Object.entries(expected)
   if (entries.length === 0) return [{ field: field(keys), isNegated: false, tests: [anyObject] }]
@@ -95,7 +98,7 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
   })
 }
 
-/** Makes the test of a term. The text of a string is in the match language. */
+/** Makes the test of a term. It describes a string in the match language. */
 function placeTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
   const test = testOf(value, keys)
   return typeof value === 'string' ? { ...test, text: globText([value]) } : test
@@ -108,7 +111,7 @@ function field(keys: readonly string[]): Field {
   return { kind: 'body', keys }
 }
 
-/** Makes the test of one value. The test does not change if the caller changes the value later. */
+/** Makes the test of one value. Later changes of the value don't change the test. */
 function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   checkDepth(keys)
   switch (typeof value) {
@@ -129,7 +132,7 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   }
 }
 
-/** Returns the name of a predicate; its source on one line if it has no name, or only that of its key. */
+/** Returns the name of a predicate; its source on one line if it has no name, or only the name of its key. */
 function predicateText(predicate: ValuePredicate, keys: readonly string[]): string {
   if (predicate.name !== '' && predicate.name !== keys.at(-1)) return predicate.name
   const source = Function.prototype.toString.call(predicate)
@@ -149,7 +152,7 @@ function objectTest(
     const accepts = safely((received) => value.asymmetricMatch(received))
     return { kind: 'accepted', accepts, text: matcherText(value) }
   }
-  if (!isPlainObject(value)) throw unusable(keys, 'it is no plain object, array or text')
+  if (!isPlainObject(value)) throw unusable(keys, 'it is not a plain object, an array or a string')
   const members = Object.entries(value).map(([key, member]): MemberTest => [
     key,
     member === undefined ? undefined : testOf(member, [...keys, key]),
@@ -159,13 +162,13 @@ function objectTest(
 }
 
 function patternTest(pattern: RegExp): ValueTest {
-  // With the flags g and y, each test would begin where the last one stopped.
+  // With the flags g and y, each test would start where the last one stopped.
   const regExp = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
   const accepts = (value: JsonValue): boolean => typeof value === 'string' && regExp.test(value)
   return { kind: 'accepted', accepts, text: String(pattern) }
 }
 
-/** Wraps a predicate. If it throws, such as on a missing member, the value doesn't fit. */
+/** Wraps a predicate. If it throws, for example because a member is missing, the value doesn't fit. */
 function safely(predicate: ValuePredicate): (value: JsonValue) => boolean {
   return (value) => {
     try {
@@ -185,7 +188,7 @@ function isMatcher(value: object): value is AsymmetricMatcher {
 }
 
 function matcherText(matcher: AsymmetricMatcher): string {
-  // vitest and jest describe their matchers, such as `Any<Number>`. Other objects have no description.
+  // Matchers from vitest and jest describe themselves, such as `Any<Number>`. Other objects don't.
   const { toAsymmetricMatcher } = matcher as { toAsymmetricMatcher?: unknown }
   const text: unknown =
     typeof toAsymmetricMatcher === 'function' ? toAsymmetricMatcher.call(matcher) : undefined
@@ -199,7 +202,7 @@ function isPlainObject(value: unknown): value is ExpectedBody {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Refuses deep nesting, and so also objects that contain themselves. */
+/** Refuses deep nesting, and with it objects that contain themselves. */
 function checkDepth(keys: readonly string[]): void {
   const { keysMax } = matchLimits
   if (keys.length > keysMax) throw unusable(keys, `it is more than ${keysMax} levels deep`)
@@ -210,6 +213,6 @@ function unusable(keys: readonly string[], reason: string): SettingError {
   return new SettingError(
     place,
     `Cannot expect ${place}: ${reason}`,
-    'Expect texts, numbers, booleans, null, undefined, arrays and objects of them, regular expressions or predicates.',
+    'Expect strings, numbers, booleans, null, undefined, arrays and objects of them, regular expressions or predicates.',
   )
 }

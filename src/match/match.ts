@@ -4,22 +4,25 @@ import { valueHolds, type ValueTest } from './value-test.ts'
 
 /** One condition: a value of the field passes one of the tests; if negated, none does. */
 export interface Term {
-  /** The field that it reads. */
+  /** The field that the term reads. */
   readonly field: Field
   /** Whether the condition is negated. A negated term holds for an absent field. */
   readonly isNegated: boolean
-  /** The tests of the value; one has to pass. */
+  /** The tests; a value has to pass one of them. */
   readonly tests: readonly ValueTest[]
 }
 
 /**
- * A condition on requests: one or more terms that all have to hold. `parseMatch` makes it from a text, `matchOf` from
- * an object.
+ * A condition on requests: one or more terms that must all hold. `parseMatch` makes it from text, `matchOf` from an
+ * object.
  */
 export class Match {
   /** The terms; at least one. */
   readonly terms: readonly Term[]
-  /** The match in the language. If it was made from an object, it may have parts that cannot be parsed. */
+  /**
+   * The match as text in the match language. If the match was made from an object, parts of the text may not be
+   * parsable.
+   */
   readonly text: string
 
   constructor(terms: readonly Term[], text?: string) {
@@ -41,7 +44,7 @@ export function termHolds({ field, isNegated, tests }: Term, subject: Subject): 
   return isFound !== isNegated
 }
 
-/** Whether a term selects requests by their type. */
+/** Whether a term selects requests by type. */
 export function isTypeTerm({ field, isNegated }: Term): boolean {
   if (isNegated) return false
   return field.kind === 'named'
@@ -49,7 +52,7 @@ export function isTypeTerm({ field, isNegated }: Term): boolean {
     : field.kind === 'body' && field.keys.length === 1 && field.keys[0] === 'type'
 }
 
-/** Writes a term in the language, so that parsing it gives the same term. */
+/** Writes a term in the match language, so that parsing it gives the same term. */
 export function termText({ field, isNegated, tests }: Term): string {
   const sign = isNegated ? '-' : ''
   if (tests.some(({ kind }) => kind === 'present')) return `${sign}has:${fieldText(field)}`

@@ -4,12 +4,13 @@ import { isTypeTerm, termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 import type { ValueTest } from './value-test.ts'
 
-/** Characters at each end of two texts to compare. */
+/** How many characters at each end of two texts are compared. */
 const comparedMax = 200
 
 /**
- * Measures how near a request is to a match, to compare requests; 0 if nothing fits. The right type outweighs
- * everything else. Next comes the number of fitting terms, then the similarity of the texts that don't fit.
+ * Measures how near a request comes to a match, so that requests can be compared; 0 if nothing fits. The right type
+ * outweighs everything else. Next comes the number of terms that hold, then the similarity of the texts that don't
+ * fit.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = 0
@@ -20,7 +21,10 @@ export function nearness(match: Match, subject: Subject): number {
   return sum
 }
 
-/** Returns the non-matching request that is nearest to a match, the first of equals; undefined if none is near. */
+/**
+ * Returns the non-matching request that comes nearest to a match, the first if several are equally near; undefined if
+ * none comes near.
+ */
 export function nearest<Candidate extends Subject>(
   match: Match,
   subjects: Iterable<Candidate>,
@@ -43,7 +47,7 @@ function termNearness(term: Term, subject: Subject): number {
   if (term.isNegated) return 0
   const values = valuesOf(term.field, subject)
   const likenesses = values.flatMap((value) => term.tests.map((test) => likeness(test, value)))
-  // A wrong value is nearer than an absent one, and never as near as a fitting one.
+  // A wrong value is nearer than an absent one, but never as near as a right one.
   return values.length === 0 ? 0 : 0.2 + 0.7 * Math.max(...likenesses)
 }
 
@@ -54,8 +58,8 @@ function likeness(test: ValueTest, value: JsonValue): number {
   const longest = Math.max(expected.length, value.length)
   if (longest === 0) return 1
   const before = alikeAtStart(expected, value)
-  const behind = alikeAtEnd(expected, value)
-  return Math.min(before + behind, longest) / longest
+  const after = alikeAtEnd(expected, value)
+  return Math.min(before + after, longest) / longest
 }
 
 function expectedTextOf(test: ValueTest): string | undefined {

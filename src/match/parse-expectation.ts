@@ -6,18 +6,18 @@ import { addTerm, isSuffix, matchOfTerms, scan } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
 
 /**
- * Reads an expectation: a match as in `parseMatch`, then optionally a count and a time, in any order.
+ * Reads an expectation: a match as in `parseMatch`, then an optional count and an optional time, in either order.
  *
  * - no count: at least once
- * - `x3`: exactly three times. A fourth request is a mistake that tests look for; to accept more, write `x3..`
+ * - `x3`: exactly three times. A fourth request is an error, as tests usually want; to accept more, write `x3..`
  * - `x3..`: at least three times; `x1..5`: once to five times, ends included
  * - `never`: not once; `x0` is the same
  * - `within 2s`: only requests in the first two seconds of the wait count
  *
  * An expectation with a maximum count, including `never`, is met only at the end of the wait or of its `within`,
- * because another request can arrive until then. If too many requests arrive, it fails at once.
+ * because one more request may arrive until then. It fails as soon as too many requests have arrived.
  *
- * @throws MatchError with the wrong characters and the accepted ones
+ * @throws MatchError with the wrong characters and what is accepted there
  */
 export function parseExpectation(text: string): Expectation {
   const scanner = scan(text)
@@ -27,7 +27,7 @@ export function parseExpectation(text: string): Expectation {
     if (isSuffix(scanner.rest)) readSuffix(scanner, suffixes)
     else if (suffixes.count === undefined && suffixes.withinMs === undefined) {
       addTerm(terms, scanner)
-    } else failBehindSuffix(scanner)
+    } else failAfterSuffix(scanner)
   }
   const match = matchOfTerms(terms, scanner)
   return expectationOf(match, suffixes.count ?? atLeastOnce, suffixes.withinMs)
@@ -42,7 +42,7 @@ function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
   const word = scanner.rest
   const place = { offset: scanner.at, length: word.length }
   if ((word === 'within' ? suffixes.withinMs : suffixes.count) !== undefined) {
-    scanner.fail(place, 'this is said twice', 'Leave one of them out.')
+    scanner.fail(place, 'this is given twice', 'Remove one of them.')
   }
   scanner.take(word)
   if (word === 'within') suffixes.withinMs = readDuration(scanner)
@@ -67,7 +67,7 @@ function readDuration(scanner: Scanner): number {
   return scanner.fail(
     place,
     'within needs a duration',
-    'Write for example within 2s or within 500ms.',
+    'Write within 2s or within 500ms, for example.',
   )
 }
 
@@ -81,7 +81,7 @@ function countOf(word: string): CountRange | undefined {
   return atLeast <= atMost && isLow ? { atLeast, atMost } : undefined
 }
 
-function failBehindSuffix(scanner: Scanner): never {
+function failAfterSuffix(scanner: Scanner): never {
   return scanner.fail(
     { offset: scanner.at, length: scanner.rest.length },
     'the count and the time come last',

@@ -8,22 +8,22 @@ import { readLargerThan, readValues } from './read-values.ts'
 import { Scanner, type Written } from './scanner.ts'
 import type { ValueTest } from './value-test.ts'
 
-/** Operators of other query languages, and their equivalents here. */
+/** Operators of other query languages, and what to write instead. */
 const foreignWords: ReadonlyMap<string, string> = new Map([
-  ['AND', 'Leave it out: all terms have to hold'],
+  ['AND', 'Leave it out, because all terms must hold anyway'],
   ['OR', 'Write several values with commas, as in type:track,page'],
   ['NOT', 'Put a - before the term'],
 ])
 
 /**
- * Reads a match: the condition on requests of `--filter`, expectations and waits.
+ * Reads a match: the condition on requests that `--filter`, expectations and waits use.
  *
- * White space separates terms, which all have to hold. A `-` negates a term. Commas separate alternative values. `*`
- * stands for any characters. Text with white space needs single or double quotes. A backslash makes the next character
- * plain text. Case matters except in words.
+ * White space separates terms, which must all hold. A `-` negates a term. Commas separate alternative values. `*`
+ * stands for any characters. Text with white space needs single or double quotes. A backslash escapes the next
+ * character. Case matters, except in words.
  *
  * - `type:track,page`: one of the seven types
- * - `event:"Order*"`: the event of a track; `name:`, `category:`: of a page or screen
+ * - `event:"Order*"`: the event of a track call; `name:`, `category:`: those of a page or screen
  * - `user:u_1`, `anonymous:`, `group:`, `previous:`, `id:`: ids. `user` and `previous` also read the keys of an
  *   alias; `id` is the messageId
  * - `sig:valid,unchecked`: the verdict on the signature
@@ -37,10 +37,10 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  * - `order`: type, event or name contains the word, ignoring case; `*` alone matches any webhook
  *
  * A value of the body can be a number or a range (`10`, `>10`, `>=`, `<`, `<=`, `10..20`, `10..`, `..20`, ends
- * included), which also fits a number in a string. It can be `true`, `false` or `null`. Anything else, and anything in
- * quotes, is a string. With an asterisk, the text of strings, numbers and booleans is compared.
+ * included), which also matches numbers in strings. It can be `true`, `false` or `null`. Anything else, and anything
+ * in quotes, is a string. A value with an asterisk is compared with strings, numbers and booleans as text.
  *
- * @throws MatchError with the wrong characters and the accepted ones
+ * @throws MatchError with the wrong characters and what is accepted there
  */
 export function parseMatch(text: string): Match {
   return readMatch(text, () => undefined)
@@ -49,7 +49,7 @@ export function parseMatch(text: string): Match {
 /**
  * Reads a match as {@link parseMatch} does.
  *
- * @param check - called with each term and its offset; throws to refuse the term
+ * @param check - called with each term and its offset; throws if it refuses the term
  */
 export function readMatch(
   text: string,
@@ -61,8 +61,8 @@ export function readMatch(
     if (isSuffix(scanner.rest)) {
       scanner.fail(
         { offset: scanner.at, length: scanner.rest.length },
-        'counts and times belong to expectations',
-        'Leave it out, or put it in quotes to look for the word.',
+        'only an expectation can have a count or a time',
+        'Remove it, or put it in quotes to search for the word.',
       )
     }
     const { at: offset } = scanner
@@ -71,7 +71,7 @@ export function readMatch(
   return matchOfTerms(terms, scanner)
 }
 
-/** Begins to read a text. @throws MatchError if it is too long */
+/** Starts reading a text. @throws MatchError if it is too long */
 export function scan(text: string): Scanner {
   const scanner = new Scanner(text)
   const { textMax } = matchLimits
@@ -90,7 +90,7 @@ export function isSuffix(word: string): boolean {
   return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
 }
 
-/** Reads a term and adds it. @throws MatchError if it is invalid, or one too many */
+/** Reads a term and adds it to the terms. @throws MatchError if it is invalid, or one too many */
 export function addTerm(terms: Term[], scanner: Scanner): Term {
   const { at: offset } = scanner
   const term = readTerm(scanner)
@@ -102,26 +102,30 @@ export function addTerm(terms: Term[], scanner: Scanner): Term {
   return term
 }
 
-/** Makes a match of terms. @throws MatchError if there are none */
+/** Makes a match from terms. @throws MatchError if there are none */
 export function matchOfTerms(terms: readonly Term[], scanner: Scanner): Match {
   if (terms.length > 0) return new Match(terms)
   return scanner.fail(
     { offset: 0, length: 0 },
     'there is nothing to match',
-    'Write for example type:track event:"Order*", or * for any webhook.',
+    'Write a condition such as type:track event:"Order*", or * for any webhook.',
   )
 }
 
 function readTerm(scanner: Scanner): Term {
   const { at: offset } = scanner
   if (scanner.take('!')) {
-    scanner.fail({ offset, length: 1 }, '! is not known', 'Put a - before a term instead.')
+    scanner.fail(
+      { offset, length: 1 },
+      '! is not an operator',
+      'To negate a term, put a - before it.',
+    )
   }
   const isNegated = scanner.take('-')
   if (isNegated && (scanner.isAtGap || scanner.next === '-')) {
     scanner.fail(
       { offset, length: 1 },
-      'this - has no term behind it',
+      'this - has no term after it',
       'Write it right before a term, as in -type:page, or put it in quotes.',
     )
   }
@@ -141,7 +145,7 @@ function readCondition(written: WrittenField, scanner: Scanner): Condition {
   return scanner.fail(
     { offset, length: 1 },
     'the term should end here',
-    'Put a space between terms, and in quotes what has commas, quotes or spaces.',
+    'Put a space between terms. Put a value with commas, quotes or spaces in quotes.',
   )
 }
 
@@ -159,16 +163,12 @@ function readKnownCondition(written: WrittenField, scanner: Scanner): Condition 
   const field = fieldOf(written, scanner)
   if (isPart(field)) {
     const part = field.keys[0] ?? 'body'
-    scanner.fail(
-      written,
-      `${part} has many values`,
-      `Name one as in ${part}.<key>:<value>, or write has:${part}.`,
-    )
+    scanner.fail(written, `${part} is an object`, `Write ${part}.<key>:<value>, or has:${part}.`)
   }
   return { field, tests: readValues(scanner, field) }
 }
 
-/** Whether a field is the body, or a member of it that is always an object. */
+/** Whether a field is the whole body, or a member of it that is always an object. */
 function isPart(field: Field): field is Extract<Field, { readonly kind: 'body' }> {
   if (field.kind !== 'body') return false
   const [first, ...inner] = field.keys
@@ -183,7 +183,7 @@ function readWord(scanner: Scanner): ValueTest {
     scanner.fail(
       { offset, length: 1 },
       'the word should end here',
-      'Put in quotes what has commas, quotes or spaces.',
+      'Put a word with commas, quotes or spaces in quotes.',
     )
   }
   return wordTest(written.glob.map((piece) => piece.toLowerCase()))
@@ -193,7 +193,7 @@ function checkWord(written: Written, scanner: Scanner): void {
   const word = keyOf(written)
   const foreign = foreignWords.get(word)
   if (foreign !== undefined) {
-    scanner.fail(written, `${word} is not known`, `${foreign}, or put the word in quotes.`)
+    scanner.fail(written, `${word} is not an operator`, `${foreign}, or put the word in quotes.`)
   }
   const sign = /[=<>]/.exec(word)
   if (sign !== null) {

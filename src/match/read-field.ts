@@ -3,7 +3,7 @@ import { bodyRoots, fieldNames, isFieldName, type Field, type FieldName } from '
 import { matchLimits } from './limits.ts'
 import type { Scanner, Written } from './scanner.ts'
 
-/** The text of a field, split into its keys at the dots. */
+/** A field as it is written, split into keys at the dots. */
 export interface WrittenField {
   /** The keys; at least one. */
   readonly keys: readonly Written[]
@@ -13,7 +13,7 @@ export interface WrittenField {
   readonly length: number
 }
 
-/** Other names of fields: their keys in a body, and a longer name for `sig`. */
+/** Other names for fields: their keys in a body, and a longer name for `sig`. */
 const otherNames: ReadonlyMap<string, FieldName> = new Map([
   ['userId', 'user'],
   ['anonymousId', 'anonymous'],
@@ -36,13 +36,14 @@ export function readKeys(scanner: Scanner): WrittenField {
   return { keys, offset, length: scanner.at - offset }
 }
 
-/** Returns a key as it is in a body. An asterisk is a plain character there. */
+/** Returns a key as it appears in a body. An asterisk in it is a plain character. */
 export function keyOf({ glob }: Written): string {
   return glob.join('*')
 }
 
 /**
- * Returns the field that a text names. `body`, `properties`, `traits` or `context` without a key fits `has` only.
+ * Returns the field that a text names. `body`, `properties`, `traits` and `context` without a key are valid only
+ * after `has:`.
  *
  * @throws MatchError if there is no such field
  */
@@ -54,7 +55,7 @@ export function fieldOf(written: WrittenField, scanner: Scanner): Field {
     return scanner.fail(empty ?? written, 'a key is missing here', `${acceptedFields}.`)
   }
   if (keys.length > matchLimits.keysMax) {
-    scanner.fail(written, `more than ${matchLimits.keysMax} keys`, 'Look less deep.')
+    scanner.fail(written, `more than ${matchLimits.keysMax} keys`, 'Use fewer keys.')
   }
   if (first.isQuoted) return { kind: 'body', keys: keys.map(keyOf) }
   const root = otherRoots.get(keyOf(first)) ?? keyOf(first)
@@ -66,7 +67,7 @@ export function fieldOf(written: WrittenField, scanner: Scanner): Field {
   return scanner.fail(
     written,
     `${name} has no keys`,
-    `Write ${name} alone, or body.${root}.<key> for what stands in the body.`,
+    `Write ${name} alone, or body.${root}.<key> for a member of the body.`,
   )
 }
 

@@ -7,7 +7,7 @@ import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
 
 /** A value and the operator before it. */
 interface WrittenValue extends Written {
-  /** Empty if there is none, or if it is `=`. */
+  /** Empty for no operator and for `=`. */
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }
 
@@ -16,7 +16,7 @@ interface NumberKind {
   readonly kind: 'number'
   /** Reads one number; undefined for any other text. */
   readonly parse: (text: string) => number | undefined
-  /** Reads the name of a range of numbers; undefined for fields without such names. */
+  /** Reads the name of a range, such as `5xx`; undefined for fields without named ranges. */
   readonly parseClass?: (text: string) => NumberRange | undefined
   /** The accepted values, for people. */
   readonly accepted: string
@@ -89,7 +89,11 @@ function kindOf(field: Field): ValueKind {
 function readValue(scanner: Scanner): WrittenValue {
   const { at } = scanner
   if (scanner.take('!=')) {
-    scanner.fail({ offset: at, length: 2 }, '!= is not known', 'Put a - before the term instead.')
+    scanner.fail(
+      { offset: at, length: 2 },
+      '!= is not an operator',
+      'To negate a term, put a - before it.',
+    )
   }
   const found = (['>=', '<=', '>', '<', '='] as const).find((sign) => scanner.take(sign))
   const written = scanner.read(/[,"]/)
@@ -97,7 +101,7 @@ function readValue(scanner: Scanner): WrittenValue {
   return scanner.fail(
     written,
     'a value is missing here',
-    'Write it without a space before it; "" is the empty text.',
+    'Write it right after the colon or comma; "" is the empty string.',
   )
 }
 
@@ -123,19 +127,19 @@ function nameTest(value: WrittenValue, names: readonly string[], scanner: Scanne
 }
 
 function noValue(value: WrittenValue): string {
-  return `${shortText(textOf(value), 40)} is no value of this field`
+  return `${shortText(textOf(value), 40)} is not a value of this field`
 }
 
 function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.operator === '') return { kind: 'glob', glob: value.glob, text: globText(value.glob) }
   return scanner.fail(
     value,
-    `this field is text, which ${value.operator} does not compare`,
-    `Put the value in quotes when the ${value.operator} belongs to it.`,
+    `this field is text, and ${value.operator} compares only numbers`,
+    `If the ${value.operator} is part of the value, put the value in quotes.`,
   )
 }
 
-/** Makes the test of a value of the body. Quotes make it a string. */
+/** Makes the test of a member of the body. Quotes make the value a string. */
 function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.isQuoted && value.operator === '') return textTest(value, scanner)
   const number = value.isQuoted ? undefined : numberTest(value, anyNumber, scanner)
@@ -143,8 +147,8 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.operator !== '') {
     return scanner.fail(
       value,
-      `${value.operator} compares numbers`,
-      'Write a number such as 10, -3 or 0.5 behind it, without quotes.',
+      `${value.operator} compares only numbers`,
+      'Write a number such as 10, -3 or 0.5 after it, without quotes.',
     )
   }
   const text = textOf(value)
@@ -153,7 +157,7 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   return textTest(value, scanner)
 }
 
-/** Makes the test of a number or a range of numbers; undefined for any other text. */
+/** Makes the test for a number or a range of numbers; undefined for any other text. */
 function numberTest(
   value: WrittenValue,
   { parse, parseClass }: NumberKind,
@@ -169,7 +173,7 @@ function numberTest(
   if (range === undefined) return undefined
   const { lowest, highest } = range
   if (lowest !== undefined && highest !== undefined && lowest > highest) {
-    scanner.fail(value, 'nothing is in this range', 'Write the lower end first.')
+    scanner.fail(value, 'this range is empty', 'Write the lower end first.')
   }
   return rangeTest(text, including(lowest), including(highest))
 }
@@ -221,7 +225,7 @@ function textOf({ glob }: Written): string {
   return glob.join('*')
 }
 
-/** Reads a size such as `500`, `2kb` or `1.5mb` in bytes. 1 kb is 1,024 bytes. */
+/** Reads a size such as `500`, `2kb` or `1.5mb` as bytes. 1 kb is 1,024 bytes. */
 function parseSize(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(b|kb|mb)?$/i.exec(text) ?? []
   if (number === undefined) return undefined

@@ -2,11 +2,11 @@ import type { Stretch } from '../model/index.ts'
 import type { Glob } from './glob.ts'
 import { MatchError } from './match-error.ts'
 
-/** Text that was read: without quotes and backslashes, split at its unescaped asterisks. */
+/** Text that was read: without its quotes and backslashes, split at its unescaped asterisks. */
 export interface Written extends Stretch {
   /** The literal pieces between the asterisks. */
   readonly glob: Glob
-  /** Whether it was in quotes. */
+  /** Whether the text was in quotes. */
   readonly isQuoted: boolean
 }
 
@@ -53,7 +53,7 @@ export class Scanner {
     return this.next !== ''
   }
 
-  /** Skips a text. Returns false, and skips nothing, if another text is here. */
+  /** Skips the given text. Returns false, and skips nothing, if it doesn't come next. */
   take(text: string): boolean {
     if (!this.#text.startsWith(text, this.#at)) return false
     this.#at += text.length
@@ -64,7 +64,7 @@ export class Scanner {
    * Reads a text in single or double quotes. A text without quotes ends before white space or a character that
    * `ending` matches.
    *
-   * @throws MatchError if quotes are not closed, or a backslash has no meaning
+   * @throws MatchError if quotes are not closed, or a backslash escapes nothing
    */
   read(ending: RegExp): Written {
     const offset = this.#at
@@ -76,7 +76,7 @@ export class Scanner {
     return { glob, isQuoted, offset, length: this.#at - offset }
   }
 
-  /** Throws a MatchError about a stretch of the text. */
+  /** Throws a MatchError about a range of the text. */
   fail({ offset, length }: Stretch, problem: string, advice: string): never {
     throw new MatchError({ text: this.#text, offset, length, problem, advice })
   }
@@ -89,7 +89,7 @@ export class Scanner {
     return this.fail(
       { offset, length: 1 },
       'this quote is never closed',
-      `Write another ${quote} where the text ends, or \\${quote} for the sign itself.`,
+      `Close it with ${quote} where the text ends, or write \\${quote} for the character itself.`,
     )
   }
 
@@ -115,8 +115,8 @@ export class Scanner {
     if (this.next !== '' && !letterOrDigit.test(this.next)) return
     this.fail(
       { offset, length: 1 },
-      'this backslash stands before nothing that needs it',
-      'A backslash makes a quote, an asterisk, a space or another sign plain text; write \\\\ for itself.',
+      'this backslash escapes nothing',
+      'A backslash escapes quotes, asterisks, spaces and other signs; write \\\\ for the backslash itself.',
     )
   }
 }

@@ -11,7 +11,7 @@ export const subjectSignatures: readonly SubjectSignature[] = Object.freeze([
   'unchecked',
 ])
 
-/** The parts of a received request that a match reads. A receiver's event has them. */
+/** The parts of a received request that a match reads. Every event of a receiver has them. */
 export interface Subject {
   /** The parsed body; null if the request is not a webhook. */
   readonly body: JsonObject | null

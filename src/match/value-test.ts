@@ -9,7 +9,7 @@ export interface Bound {
   readonly isIncluded: boolean
 }
 
-/** A test of one value. `text` describes it, in the language if possible. */
+/** A test of one value. `text` describes it, in the match language if possible. */
 export type ValueTest = { readonly text: string } & (
   | { readonly kind: 'present' }
   | { readonly kind: 'glob'; readonly glob: Glob }
@@ -30,10 +30,10 @@ export type ValueTest = { readonly text: string } & (
   | { readonly kind: 'members'; readonly members: readonly MemberTest[] }
 )
 
-/** The wanted value of an object's member; undefined if the member must be absent. */
+/** The test of an object's member; undefined if the member must be absent. */
 export type MemberTest = readonly [key: string, test: ValueTest | undefined]
 
-/** Whether a value fits a test. */
+/** Whether a value passes a test. */
 export function valueHolds(test: ValueTest, value: JsonValue): boolean {
   switch (test.kind) {
     case 'present':
@@ -57,14 +57,17 @@ export function valueHolds(test: ValueTest, value: JsonValue): boolean {
   }
 }
 
-/** Tests a value against a glob. Without an asterisk only strings fit; with one, numbers and booleans can fit too. */
+/**
+ * Tests a value against a glob. Without an asterisk, only strings can fit; with one, numbers and booleans can fit
+ * too.
+ */
 function globHolds(glob: Glob, value: JsonValue): boolean {
   if (typeof value === 'string') return globMatches(glob, value)
   if (glob.length === 1 || (typeof value !== 'number' && typeof value !== 'boolean')) return false
   return globMatches(glob, String(value))
 }
 
-/** Tests a number. Above 2^53 parsing rounds numbers, so a string must have the same digits. */
+/** Tests a number. Parsing rounds numbers above 2^53, so a string must have the same digits. */
 function numberHolds(
   { value: expected, text }: { readonly value: number; readonly text: string },
   value: JsonValue,
@@ -90,15 +93,15 @@ function rangeHolds(
   return isAbove && isBelow
 }
 
-/** Returns the number that a value is or spells. Clients often send revenues as strings. */
+/** Returns the number that a value is, or that it spells, because clients often send revenues as strings. */
 function numberIn(value: JsonValue): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' ? parseNumber(value) : undefined
 }
 
 /**
- * Reads a number in JSON's form, which `007` and `0x7` are not; undefined for any other text, and for a number that is
- * too large.
+ * Reads a number in the form of JSON, which excludes `007` and `0x7`; undefined for any other text, and for a number
+ * that is too large.
  */
 export function parseNumber(text: string): number | undefined {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined

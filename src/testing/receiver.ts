@@ -41,7 +41,7 @@ const expectOptions: Readonly<Record<keyof ExpectOptions, true>> = {
   signal: true,
 }
 
-/** The secret if a test gives none. */
+/** The secret of a receiver whose test gives none. */
 const secretDefault = 'not-a-real-secret'
 
 /**
@@ -54,9 +54,8 @@ const secretDefault = 'not-a-real-secret'
  * await receiver.close()
  * ```
  *
- * @param options - the receiver's options; without `secret`, it uses a fixed one
- * @throws SettingError naming the option and what it accepts; EvrouteError `port_in_use` or
- * `cannot_listen`
+ * @param options - the receiver's options; `secret` has a fixed default
+ * @throws SettingError naming the option and what it accepts; EvrouteError `port_in_use` or `cannot_listen`
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<TestReceiver> {
   checkOptionNames(options, receiverOptions)
@@ -82,7 +81,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Test
   }
 }
 
-/** Returns the stack from the caller of a function on. */
+/** Returns the stack trace that starts at the caller of a function. */
 function callerOf(called: (...parameters: never[]) => unknown): string {
   const caller: { stack?: string } = {}
   Error.captureStackTrace(caller, called)
@@ -90,8 +89,8 @@ function callerOf(called: (...parameters: never[]) => unknown): string {
 }
 
 /**
- * Replaces the stack of errors by that of the caller. Test runners show the line at the top of a stack, and the
- * original one is inside the receiver.
+ * Gives errors the caller's stack trace. Test runners show its first line, which would otherwise be inside the
+ * receiver.
  */
 async function pointingAt<Result>(stack: string, work: () => Promise<Result>): Promise<Result> {
   try {

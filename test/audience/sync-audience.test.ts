@@ -140,7 +140,11 @@ describe('a sync', () => {
         code: 'no_user_anon_id',
         message: 'The row has neither a userId nor an anonymousId',
       },
-      { line: 4, code: 'invalid_csv', message: 'The row has 1 cells, and the header 2' },
+      {
+        line: 4,
+        code: 'invalid_csv',
+        message: 'The row has the wrong number of cells: 1 instead of 2',
+      },
     ])
     expect([...(await membersOf(store.audiences, shoppers.key)).values()]).toEqual(['true', 'true'])
   })

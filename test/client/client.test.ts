@@ -114,7 +114,7 @@ describe('Client queue', () => {
     expect(client.track({ userId: 'user-1', event: 'E' })).toEqual({
       status: 'refused',
       code: 'queue_full',
-      message: 'The queue is full: 3 calls wait; await room()',
+      message: 'The queue is full: 3 calls are waiting; await room()',
     })
     const rooms = [client.room(), client.room()]
     answer.open()

@@ -22,7 +22,7 @@ const send = (transport: Transport, until = signal) => transport.send({ body, ca
 
 const brokenOff = {
   kind: 'retry',
-  reason: 'The endpoint answered 200, but its answer did not come whole',
+  reason: 'The endpoint answered 200, but its answer was incomplete',
 }
 
 describe('createHttpTransport', () => {
@@ -97,7 +97,7 @@ describe('createHttpTransport', () => {
     const transport = transportTo(url)
     expect(await send(transport, controller.signal)).toMatchObject({ kind: 'accepted' })
     const [first, second] = [1, 2].map(() => send(transport, controller.signal))
-    const reason = expect.stringContaining('no one waits for it any more') as unknown
+    const reason = expect.stringContaining('no one is waiting for it any more') as unknown
     expect(await first).toEqual({ kind: 'retry', reason })
     expect(await second).toEqual({ kind: 'retry', reason })
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)

@@ -42,7 +42,7 @@ describe('clientSettings', () => {
     expect(clientSettings('wk_example', { size: 3, flushAt: 3 }).flushAt).toBe(3)
     expect(refusal('wk_example', { size: 3, flushAt: 4 })).toMatchObject({
       setting: 'size',
-      message: 'Cannot use size 3 and flushAt 4: they are two names of the same setting',
+      message: 'Cannot use size 3 and flushAt 4: they are two names for the same setting',
     })
   })
 

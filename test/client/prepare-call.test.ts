@@ -194,7 +194,7 @@ describe('prepareCall', () => {
     expect(prepare(call(`${full}x`), 'identify')).toEqual({
       kind: 'refused',
       code: 'event_too_large',
-      message: 'A call may have 32768 bytes as JSON: this one has 32769',
+      message: 'A call must have at most 32768 bytes as JSON: this one has 32769',
     })
   })
 })

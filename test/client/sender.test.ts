@@ -137,7 +137,7 @@ describe('Sender', () => {
       {
         messageId: 'a',
         code: 'retries_exhausted',
-        message: 'Gave up after 10 tries; the last one ended with: unavailable',
+        message: 'Gave up after 10 attempts; the last one failed: unavailable',
         attempts: 10,
       },
     ])
@@ -286,9 +286,9 @@ describe('Sender.abort', () => {
     expect(failed).toEqual(
       expect.arrayContaining([
         abandoned('retried', 'unavailable', 1),
-        abandoned('b', 'no answer had come yet', 1),
-        abandoned('waiting', 'it was not sent yet', 0),
-        abandoned('joined', 'it was not sent yet', 0),
+        abandoned('b', 'no answer had arrived yet', 1),
+        abandoned('waiting', 'it had not been sent yet', 0),
+        abandoned('joined', 'it had not been sent yet', 0),
       ]),
     )
     expect(transport.signals[1]?.aborted).toBe(true)

@@ -97,7 +97,7 @@ describe('verdict', () => {
     const answer = { retryAfter: undefined, text: '{"rejected":[', isWhole: false }
     expect(verdict({ ...answer, status: 200 }, startMs)).toEqual({
       kind: 'retry',
-      reason: 'The endpoint answered 200, but its answer did not come whole',
+      reason: 'The endpoint answered 200, but its answer was incomplete',
     })
     expect(verdict({ ...answer, status: 401 }, startMs)).toMatchObject({ kind: 'refused' })
   })

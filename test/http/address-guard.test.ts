@@ -27,7 +27,7 @@ function resolved(
   })
 }
 
-const meant = 'List it in network.allow if that is meant'
+const meant = 'To allow it, add it to network.allow'
 const loopbackText = `it is a loopback address (127.0.0.0/8). ${meant}`
 
 describe('what is refused without looking it up', () => {
@@ -57,7 +57,7 @@ describe('what is refused without looking it up', () => {
     [
       'http://[64:ff9b::10.0.0.5]/',
       '64:ff9b::a00:5',
-      'a way to 10.0.0.5, a private address (10.0.0.0/8)',
+      'an IPv6 form of 10.0.0.5, a private address (10.0.0.0/8)',
     ],
     ['http://localhost:4100/', 'localhost', 'a name of this machine'],
     ['http://LOCALHOST./', 'localhost', 'a name of this machine'],
@@ -163,7 +163,7 @@ describe('a name', () => {
 
   test('is not let through for an address that cannot be read', async () => {
     const guard = new AddressGuard({ resolveName: to('127.1') })
-    await expect(guard.resolve('hooks.example.com')).rejects.toThrow('127.1 is no address')
+    await expect(guard.resolve('hooks.example.com')).rejects.toThrow('127.1 is not an address')
   })
 
   test('that is an address is not looked up', async () => {

@@ -84,7 +84,7 @@ test('keeps the certificate before one that cannot be used, and logs why once', 
     expect((await dialSecurely()).getPeerCertificate().serialNumber).toBe(serialNumber)
   }
   const [cert, key] = [join(folder, 'cert'), join(folder, 'key')]
-  expect(warnings).toEqual([{ reason: `Cannot use ${key}: it is not the key of ${cert}` }])
+  expect(warnings).toEqual([{ reason: `Cannot use ${key}: it is not the key for ${cert}` }])
   await write(folder, other)
   expect((await dialSecurely()).getPeerCertificate().serialNumber).not.toBe(serialNumber)
   expect(warnings).toHaveLength(1)
@@ -134,8 +134,8 @@ describe('files that cannot be used', () => {
 
   test.each<[string, Partial<Certificate>, RegExp]>([
     ['a folder', {}, /^Cannot use \S+: it is a folder$/],
-    ['a text', { cert: 'no PEM' }, /cert: it has no certificate in the PEM format$/],
-    ['a certificate as key', { key: 'no PEM' }, /key: it has no private key in the PEM format, /],
+    ['a text', { cert: 'no PEM' }, /cert: it contains no certificate in PEM format$/],
+    ['a certificate as key', { key: 'no PEM' }, /key: it contains no private key in PEM format, /],
   ])('are refused with the reason (%s)', async (name, given, message) => {
     const folder = await temporaryFolder()
     await write(folder, { ...(await makeCertificate()), ...given })

@@ -32,7 +32,7 @@ describe('context and integrations of a batch', () => {
         kind: 'bad',
         line: 2,
         code: 'invalid_json',
-        message: 'The context of the batch does not reach its calls: it must stand before them',
+        message: 'The context of the batch does not apply to its calls: it must come before them',
       },
     ])
   })
@@ -87,7 +87,7 @@ describe('what stands in a batch once and goes under many calls', () => {
     expect(await codesOf(text(limits.callBytesMax + 1))).toEqual(
       new Set([
         'event_too_large The context and integrations of the batch have 32769 bytes, ' +
-          'and a call with them may have 32768',
+          'but a call including them may have at most 32768',
       ]),
     )
   })
@@ -110,7 +110,7 @@ describe('a batch document that is broken around its calls', () => {
     ['{"batch":[{"a":1}] "x":1}', 'A comma is missing after the calls'],
     ['{"batch":[{"a":1}],}', 'A value is missing before this brace'],
     ['{"batch":[{"a":1}],,"x":1}', 'A value is missing before this comma'],
-    ['{"batch":[{"a":1}],"batch":[{"b":1}]}', 'A batch document may have one batch only'],
+    ['{"batch":[{"a":1}],"batch":[{"b":1}]}', 'A batch document can have only one batch'],
     [
       `{"batch":[{"a":1}],"x":"${'x'.repeat(heldTextBytesMax)}"}`,
       'This member of the batch is too',

@@ -62,8 +62,7 @@ describe('gzip', () => {
       bad: [
         {
           line: good + 1,
-          message:
-            'The compressed data is corrupt (incorrect data check): from here on it cannot be read',
+          message: 'The compressed data is corrupt (incorrect data check): the rest cannot be read',
         },
       ],
     })

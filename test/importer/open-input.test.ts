@@ -46,7 +46,7 @@ describe('openInput', () => {
     await writeFile(join(folder, 'file'), '')
     await expect(openInput(join(folder, 'file', 'a'), stdin)).rejects.toMatchObject({
       code: 'cannot_read_file',
-      hint: 'Check that the file may be read.',
+      hint: 'Check that you may read the file.',
     })
   })
 

@@ -188,16 +188,16 @@ describe('a CSV', () => {
   })
 
   it.each([
-    ['id,email\nu1\n', 'The row has 1 cells, and the header 2'],
+    ['id,email\nu1\n', 'The row has the wrong number of cells: 1 instead of 2'],
     [
       'id\na"b\n',
-      'The row is not valid CSV: a quote stands within a cell that does not begin with one',
+      'The row is not valid CSV: a quote is inside a cell that does not begin with one',
     ],
     [
       'id\n"a"b\n',
       'The row is not valid CSV: text follows the closing quote of a cell, or a quote within it is not doubled',
     ],
-    ['id\n"a', 'A quote that opens in this row is not closed: all that follows is lost'],
+    ['id\n"a', 'A quote that opens in this row is never closed, so the rest of the list is lost'],
   ])('says what is wrong with %j', async (text, message) => {
     expect(await messageOfBad(text)).toBe(message)
   })
@@ -228,7 +228,7 @@ describe('a CSV', () => {
 describe('a list that cannot be read', () => {
   const longName = 'x'.repeat(limits.callBytesMax)
   it.each([
-    ['a name twice', 'id,email, id\nu1,a,b\n', 'its header names the column "id" twice'],
+    ['a name twice', 'id,email, id\nu1,a,b\n', 'its header has two columns named "id"'],
     ['an open quote', 'id,"email\nu1,a\n', 'a quote in its header is not closed'],
     ['a broken quote', 'id,"email"x\nu1,a\n', 'its header is not valid CSV'],
     ['UTF-16', Buffer.from('id\nu1\n', 'utf16le'), 'it is text in UTF-16'],

@@ -154,7 +154,7 @@ describe('accept', () => {
     const { accept, bodies, logged } = startIntake()
     await accept({ ...track, messageId: 'm-1', timestamp: 'hello 5' }, track)
     expect(logged).toEqual([
-      'warn timestamp cannot be read, the time of arrival is used messageId=m-1 sourceId=website\n',
+      'warn cannot read a timestamp: using the time of arrival instead messageId=m-1 sourceId=website\n',
     ])
     expect(await bodies()).toMatchObject([{ timestamp: now }, { timestamp: now }])
   })
@@ -165,7 +165,7 @@ describe('accept', () => {
     const others = Array.from({ length: 99 }, () => ({ ...track, timestamp: 'x' }))
     await accept(first, ...others)
     expect(logged).toEqual([
-      'warn timestamp cannot be read, the time of arrival is used ' +
+      'warn cannot read a timestamp: using the time of arrival instead ' +
         `messageId=${'m'.repeat(100)} others=99 sourceId=website\n`,
     ])
     await accept({ ...track, messageId: 'n'.repeat(512), userId: 2 ** 60 })
@@ -186,7 +186,7 @@ describe('accept', () => {
     await accept(JSON.parse(text), JSON.parse(text))
     await accept(JSON.parse(text))
     expect(logged).toEqual([
-      'warn an integer above 2^53 was rounded; send such ids as strings (said once) messageId=m-1 sourceId=website\n',
+      'warn an integer above 2^53 was rounded; send such ids as strings (logged once) messageId=m-1 sourceId=website\n',
     ])
   })
 

@@ -54,7 +54,9 @@ describe('a filter of events', () => {
 
   test('refuses what no match can have', () => {
     expect(errorOf('').message).toContain('there is nothing to match')
-    expect(errorOf('type:track x3').message).toContain('counts and times belong to expectations')
+    expect(errorOf('type:track x3').message).toContain(
+      'only an expectation can have a count or a time',
+    )
     expect(errorOf('typ:track').hint).toContain('Did you mean type?')
   })
 

@@ -56,18 +56,18 @@ describe('the result of an expectation', () => {
   test('that came too late says by how much', () => {
     const { shortfall, account } = resultOf('type:track within 2s', [numbered(7, order, 2_400)])
     expect(account).toBe('expected at least 1, got 0, and 1 too late')
-    expect(shortfallText(shortfall!)).toBe('#7 came 400ms too late')
+    expect(shortfallText(shortfall!)).toBe('#7 arrived 400ms too late')
   })
 
   test('that got one too many names it', () => {
     const { state, matched, shortfall } = resultOf('type:track x1', [numbered(4), numbered(5)])
     expect({ state, matched }).toEqual({ state: 'unmet', matched: 2 })
     expect(shortfall).toMatchObject({ reason: 'too_many', surplus: { seq: 5 } })
-    expect(shortfallText(shortfall!)).toBe('The first that was one too many is #5')
+    expect(shortfallText(shortfall!)).toBe('The first surplus request is #5')
   })
 
   test('that nothing came near says so', () => {
     const { shortfall } = resultOf('type:track', [])
-    expect(shortfallText(shortfall!)).toBe('Nothing that came is near it')
+    expect(shortfallText(shortfall!)).toBe('No request came near it')
   })
 })

@@ -27,13 +27,13 @@ function refusalIn([, carets, problem, advice]: Row): readonly unknown[] {
 
 const fields =
   'Fields are type, event, user, anonymous, previous, group, id, name, category, sig, status, path, bytes, has, larger, properties.<key>, traits.<key>, context.<key>, body.<key>, or a key of the body in quotes.'
-const missingValue = 'Write it without a space before it; "" is the empty text.'
-const separate = 'Put a space between terms, and in quotes what has commas, quotes or spaces.'
+const missingValue = 'Write it right after the colon or comma; "" is the empty string.'
+const separate = 'Put a space between terms. Put a value with commas, quotes or spaces in quotes.'
 const dash = 'Write it right before a term, as in -type:page, or put it in quotes.'
-const nothing = 'Write for example type:track event:"Order*", or * for any webhook.'
+const nothing = 'Write a condition such as type:track event:"Order*", or * for any webhook.'
 const backslash =
-  'A backslash makes a quote, an asterisk, a space or another sign plain text; write \\\\ for itself.'
-const number = 'Write a number such as 10, -3 or 0.5 behind it, without quotes.'
+  'A backslash escapes quotes, asterisks, spaces and other signs; write \\\\ for the backslash itself.'
+const number = 'Write a number such as 10, -3 or 0.5 after it, without quotes.'
 const status = 'A status is a number such as 503, a class such as 5xx, >=500, or a range 500..599.'
 const size = 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.'
 
@@ -69,52 +69,52 @@ describe('a match is refused', () => {
     ['has: x', '    ^', 'a key is missing here', fields],
     ['event.a:1', '^^^^^^^', 'event has no keys', /body\.event\.<key>/],
     ['has:user.name', '    ^^^^^^^^^', 'user has no keys', /body\.user\.<key>/],
-    ['properties:1', '^^^^^^^^^^', 'properties has many values', /properties\.<key>:<value>/],
-    ['body:1', '^^^^', 'body has many values', /has:body/],
+    ['properties:1', '^^^^^^^^^^', 'properties is an object', /properties\.<key>:<value>/],
+    ['body:1', '^^^^', 'body is an object', /has:body/],
     [
       'type:trak',
       '     ^^^^',
-      'trak is no value of this field',
+      'trak is not a value of this field',
       /^Did you mean track\? Values are ide/,
     ],
-    ['type:page,*', '          ^', '* is no value of this field', /^Values are identify, track/],
+    ['type:page,*', '          ^', '* is not a value of this field', /^Values are identify, track/],
     [
       'sig:bad',
       '    ^^^',
-      'bad is no value of this field',
+      'bad is not a value of this field',
       /valid, invalid, missing, unchecked\.$/,
     ],
-    ['sig:>valid', '     ^^^^^', 'valid is no value of this field', /^Did you mean valid/],
-    ['status:ok', '       ^^', 'ok is no value of this field', status],
-    ['status:6xx', '       ^^^', '6xx is no value of this field', status],
-    ['status:>5xx', '        ^^^', '5xx is no value of this field', status],
-    ['bytes:5xx', '      ^^^', '5xx is no value of this field', size],
+    ['sig:>valid', '     ^^^^^', 'valid is not a value of this field', /^Did you mean valid/],
+    ['status:ok', '       ^^', 'ok is not a value of this field', status],
+    ['status:6xx', '       ^^^', '6xx is not a value of this field', status],
+    ['status:>5xx', '        ^^^', '5xx is not a value of this field', status],
+    ['bytes:5xx', '      ^^^', '5xx is not a value of this field', size],
     ['larger:big', '       ^^^', 'this is not a size', /2kb/],
     ['larger:', '       ^', 'this is not a size', /2kb/],
     ['type:', '     ^', 'a value is missing here', missingValue],
     ['type: track', '     ^', 'a value is missing here', missingValue],
     ['type:track,', '           ^', 'a value is missing here', missingValue],
     ['properties.a:>', '              ^', 'a value is missing here', missingValue],
-    ['properties.a:>b', '              ^', '> compares numbers', number],
-    ['properties.a:>="5"', '               ^^^', '>= compares numbers', number],
-    ['properties.a:1,<x*', '                ^^', '< compares numbers', number],
-    ['properties.a:20..10', '             ^^^^^^', 'nothing is in this range', /lower end first/],
-    ['properties.a:!=5', '             ^^', '!= is not known', /Put a - before the term/],
-    ['event:>a', '       ^', 'this field is text, which > does not compare', /in quotes/],
-    ['event:"a', '      ^', 'this quote is never closed', /\\" for the sign itself/],
-    ["event:'a", '      ^', 'this quote is never closed', /\\' for the sign itself/],
-    ['"a b', '^', 'this quote is never closed', /Write another "/],
+    ['properties.a:>b', '              ^', '> compares only numbers', number],
+    ['properties.a:>="5"', '               ^^^', '>= compares only numbers', number],
+    ['properties.a:1,<x*', '                ^^', '< compares only numbers', number],
+    ['properties.a:20..10', '             ^^^^^^', 'this range is empty', /lower end first/],
+    ['properties.a:!=5', '             ^^', '!= is not an operator', /put a - before it/],
+    ['event:>a', '       ^', 'this field is text, and > compares only numbers', /in quotes/],
+    ['event:"a', '      ^', 'this quote is never closed', /\\" for the character itself/],
+    ["event:'a", '      ^', 'this quote is never closed', /\\' for the character itself/],
+    ['"a b', '^', 'this quote is never closed', /Close it with "/],
     ['event:a"b"', '       ^', 'the term should end here', separate],
     ['event:"a"b', '         ^', 'the term should end here', separate],
     ['has:context.ip,user', '              ^', 'the term should end here', separate],
     ['has:context.ip:1', '              ^', 'the term should end here', separate],
     ['"a"b', '   ^', 'the word should end here', /in quotes/],
     ['a,b', ' ^', 'the word should end here', /in quotes/],
-    ['event:a\\b', '       ^', 'this backslash stands before nothing that needs it', backslash],
-    ['event:a\\', '       ^', 'this backslash stands before nothing that needs it', backslash],
-    ['a -', '  ^', 'this - has no term behind it', dash],
-    ['--a', '^', 'this - has no term behind it', dash],
-    ['!type:page', '^', '! is not known', /Put a - before a term/],
+    ['event:a\\b', '       ^', 'this backslash escapes nothing', backslash],
+    ['event:a\\', '       ^', 'this backslash escapes nothing', backslash],
+    ['a -', '  ^', 'this - has no term after it', dash],
+    ['--a', '^', 'this - has no term after it', dash],
+    ['!type:page', '^', '! is not an operator', /put a - before it/],
     ['user=u_1', '    ^', 'a colon is missing before this', /user:u_1/],
     ['properties.a>5', '            ^', 'a colon is missing before this', /revenue:>10/],
     [
@@ -123,12 +123,17 @@ describe('a match is refused', () => {
       'a condition is missing',
       'Write has:traits.plan, or traits.plan:<value>.',
     ],
-    ['a AND b', '  ^^^', 'AND is not known', /Leave it out/],
-    ['a OR b', '  ^^', 'OR is not known', /type:track,page/],
-    ['NOT b', '^^^', 'NOT is not known', /Put a -/],
-    ['type:track x3', '           ^^', 'counts and times belong to expectations', /in quotes/],
-    ['never', '^^^^^', 'counts and times belong to expectations', /in quotes/],
-    ['within 2s', '^^^^^^', 'counts and times belong to expectations', /in quotes/],
+    ['a AND b', '  ^^^', 'AND is not an operator', /Leave it out/],
+    ['a OR b', '  ^^', 'OR is not an operator', /type:track,page/],
+    ['NOT b', '^^^', 'NOT is not an operator', /Put a -/],
+    [
+      'type:track x3',
+      '           ^^',
+      'only an expectation can have a count or a time',
+      /in quotes/,
+    ],
+    ['never', '^^^^^', 'only an expectation can have a count or a time', /in quotes/],
+    ['within 2s', '^^^^^^', 'only an expectation can have a count or a time', /in quotes/],
   ])('%j', (...row) => {
     expect(refusal(parseMatch, row[0])).toEqual(refusalIn(row))
   })
@@ -141,9 +146,9 @@ describe('an expectation is refused', () => {
     ['a x5..1', '  ^^^^^', 'this is not a count', /exactly three/],
     ['a x..5', '  ^^^^', 'this is not a count', /exactly three/],
     ['a x9999999999', '  ^^^^^^^^^^^', 'this is not a count', /exactly three/],
-    ['a x3 x4', '     ^^', 'this is said twice', /Leave one/],
-    ['a never x1', '        ^^', 'this is said twice', /Leave one/],
-    ['a within 1s within 2s', '            ^^^^^^', 'this is said twice', /Leave one/],
+    ['a x3 x4', '     ^^', 'this is given twice', /Remove one/],
+    ['a never x1', '        ^^', 'this is given twice', /Remove one/],
+    ['a within 1s within 2s', '            ^^^^^^', 'this is given twice', /Remove one/],
     ['a within', '        ^', 'within needs a duration', /within 2s/],
     ['a within x3', '         ^^', 'within needs a duration', /within 2s/],
     ['a within 0s', '         ^^', 'within needs a duration', /within 2s/],
@@ -163,7 +168,7 @@ describe('an error of a match', () => {
       name: 'MatchError',
       code: 'invalid_setting',
       setting: 'match',
-      message: 'Cannot read the match at character 12: there is no field uesr',
+      message: 'Cannot read the match expression at character 12: there is no field uesr',
       offset: 11,
       length: 4,
       excerpt: '  type:track uesr:u_1\n             ^^^^',

@@ -145,7 +145,7 @@ describe('GET /_evroute/wait', () => {
     [{}, 'Cannot wait without a match'],
     [
       { match: 'type:trak' },
-      'Cannot read the match at character 6: trak is no value of this field',
+      'Cannot read the match expression at character 6: trak is not a value of this field',
     ],
     [{ match: 'type:track', timeout: '10' }, 'Cannot use timeout: it is written as 500ms'],
     [{ match: 'type:track', timeout: '30d' }, 'Cannot use timeoutMs 2592000000'],

@@ -77,7 +77,7 @@ test('connections after a certificate was renewed show the new one, unless it ca
   expect(new Set(serialNumbers.slice(0, 2)).size).toBe(2)
   expect(serialNumbers.slice(2)).toEqual([serialNumbers[1], serialNumbers[1]])
   expect(warnings).toEqual([
-    { reason: `Cannot use ${cert}: it has no certificate in the PEM format` },
+    { reason: `Cannot use ${cert}: it contains no certificate in PEM format` },
   ])
 })
 

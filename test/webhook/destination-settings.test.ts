@@ -217,7 +217,7 @@ describe('the static headers of an endpoint', () => {
 })
 
 describe('the address of an endpoint', () => {
-  const meant = 'List it in network.allow if that is meant'
+  const meant = 'To allow it, add it to network.allow'
   const endpoints = (...hosts: readonly string[]): readonly { readonly url: string }[] =>
     hosts.map((host) => ({ url: `http://${host}/hook` }))
 

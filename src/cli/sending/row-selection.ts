@@ -166,7 +166,7 @@ function callOfRow(row: Row): Row {
   if (row.kind === 'bad') return row
   const { line, bytes, value } = row
   if (bytes > limits.callBytesMax) {
-    const message = `A row may have ${limits.callBytesMax} bytes at most`
+    const message = `A row must have at most ${limits.callBytesMax} bytes`
     return { kind: 'bad', line, code: 'event_too_large', message }
   }
   if (isCapturedRow(value)) {

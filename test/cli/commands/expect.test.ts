@@ -78,7 +78,7 @@ describe('expect --in', () => {
         '                        expected  received',
         '  ! properties.revenue  >20       12',
         '✖ user:u_1 x1: expected exactly 1, got 3',
-        '  The first that was one too many is #2',
+        '  The first surplus request is #2',
         '',
       ].join('\n'),
     )
@@ -137,7 +137,7 @@ describe('expect --api', () => {
         '                        expected  received',
         '  ! properties.revenue  >20       12',
         '✖ type:track never: expected none, got 1',
-        '  The first that was one too many is #1',
+        '  The first surplus request is #1',
         '',
       ].join('\n'),
     )

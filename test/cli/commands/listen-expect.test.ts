@@ -113,7 +113,7 @@ describe('listen --expect', () => {
 
   test.each([
     [['--expect', 'type:trak'], '  type:trak\n       ^^^^'],
-    [['--filter', 'type:track x2'], 'counts and times belong to expectations'],
+    [['--filter', 'type:track x2'], 'only an expectation can have a count or a time'],
   ])('refuses %j with 2', async (argv, text) => {
     const { code, stderr } = await run(['listen', '-p', '0', ...argv])
     expect(code).toBe(2)

@@ -20,7 +20,10 @@ describe('listen refuses at once', () => {
     [['--on-event', 'no-such-program'], 'Cannot run no-such-program: there is no such program'],
     [['--last', '3'], 'Cannot use --last without --save'],
     [['-v', '-q'], 'Cannot use --verbose together with --quiet'],
-    [['--forward-to', '3000', '--forward-filter', 'type:trick'], 'Cannot read the match'],
+    [
+      ['--forward-to', '3000', '--forward-filter', 'type:trick'],
+      'Cannot read the match expression',
+    ],
   ])('%j', async (argv, message) => {
     const { code, stderr } = await run(['listen', '-p', '0', ...argv], { env: { PATH: '/bin' } })
     expect(code).toBe(2)

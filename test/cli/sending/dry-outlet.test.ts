@@ -31,7 +31,7 @@ test('a dry run prints the same counts, warnings and webhooks as sending', async
   })
   expect(sent.records.at(-1)).toMatchObject({ accepted, routed, filtered, duplicate, rejected })
 
-  const warning = 'warn timestamp cannot be read, the time of arrival is used messageId=m_2'
+  const warning = 'warn cannot read a timestamp: using the time of arrival instead messageId=m_2'
   expect(sent.stderr).toContain(warning)
   expect(dry.stderr).toContain(warning)
 
@@ -49,7 +49,7 @@ test('a warning is printed once, and is no warning of the process', async () => 
   onTestFinished(() => void process.off('warning', listener))
   const { stderr } = await run(['send', '-f', '-', '-n'], { stdin })
   await new Promise(setImmediate)
-  expect(stderr.match(/timestamp cannot be read/g)).toHaveLength(1)
+  expect(stderr.match(/cannot read a timestamp/g)).toHaveLength(1)
   expect(warnings.filter(({ name }) => name === 'EvrouteWarning')).toEqual([])
 })
 

@@ -159,7 +159,7 @@ describe('text', () => {
     const endpoint = await TestEndpoint.start()
     const argv = ['send', '-f', '-', '--to', endpoint.url]
     const stdin = call({ timestamp: 'noon', messageId: 'm_1' })
-    const warning = 'warn timestamp cannot be read, the time of arrival is used messageId=m_1 '
+    const warning = 'warn cannot read a timestamp: using the time of arrival instead messageId=m_1 '
     expect((await run(argv, { stdin })).stderr).toContain(warning)
     expect((await run([...argv, '-q'], { stdin })).stderr).not.toContain('warn')
     expect((await run([...argv, '--json'], { stdin })).stderr).toBe('')

@@ -142,7 +142,7 @@ describe('--endpoint', () => {
       9,
     )
     expect(stderr).toMatch(
-      /^✖ track "Order Completed" → \S+ failed after 10 attempts: retries_exhausted \(Gave up after 10 tries; .*\)$/m,
+      /^✖ track "Order Completed" → \S+ failed after 10 attempts: retries_exhausted \(Gave up after 10 attempts; .*\)$/m,
     )
     expect(stderr).not.toContain('wk_example')
   })

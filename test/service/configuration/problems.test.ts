@@ -11,12 +11,12 @@ describe('what is wrong', () => {
     [
       'a filter that cannot be read',
       documentWith({ destination: { filter: 'type:track properties.revenue>10' } }),
-      'destinations[0].filter: Cannot read the match at character 30: a colon is missing before this',
+      'destinations[0].filter: Cannot read the match expression at character 30: a colon is missing before this',
     ],
     [
       'a filter by fields of a request',
       documentWith({ destination: { filter: 'type:track -status:5xx' } }),
-      'destinations[0].filter: Cannot read the match at character 12: an event has no status',
+      'destinations[0].filter: Cannot read the match expression at character 12: an event has no status',
     ],
     [
       'a filter that is no text',
@@ -181,7 +181,7 @@ describe('what is wrong', () => {
     [
       'a private address',
       documentWith({ destination: { endpoints: [{ url: 'http://10.0.0.5/' }] } }),
-      'destinations[0].endpoints[0].url: Cannot send to 10.0.0.5: it is a private address (10.0.0.0/8). List it in network.allow if that is meant',
+      'destinations[0].endpoints[0].url: Cannot send to 10.0.0.5: it is a private address (10.0.0.0/8). To allow it, add it to network.allow',
     ],
     [
       'a reserved header',

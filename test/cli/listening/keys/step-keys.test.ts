@@ -197,7 +197,7 @@ describe('filtering', () => {
   test('a match that cannot be read is pointed at, and can be mended', () => {
     const wrong = press('/type:trick\r')
     expect(told(wrong.effects)).toMatch(
-      /^Cannot read the match at character 6: .*\n  type:trick\n {7}\^{5}$/s,
+      /^Cannot read the match expression at character 6: .*\n  type:trick\n {7}\^{5}$/s,
     )
     expect(wrong.line).toBe('/ type:trick')
     const { state } = press(`${'\u007f'.repeat(3)}ack\r`, wrong.state)
