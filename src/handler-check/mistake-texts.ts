@@ -35,7 +35,7 @@ export function statusTexts(status: number, reaction: Reaction): MistakeText | u
   }
   if (reaction === 'redirected') {
     const fix = 'Pass the URL that it redirects to, which often has https or a final slash.'
-    return ['redirects', `${answered}: senders don't follow redirects.`, fix]
+    return ['redirects', `${answered}: senders do not follow redirects.`, fix]
   }
   return undefined
 }
@@ -263,7 +263,7 @@ export const lossTexts: Readonly<
   ],
   redirected: [
     'redirects',
-    'It redirects valid webhooks: senders don't follow redirects.',
+    'It redirects valid webhooks: senders do not follow redirects.',
     'Answer 200 at the URL itself.',
   ],
   fails: [

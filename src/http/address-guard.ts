@@ -7,7 +7,7 @@ import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-add
 import { isLocalName, nameError } from './name-source.ts'
 import { lookupBy, systemNames, type ResolveName } from './names.ts'
 
-/** Options of a guard. */
+/** Options of an {@link AddressGuard}. */
 export interface AddressGuardOptions {
   /**
    * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range covers only
@@ -102,7 +102,7 @@ export class AddressGuard {
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
     const address = parseAddress(text)
-    // Node would refuse an unreadable address later. Fail here, before the rules are skipped.
+    // Fail here instead of skipping the rules. Node would refuse an unreadable address only later.
     if (address === undefined)
       throw new TypeError(`Cannot send to ${host}: ${text} is not an address`)
     const rule = ruleOf(address)

@@ -11,7 +11,8 @@ const smallBytesMax = 16 * 1024
 const smallAtOnce = 16
 
 /**
- * How many turns apart large bodies are handled. Node accepts one connection per turn, so new clients wait for turns.
+ * How many turns apart large bodies are handled. Node accepts one connection per turn, so the turns in between let
+ * new clients in.
  */
 const turnsApart = 4
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { systemCode } from '../model/index.ts'
 
-/** A small system file that is parsed again whenever it changes. A missing file counts as empty. */
+/** A small file that is parsed again whenever it changes. A missing file counts as empty. */
 export class FollowedFile<Content> {
   readonly #path: string
   readonly #parse: (text: string) => Content

@@ -9,7 +9,7 @@ const linkMs = 60 * 60 * 1_000
 /** Maximum number of sessions, and of links. The oldest are dropped first. */
 const rememberedMax = 100
 
-/** The settings of sessions. */
+/** Options of {@link PageSessions}. */
 export interface PageSessionsOptions {
   readonly clock: Clock
   /** Whether a link works repeatedly, for as long as the process runs. By default it works once, within an hour. */
@@ -18,7 +18,7 @@ export interface PageSessionsOptions {
 
 /**
  * Knows the browsers that may use a page: each opened a link with a token and got a cookie. Keeps only digests of the
- * tokens, so that comparisons reveal no secret. Keeps them in memory.
+ * tokens, in memory, so that comparisons reveal no secret.
  */
 export class PageSessions {
   readonly #clock: Clock

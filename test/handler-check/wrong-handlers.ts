@@ -59,7 +59,7 @@ const grave: readonly WrongHandler[] = [
     given: 'redirects everything',
     handle: () => 'redirect',
     code: 'redirects',
-    message: /everything with 308: senders don't follow redirects/,
+    message: /everything with 308: senders do not follow redirects/,
     cases: ['plain'],
   },
   {
