@@ -58,7 +58,7 @@ export class CallLedger {
     }
   }
 
-  /** Keeps every failed call from now on. There can be no more of them than pending calls. */
+  /** Keeps every failed call from now on. There are at most as many as pending calls. */
   closing(): void {
     this.#isClosing = true
   }

@@ -162,7 +162,7 @@ export class Client {
    * Refuses further calls, sends the queued ones and waits for them, including retries. Gives up after `timeoutMs`.
    * Closing again returns the same promise.
    *
-   * @returns the counts and the undelivered calls: all that fail from now on, and the newest that failed before, at
+   * @returns the counts and the undelivered calls: all that fail from then on, and the newest that failed before, at
    *   most `queueMax` calls and 16 MB of JSON
    * @throws SettingError if `timeoutMs` is invalid
    */

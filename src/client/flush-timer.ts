@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../runtime/index.ts'
 
-/** The settings of a flush timer. */
+/** Options of a {@link FlushTimer}. */
 export interface FlushTimerOptions {
   /** The clock that schedules flushes. */
   readonly clock: Clock
@@ -21,7 +21,7 @@ export class FlushTimer {
     this.#lastFlushMs = options.clock.nowMs()
   }
 
-  /** Starts the timer, because calls wait for a flush. */
+  /** Starts the timer, because calls are waiting for a flush. */
   arm(): void {
     if (this.#timer !== undefined) return
     const { clock, afterMs, flush } = this.#options

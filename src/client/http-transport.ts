@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/index.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 
-/** The settings of an HTTP transport. */
+/** Options of {@link createHttpTransport}. */
 export interface HttpTransportOptions {
   /** The request URL, http or https. */
   readonly endpoint: string

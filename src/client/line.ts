@@ -19,7 +19,10 @@ export class Line {
     this.#inFlightMax = inFlightMax
   }
 
-  /** Adds calls to the last batch in line. Returns false and changes nothing if no batch waits or they don't fit. */
+  /**
+   * Adds calls to the last batch in line. Returns false and changes nothing if no batch is waiting or the calls don't
+   * fit.
+   */
   join(calls: readonly EncodedCall[]): boolean {
     return this.#waiting.at(-1)?.batch.join(calls) === true
   }

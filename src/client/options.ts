@@ -24,7 +24,7 @@ export interface ClientOptions {
    */
   readonly batchMax?: number | undefined
   /**
-   * Milliseconds since the last flush after which a batch is sent even if it is not full, 0 to 86,400,000; 5,000 by
+   * How long after the last flush a batch is sent even if it is not full, in milliseconds, 0 to 86,400,000; 5,000 by
    * default.
    */
   readonly flushAfterMs?: number | undefined

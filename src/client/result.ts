@@ -80,8 +80,8 @@ export interface CloseReport {
   /** Calls that were refused, and not queued. */
   readonly refused: number
   /**
-   * The failed calls, oldest first: all that failed after `close()` was called, and the newest of those that failed
-   * before, at most `queueMax` and 16 MB of JSON.
+   * The failed calls, oldest first: all that failed after `close()` was called, and the newest that failed before, at
+   * most `queueMax` calls and 16 MB of JSON.
    */
   readonly undelivered: readonly FailedCall[]
   /** The number of older failed calls that are not listed. The event `failed` reported them. */

@@ -31,7 +31,7 @@ export interface SenderObserver {
   retrying(retry: BatchRetry): void
 }
 
-/** The parts of a sender. */
+/** Options of a {@link Sender}. */
 export interface SenderOptions {
   /** The source's write key, which is part of every body. */
   readonly writeKey: string
@@ -95,7 +95,7 @@ export class Sender {
     this.#line.end()
   }
 
-  /** @param attemptsBefore - requests that contained the calls before their batch was halved */
+  /** @param attemptsBefore - the number of requests that contained the calls before their batch was halved */
   async #deliver(calls: readonly EncodedCall[], attemptsBefore: number): Promise<void> {
     const { outcome, ...ending } = await this.#tryUntilFinal(calls)
     const attempts = attemptsBefore + ending.attempts

@@ -32,7 +32,7 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Reads a block such as `10.0.0.0/8`. An address is a block of one.
+ * Reads a block such as `10.0.0.0/8`. A single address is a block of one.
  *
  * @returns undefined for all other text, and for a block with bits set after its prefix, which could mean either the
  *   address or its network

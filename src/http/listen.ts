@@ -18,7 +18,7 @@ import type { TlsFiles } from './tls-files.ts'
 export interface ListenAddress {
   /** An address or name of this machine, such as `127.0.0.1`. */
   readonly host: string
-  /** 1 to 65535, or 0 for a free one. */
+  /** 1 to 65535, or 0 for a free port. */
   readonly port: number
 }
 
@@ -65,7 +65,7 @@ export interface ListenOptions extends Partial<ConnectionLimits> {
 export interface Listening {
   /** The server. */
   readonly server: Server
-  /** The bound port, even if a free one was requested. */
+  /** The bound port, even if the given port was 0. */
   readonly port: number
   /** The server's address as a URL without a path or final slash. */
   readonly url: string

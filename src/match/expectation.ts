@@ -2,9 +2,9 @@ import type { Match } from './match.ts'
 
 /** How many requests must match. */
 export interface CountRange {
-  /** The minimum; 0 for none. */
+  /** The minimum; 0 for no minimum. */
   readonly atLeast: number
-  /** The maximum; Infinity for none. */
+  /** The maximum; Infinity for no maximum. */
   readonly atMost: number
 }
 

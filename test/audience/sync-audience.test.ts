@@ -181,7 +181,7 @@ describe('a sync', () => {
   it('writes nothing where a CSV does not have the columns', async () => {
     const { store, options } = setting()
     await expect(sync({ ...options, list: '404 Not Found\n' })).rejects.toThrow(SettingError)
-    await expect(sync({ ...options, list: 'id,id\nu1,u1\n' })).rejects.toThrow('twice')
+    await expect(sync({ ...options, list: 'id,id\nu1,u1\n' })).rejects.toThrow('two columns')
     const columns = { userIds: ['customer'], value: undefined }
     await expect(sync({ ...options, columns, list: 'id\nu1\n' })).rejects.toThrow(SettingError)
     expect(await store.audiences.list()).toEqual([])
