@@ -8,7 +8,8 @@
  * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`: it does not verify the bytes that arrive
  * - `wrong_secret`, `wrong_header`, `wrong_signature`: it accepts no valid signature
  * - `part_compared`, `form_ignored`, `takes_forged`: it compares signatures loosely
- * - `types_refused`, `repeats_refused`, `body_limit`, `too_slow`, `fails`, `refuses_right`: it loses valid webhooks
+ * - `types_refused`, `repeats_refused`, `body_limit`, `too_slow`, `fails`, `refuses_right`: it refuses or fails on
+ *   valid webhooks
  * - `throws`, `hangs`, `hangs_up`: it does not answer invalid webhooks with a refusal
  */
 export type FindingCode =

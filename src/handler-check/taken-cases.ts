@@ -9,7 +9,7 @@ interface TakenCase {
   readonly about: string
   /** Members to add to the webhook's context. Types without a context skip the case. */
   readonly context?: JsonObject
-  /** Rewrites the body in another style. */
+  /** Rewrites the body in a different style. */
   readonly write?: (body: string) => string
 }
 
@@ -60,7 +60,7 @@ const cases: readonly TakenCase[] = [
 
 const repeated: TakenCase = { id: 'repeated', about: 'that was sent before, byte for byte' }
 
-/** Makes the webhooks of one type that a correct handler accepts. Each has the right signature of its bytes. */
+/** Makes the webhooks of one type that a correct handler accepts. Each has the right signature for its bytes. */
 export function takenCases(
   type: EventType,
   { secret, id: runId, nowMs }: CaseParts,

@@ -22,8 +22,8 @@ interface Layout {
  * Records whose cells are all empty count as blank lines, unless they have more cells than the header.
  *
  * A record is a bad row if it is malformed, has a different number of cells from the header, or exceeds the size
- * limit of a call. A bad row does not affect others, and memory holds only one record. With csv-parse alone, an
- * option such as `skip_records_with_error` also drops the valid records after a malformed one.
+ * limit of a call. A bad row does not affect others, and memory holds only one record. csv-parse alone does not
+ * guarantee this: with `skip_records_with_error`, a malformed record also drops the valid ones after it.
  */
 export class CsvReader {
   readonly #scanner: RecordScanner

@@ -21,7 +21,7 @@ export const closeBrace = 0x7d
 
 const tab = 0x09
 const space = 0x20
-/** Begins many files. */
+/** The byte order mark in UTF-8, with which many files begin. */
 export const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**

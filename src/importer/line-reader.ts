@@ -6,7 +6,7 @@ const nothing = Buffer.alloc(0)
 
 /** Options of a {@link LineReader}. */
 export interface LineReaderOptions {
-  /** Whether to read one line only, instead of all to the end of the text. */
+  /** Whether to read only one line instead of all lines to the end of the text. */
   readonly isSingle: boolean
   /** Maximum bytes of a row; by default the limit of a call. A longer row is a bad row. */
   readonly rowBytesMax: number | undefined

@@ -75,7 +75,7 @@ export function leadingLines(text: Buffer): number {
   return start === 0 ? 0 : countLines(text.subarray(0, start))
 }
 
-/** The value of a text, or what it is not: valid `UTF-8`, or valid `JSON: <why>`. */
+/** The value of a text, or what is wrong with it: `UTF-8` or `JSON: <why>`, to follow "is not valid". */
 export type ParsedJson =
   | { readonly kind: 'valid'; readonly value: unknown }
   | { readonly kind: 'invalid'; readonly problem: string }

@@ -20,7 +20,7 @@ export interface BadTableRow {
 }
 
 /**
- * A row of a table. In CSV, all values of a good row are texts, one for each named column. In JSON they are JSON
+ * A row of a table. In CSV, all values of a good row are strings, one for each named column. In JSON they are JSON
  * values.
  */
 export type TableRow = TableHeader | GoodRow | BadTableRow

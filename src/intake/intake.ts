@@ -128,7 +128,7 @@ export class Intake {
   }
 
   /**
-   * Accepts a deletion request, of which every destination connected to the source is notified.
+   * Accepts a deletion request, and notifies every destination connected to the source.
    *
    * @returns the event of the request, once it is stored
    */

@@ -71,7 +71,7 @@ function instantOf(
   const timestampMs = parseTimestamp(call['timestamp'])
   const originalMs = parseTimestamp(call['originalTimestamp'])
   const givenMs = timestampMs ?? originalMs
-  // If a call has both, its sender or a service before this one has already corrected it.
+  // A call with both has already been corrected, by its sender or by a service before this one.
   const isCorrected = timestampMs !== undefined && originalMs !== undefined
   const atMs = givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, arrival)
   if (atMs !== undefined && hasFourDigitYear(atMs)) return { atMs, unreadable: false }
@@ -80,8 +80,8 @@ function instantOf(
 }
 
 /**
- * Returns how far the sender's clock is behind this one. A call's own sentAt counts before the batch's, because it is
- * closer to the moment of sending.
+ * Returns how far the sender's clock is behind this one. A call's own sentAt takes precedence over the batch's,
+ * because it is closer to the moment of sending.
  */
 function skewMs(call: JsonObject, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0
