@@ -1,9 +1,9 @@
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 
-/** The bytes of webhooks that may wait for the store, approximately. */
+/** About how many bytes of webhooks may wait for the store. */
 const bytesMax = 16 * 1024 * 1024
 
-/** Counts the bytes that wait for the store. */
+/** Counts the bytes of webhooks that wait for the store to add them. */
 export class AddingBytes {
   #bytes = 0
 
@@ -12,7 +12,10 @@ export class AddingBytes {
     return this.#bytes >= bytesMax
   }
 
-  /** Adds events, and counts their bytes until the store has answered. Doesn't keep the events alive. */
+  /**
+   * Adds events, and counts their bytes until the store has answered. Doesn't keep the events in memory for
+   * that long.
+   */
   async add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,

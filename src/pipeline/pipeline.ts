@@ -25,29 +25,29 @@ import {
 
 /** Options of a pipeline. */
 export interface PipelineOptions {
-  /** Where events may go. */
+  /** The destinations to which events may be routed. */
   readonly destinations: readonly SendingDestination[]
   /** Clock, randomness, ids, log and observer. */
   readonly runtime: Runtime
-  /** Where deliveries wait. The pipeline closes it. */
+  /** The store in which deliveries wait. The pipeline closes it. */
   readonly store: DeliveryStore
   /**
-   * Whether the store belongs to this pipeline alone and ends with it. If so, deliveries whose endpoints stay
-   * down expire, so that a run can end. False by default.
+   * Whether the store belongs to this pipeline alone and ends with it; false by default. If so, deliveries
+   * whose endpoints stay down expire, so that the run can end.
    */
   readonly isStoreOwn?: boolean
   /**
-   * The processes that deliver from the store, if there can be others. They share the concurrency of each
-   * endpoint. Nothing is sent before the first answer.
+   * The processes that deliver from the store, if others than this one may. They share the concurrency of each
+   * endpoint. Nothing is sent until the store has answered the first heartbeat.
    */
   readonly processes?: DeliveringProcesses | undefined
-  /** Whether to send deliveries; true by default. If not, they are left to other processes. */
+  /** Whether to send deliveries; true by default. If false, they are left to other processes. */
   readonly delivers?: boolean
-  /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
+  /** How long after a delivery's first attempt another attempt may start; 4 h by default. */
   readonly retryWindowMs?: number
-  /** Time that an endpoint has to answer; 5 s by default, and at most. */
+  /** How long an endpoint may take to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
-  /** Decides which addresses may be connected to; any without a guard. */
+  /** Decides which addresses may be connected to; by default, all may. */
   readonly guard?: AddressGuard
   /** How long the store keeps settled deliveries; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
@@ -57,26 +57,28 @@ export interface PipelineOptions {
   readonly connection?: ConnectionListener
   /** Sends webhooks with a trace context; by default they have none. */
   readonly trace?: TraceRequest | undefined
-  /** Counts the bytes that are being added. */
+  /** Counts the bytes that wait to be added to the store. */
   readonly adding?: AddingBytes
-  /** Whether to wait while the store is temporarily unusable. By default an outage ends the work. */
+  /** Whether to wait while the store is temporarily unavailable. By default, an outage ends the work. */
   readonly outlastsOutages?: boolean
-  /** Called with the error that made the store unusable. Nothing is sent after it. */
+  /** Called with the error that made the store unusable. Nothing is sent after that. */
   readonly failed?: (error: unknown) => void
 }
 
-/** How often to look in the store for changes by other processes, such as a retry by hand. */
+/** How often to look in the store for changes by other processes, such as a manual retry. */
 const lookEveryMs = 1_000
 
 /**
- * Deliveries that are ready for a destination of a store without other processes. With the 20 of a usual
- * concurrency, each claim brought 10, and endpoints waited for claims during every commit.
+ * The least number of deliveries to keep ready for a destination if no other process uses the store. With 20,
+ * the number for a usual concurrency, each claim brought 10, and endpoints waited for claims during every
+ * commit.
  */
 const ownReadyMin = 100
 
 /**
- * Rows that one step of a purge deletes in a shared store, where it locks only those rows. Each step visits
- * every destination: with 1,000 of them, steps of 200 rows take four times as long.
+ * The number of rows that one step of a purge deletes in a shared store. It can be high there, because a step
+ * locks only the rows it deletes. Each step visits every destination: with 1,000 destinations, a purge in steps
+ * of 200 rows takes four times as long.
  */
 const sharedRowsAtOnce = 2_000
 
@@ -124,13 +126,13 @@ export class Pipeline {
     options.processes?.listen((news) => this.#dispatcher.hear(news))
   }
 
-  /** Where calls enter. */
+  /** The intake, to which calls are given. It is a new one after {@link replaceDestinations}. */
   get intake(): Intake {
     return this.#intake
   }
 
   /**
-   * Replaces the destinations. Requests under way end with the old ones. An unchanged endpoint keeps its
+   * Replaces the destinations. Requests in flight finish with the old settings. An unchanged endpoint keeps its
    * connections and its breaker. Deliveries to a removed destination stay in the store.
    */
   replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
@@ -142,7 +144,9 @@ export class Pipeline {
       .then(() => this.#targets.close(retired))
   }
 
-  /** Replaces the retention policy. The time for messageIds changes with the next destinations. */
+  /**
+   * Replaces the retention policy. How long messageIds are kept changes only once destinations are replaced.
+   */
   replaceRetention(policy: RetentionPolicy): void {
     this.#retentionPolicy = policy
     void this.#retention.stop()
@@ -151,10 +155,10 @@ export class Pipeline {
   }
 
   /**
-   * Stores events with known deliveries, bypassing the intake.
+   * Stores events whose deliveries are already known, bypassing the intake.
    *
    * @param traceparent - the trace context to keep with the deliveries
-   * @throws the error with which the store refuses them
+   * @throws the error with which the store refused them
    */
   add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
     const { adding } = this.#options
@@ -162,7 +166,7 @@ export class Pipeline {
     return adding.add(events, (each) => this.#dispatcher.add(each, traceparent))
   }
 
-  /** Requests to endpoints in flight. */
+  /** Number of requests to endpoints in flight. */
   get requests(): number {
     return this.#dispatcher.requests
   }
@@ -172,32 +176,32 @@ export class Pipeline {
     return this.#shares?.hindrance
   }
 
-  /** Whether this process came first of the live processes that use the store. */
+  /** Whether this process is the first of the live processes that look after the store. */
   get isFirst(): boolean {
     return this.#shares?.isFirst ?? true
   }
 
-  /** Wakes the dispatcher for work that another process may have left in the store. */
+  /** Makes the dispatcher look for deliveries that another process may have added to the store. */
   wake(dueTimes?: readonly DueTime[]): void {
     this.#dispatcher.wake(dueTimes)
   }
 
   /**
-   * Resolves once every delivery has ended, or the pipeline was stopped. Unless the store ends with the
-   * pipeline, doesn't wait for deliveries whose endpoints were down for a whole retry window.
+   * Resolves once every delivery has ended, or the pipeline was stopped. If the store outlives the pipeline,
+   * doesn't wait for deliveries whose endpoints were down for a whole retry window.
    */
   idle(): Promise<void> {
     return this.#dispatcher.idle()
   }
 
-  /** Reads the ledger. With a destination, counts its deliveries only. */
+  /** Reads the ledger of all deliveries, or of those to one destination. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     return this.#store.ledger(request)
   }
 
   /**
-   * Starts no more requests, and cuts those under way off after `graceMs` of real time. Deliveries that were
-   * not sent stay pending.
+   * Starts no more requests, and aborts those in flight after `graceMs` of real time. Deliveries that were not
+   * sent stay pending.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#dispatcher.stop()
@@ -206,12 +210,12 @@ export class Pipeline {
     cut.cancel()
   }
 
-  /** Closes connections and the store. Pending deliveries stay in a store that keeps them. */
+  /** Stops, then closes the connections and the store. Pending deliveries stay in a persistent store. */
   async close(): Promise<void> {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    // Once it leaves, another process takes over, so no request may be under way.
+    // Leave only now: another process then takes over at once, so no request may still be in flight.
     await this.#shares?.close()
     await this.#targets.close()
     await this.#store.close()

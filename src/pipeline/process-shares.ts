@@ -16,58 +16,64 @@ import { messageOf, type Destination } from '../model/index.ts'
 import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
 
 /**
- * Why a process sends nothing: other processes may still send its deliveries, the store doesn't answer, or
- * its clock and the store's disagree.
+ * Why a process sends nothing.
+ *
+ * - `joining`: other processes may still be using its share
+ * - `store`: the store doesn't answer
+ * - `clocks`: the clocks of the process and the store disagree
  */
 export type SendingHindrance = 'joining' | 'store' | 'clocks'
 
-/** The id under which processes that look after the store are ranked. No destination has it. */
+/** The id under which the processes that look after the store are ranked. No destination has this id. */
 const storeWide = ''
 
-/** How much a process may send to each endpoint, as one of those that share a store. */
+/** How much one of the processes that share a store may send to each endpoint. */
 export type EndpointShare = Required<Pick<DispatchTarget, 'concurrency' | 'rateShare'>>
 
-/** Options of the shares of a process. */
+/** What {@link ProcessShares} needs. */
 export interface ProcessSharesOptions {
   /** The processes that deliver from the same store. */
   readonly processes: DeliveringProcesses
   /** The destinations that this process sends to now; none if it only accepts events. */
   readonly destinationIds: () => readonly string[]
-  /** Whether this process looks after the store, as a service does and a command doesn't. */
+  /**
+   * Whether this process looks after the store, by purging it and reporting its metrics. A service does, a
+   * command doesn't.
+   */
   readonly looksAfterStore: boolean
   /** Clock, ids and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
   /** Called whenever shares may have changed. */
   readonly changed: () => void
-  /** Called with the error that made the store unusable. There are no shares after it. */
+  /** Called with the error that made the store unusable. No more heartbeats are sent after that. */
   readonly failed: (error: unknown) => void
 }
 
-/** The wait after a failed heartbeat. */
+/** The wait before the next heartbeat after one that failed. */
 const againMs = 500
 
 /** The log lines for when sending stops and when it resumes. */
 const silences = {
   store: {
-    begins: 'nothing is sent until the store answers: other processes may take over',
-    ends: 'the store answers again: sending goes on',
+    begins: 'sending stops until the store answers: other processes may take over',
+    ends: 'the store answers again: sending resumes',
   },
   clocks: {
-    begins: 'nothing is sent until the clocks agree: other processes may take over',
-    ends: 'the clocks agree again: sending goes on',
+    begins: 'sending stops until the clocks agree: other processes may take over',
+    ends: 'the clocks agree again: sending resumes',
   },
 } as const
 
-/** The last answer of the store, and the time since the heartbeat. */
+/** The store's last answer, and the time since the heartbeat that it answered. */
 interface Answer {
   readonly places: ReadonlyMap<string, ProcessPlace>
   readonly elapsedMs: () => number
 }
 
 /**
- * Determines how much this process may send to each endpoint, as one of the processes that share a store. Its
- * regular heartbeats show how many others send. It sends nothing after {@link placeHoldsMs} without an answer,
- * because others may have taken over, and while its clock and the store's disagree.
+ * Determines how much this process may send to each endpoint if several processes share a store. The answers to
+ * its heartbeats tell how many others send. The process must not send after {@link placeHoldsMs} without an
+ * answer, because others may have taken over, nor while its clock and the store's disagree.
  */
 export class ProcessShares implements Peers {
   readonly #options: ProcessSharesOptions
@@ -109,7 +115,10 @@ export class ProcessShares implements Peers {
     this.#options.processes.tell(news)
   }
 
-  /** Whether the process may send right now. Also turns false for a process that was suspended. */
+  /**
+   * Whether the process may send right now. Compares times instead of waiting for a timer, because timers of a
+   * process that was suspended are late.
+   */
   get maySend(): boolean {
     return this.#answer !== undefined && this.#answer.elapsedMs() < placeHoldsMs
   }
@@ -122,14 +131,17 @@ export class ProcessShares implements Peers {
   }
 
   /**
-   * Whether this process is the first of those that look after the store. One of them reports on it. Keeps its
-   * value until the store says otherwise.
+   * Whether this process is the first of those that look after the store. Only the first one reports on it.
+   * Keeps its value until the store answers otherwise.
    */
   get isFirst(): boolean {
     return this.#isFirst
   }
 
-  /** Leaves, so that others can take over at once. Call it once no request is under way. Idempotent. */
+  /**
+   * Leaves the other processes, so that they can take over at once. Call it when no requests are in flight.
+   * Idempotent.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -148,8 +160,8 @@ export class ProcessShares implements Peers {
     try {
       await processes.leave({ processId: this.#processId })
     } catch (error) {
-      // The others notice a little later that it is gone.
-      runtime.log.debug('leaving came to nothing', { error: messageOf(error) })
+      // The others notice a little later anyway that this process is gone.
+      runtime.log.debug('cannot announce that this process leaves', { error: messageOf(error) })
     }
   }
 
@@ -177,7 +189,8 @@ export class ProcessShares implements Peers {
     const answered = await processes.heartbeat({ processId: this.#processId, destinationIds })
     const places = new Map(answered.map((place) => [place.destinationId, place]))
     this.#isFirst = places.get(storeWide)?.rank === 0
-    // A destination that is configured later doesn't make this process a newcomer again.
+    // Once joined, stay joined: a destination that is configured later doesn't make this process a newcomer
+    // again.
     this.#hasJoined ||= answered.every(hasRoom)
     this.#answer = { places, elapsedMs }
     if (this.#closed !== undefined) return
@@ -192,7 +205,7 @@ export class ProcessShares implements Peers {
 
   #plan(delayMs: number): void {
     if (this.#closed !== undefined) return
-    // The clock may have been set since.
+    // The clock may have been set back or forward since the heartbeat.
     const waitMs = Math.min(Math.max(delayMs, 0), heartbeatMs)
     this.#next = this.#options.runtime.clock.schedule(waitMs, () => {
       this.#heartbeating = this.#heartbeat()
@@ -203,7 +216,7 @@ export class ProcessShares implements Peers {
     if (this.#closed !== undefined) return
     const { runtime, changed } = this.#options
     this.#end?.cancel()
-    // A process that never sends has no change to report.
+    // A process that never sends anything has nothing to report.
     if (this.#silence !== why && this.#sends) {
       runtime.log.warn(silences[why].begins, error && { error: error.message })
     }
@@ -214,7 +227,10 @@ export class ProcessShares implements Peers {
   }
 }
 
-/** Whether a process may use its share of a destination: it is alone there, or all others know it. */
+/**
+ * Whether a process may use its share of a destination: it is alone there, or long enough for all others to
+ * know it.
+ */
 function hasRoom({ destinationId, processes, memberMs }: ProcessPlace): boolean {
   if (destinationId === storeWide) return true
   return processes === 1 || memberMs >= processGoneMs

@@ -17,13 +17,16 @@ import {
 } from '../webhook/index.ts'
 import type { EndpointShare } from './process-shares.ts'
 
-/** A destination, with settings that only its sender needs. */
+/** A destination with the settings that only its sender needs. */
 export interface SendingDestination extends Destination {
-  /** From a delivery's first attempt to the last moment another may start; the pipeline's by default. */
+  /**
+   * How long after a delivery's first attempt another attempt may start; the pipeline's `retryWindowMs` by
+   * default.
+   */
   readonly retryForMs?: number
-  /** Signs requests by Standard Webhooks, too; not by default. */
+  /** Also signs requests as Standard Webhooks defines; not by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
-  /** Composes the requests; by default from the text of the delivery and the destination's headers. */
+  /** Composes the requests; by default, from the delivery's text and the destination's headers. */
   readonly compose?: ComposeRequest | undefined
 }
 
@@ -31,7 +34,7 @@ export interface SendingDestination extends Destination {
 export type ConnectionListener = (use: {
   /** The destination. */
   readonly destinationId: string
-  /** Whether the connection was opened for this request, or for an earlier one. */
+  /** Whether the connection was opened for this request or is left from an earlier one. */
   readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
 }) => void
 
@@ -48,29 +51,29 @@ export type TraceRequest = (
   post: (traceparent: string | undefined) => Promise<RequestOutcome>,
 ) => Promise<RequestOutcome>
 
-/** Options of all targets. */
+/** Settings that all targets share. */
 export interface TargetsOptions {
   /** Clock, randomness and log, for senders. */
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>
-  /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
+  /** How long after a delivery's first attempt another attempt may start; 4 h by default. */
   readonly retryWindowMs?: number | undefined
-  /** Time that an endpoint has to answer; 5 s by default, and at most. */
+  /** How long an endpoint may take to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number | undefined
   /** Called when a request opens or reuses a connection. */
   readonly connection?: ConnectionListener | undefined
   /** Sends requests with a trace context; by default they have none. */
   readonly trace?: TraceRequest | undefined
-  /** How much this process may send to each endpoint; everything by default. */
+  /** Returns this process's share of the requests to each endpoint; by default, it sends them all. */
   readonly shareOf?: ((destination: Destination) => EndpointShare) | undefined
 }
 
-/** Destinations, and the guard of their addresses. Without one, any address may be connected to. */
+/** Destinations, and the guard that decides which addresses may be connected to. Without a guard, all may. */
 export interface Sending {
   readonly destinations: readonly SendingDestination[]
   readonly guard?: AddressGuard | undefined
 }
 
-/** The targets of a dispatcher, and the senders that none of them uses any more. */
+/** The targets for a dispatcher, and the senders that no target uses any more. */
 export interface ConfiguredTargets {
   readonly targets: readonly DispatchTarget[]
   readonly retired: readonly WebhookSender[]
@@ -87,7 +90,7 @@ export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<WebhookSender>()
   #targets: readonly Target[] = []
-  /** The share of each target. */
+  /** The share of each target, in the order of the targets. */
   #shares: readonly EndpointShare[] = []
 
   constructor(options: TargetsOptions) {
@@ -95,9 +98,9 @@ export class Targets {
   }
 
   /**
-   * Sets the destinations. A target stays as it was if nothing changes for it.
+   * Replaces the destinations. A target keeps its sender if nothing changes that the sender depends on.
    *
-   * @returns the targets, and the senders to {@link close} because no target uses them any more
+   * @returns the targets, and the unused senders, which the caller has to {@link close}
    */
   configure({ destinations, guard }: Sending): ConfiguredTargets {
     const before = new Map(this.#targets.map((target) => [target.destination.id, target]))
@@ -115,7 +118,7 @@ export class Targets {
     return { targets: this.#shared(), retired }
   }
 
-  /** The targets with their current shares; undefined if none has changed. */
+  /** Returns the targets with their current shares; undefined if no share has changed. */
   share(): readonly DispatchTarget[] | undefined {
     const shares = this.#currentShares()
     if (isDeepStrictEqual(shares, this.#shares)) return undefined
@@ -123,12 +126,12 @@ export class Targets {
     return this.#shared()
   }
 
-  /** The destinations that are sent to. */
+  /** The ids of the destinations that this process sends to. */
   get destinationIds(): readonly string[] {
     return this.#targets.map(({ destination }) => destination.id)
   }
 
-  /** Closes the connections of some senders, or of all, at once. */
+  /** Closes the connections of some senders, or of all, without waiting for requests in flight. */
   async close(senders: readonly WebhookSender[] = [...this.#senders]): Promise<void> {
     for (const sender of senders) this.#senders.delete(sender)
     await Promise.all(senders.map((sender) => sender.close()))
@@ -186,7 +189,7 @@ function traced({
 }
 
 /**
- * Whether the sender of a target suits a destination as it is configured now. A sender doesn't depend on rates.
+ * Tells whether a target's sender still fits the destination. Rates don't matter, because senders ignore them.
  */
 function isSentAlike(
   target: Target | undefined,

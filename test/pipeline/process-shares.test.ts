@@ -103,10 +103,10 @@ describe('processes that share a store', () => {
     expect(share()).toBe(10)
     expect(warnings).toEqual([
       {
-        message: 'nothing is sent until the clocks agree: other processes may take over',
+        message: 'sending stops until the clocks agree: other processes may take over',
         error: wrong.message,
       },
-      { message: 'the clocks agree again: sending goes on' },
+      { message: 'the clocks agree again: sending resumes' },
     ])
   })
 
