@@ -6,17 +6,19 @@ import type { Destination } from '../model/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** The parts that an {@link ArchiveReplay} needs. */
+/** What {@link ArchiveReplay} needs. */
 export interface ArchiveReplayOptions {
   /** The current sources, with their archives, and destinations. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
   /** Stores events with their deliveries. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
-  /** Whether the backlog of a destination is so large that a replay must leave the rest to sources. */
+  /** Whether the backlog of a destination is so full that a replay must leave the remaining room to sources. */
   readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
-  /** Whether archives may contain events that a regulation erases. No replay runs then. */
+  /** Whether archives may contain events that a regulation erases. No replay may run then. */
   readonly isHeld: () => boolean
-  /** Looks for regulations of other processes. One that erases from archives ends the running replay. */
+  /**
+   * Looks for regulations from other processes. A regulation that erases from archives ends the running replay.
+   */
   readonly look?: () => Promise<void>
   readonly runtime: Runtime
   /** Aborts when the service closes. */
@@ -26,7 +28,7 @@ export interface ArchiveReplayOptions {
 /** How often a replay that waits for room checks again. */
 const roomLookMs = 500
 
-/** Replays archives, one replay at a time. */
+/** Replays archives. Only one replay runs at a time. */
 export class ArchiveReplay {
   readonly #options: ArchiveReplayOptions
   #running: { readonly end: AbortController; readonly ended: Promise<unknown> } | undefined
@@ -36,13 +38,13 @@ export class ArchiveReplay {
   }
 
   /**
-   * Sends archived events again, to all current destinations of their source or to one.
+   * Sends archived events again, to one destination or to all current destinations of their source.
    *
-   * While a regulation erases users from archives, no replay starts, and a running one ends: it may
-   * already have read events of these users.
+   * While a regulation erases users from archives, no replay starts, and a running one ends: it may already
+   * have read events of these users.
    *
    * @param signal - aborts when the caller no longer waits for the outcome; the replay then ends
-   * @throws the error of the store, if it refuses events
+   * @throws the store's error, if it refuses events
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
     await this.#options.look?.()
@@ -117,7 +119,7 @@ function choose(
   return { kind: 'chosen', sources: archived, destinations: chosenDestinations }
 }
 
-/** The item with this id; all items without one. */
+/** Returns the item with this id, or all items if no id is given. */
 function named<Item extends { readonly id: string }>(
   items: readonly Item[],
   wantedId: string | undefined,
@@ -132,7 +134,7 @@ function unknown(
   return { kind: 'unknown', field, knownIds: items.map(({ id }) => id) }
 }
 
-/** Source id within the intake of a replay. */
+/** The source id of all calls in the intake of a replay. */
 const replaySource = 'replay'
 
 /** A running replay. */
@@ -152,7 +154,7 @@ class ReplayRun {
     return this.#counts
   }
 
-  /** @returns false if the signal ended it early */
+  /** @returns false if the signal ended the replay early */
   async send({ sources, destinations }: Choice, request: ReplayRequest): Promise<boolean> {
     for (const { id, archive } of sources) {
       if (archive === undefined) continue
@@ -169,7 +171,7 @@ class ReplayRun {
     return true
   }
 
-  /** Resolves to true once there is room, or to false when the signal aborts. */
+  /** Resolves with true once there is room, or with false when the signal aborts. */
   async #hasRoom(destinations: ConfiguredDestinations): Promise<boolean> {
     const { isFull, runtime } = this.#options
     while (!this.#signal.aborted && (await isFull(destinations))) {
@@ -184,7 +186,7 @@ class ReplayRun {
     let { events, deliveries } = this.#counts
     for (const result of await intake.accept({ sourceId: replaySource, calls })) {
       if (result.kind === 'rejected') problems.push(result.message)
-      // The source sent this event twice, so the archive has it twice.
+      // A duplicate is in the archive twice, because the source sent it twice.
       else if (result.outcome !== 'duplicate') {
         events++
         if (result.outcome === 'routed') deliveries += result.deliveries.length
@@ -194,7 +196,7 @@ class ReplayRun {
     this.#problems(path, problems)
   }
 
-  /** Counts problems. Logs only the first of each file, because every row often has the same one. */
+  /** Counts problems. Logs only the first one of each file, because often every row has the same problem. */
   #problems(path: string, problems: readonly string[]): void {
     const [reason] = problems
     if (reason === undefined) return
@@ -205,7 +207,7 @@ class ReplayRun {
     this.#options.runtime.log.warn('part of an archive cannot be read', { path, reason })
   }
 
-  /** Stores each replay under its own source id, so that deduplication does not drop its events. */
+  /** Stores each replay under a source id of its own, so that deduplication doesn't drop its events. */
   #intake(sourceId: string, connected: ConfiguredDestinations): Intake {
     const { add, runtime } = this.#options
     const storedSourceId = `${sourceId}/replay-${runtime.newId()}`

@@ -13,24 +13,26 @@ import type { KeptArchive } from '../privacy/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import type { ConfiguredSource } from './configuration/index.ts'
 
-/** How long to wait for a write. A disk that hangs must not hold back every answer. */
+/** How long to wait for a write. A disk that hangs must not delay every answer. */
 const waitMs = 5_000
 
 /** Replacements for parts of {@link Archives}, for tests. */
 export interface ArchivesParts {
-  /** Times the wait for the disk; real time by default, whatever the clock of the service is. */
+  /**
+   * The clock that limits waits for the disk; by default real time, even if the service has a different clock.
+   */
   readonly clock?: Clock
   /** Appends to a file. */
   readonly append?: Append
 }
 
-/** Selects the events to erase. */
+/** A request to erase events of users from the archives of sources. */
 export interface ArchivesErasureRequest {
   /** The sources; sources without an archive are skipped. */
   readonly sources: readonly Pick<ConfiguredSource, 'id' | 'archive'>[]
-  /** Erases events whose userId, or on alias previousId, is one of these. */
+  /** Events are erased if one of these is their userId or, in an alias, their previousId. */
   readonly userIds: readonly string[]
-  /** Erases events accepted until this time, in milliseconds since 1970. */
+  /** The moment, in milliseconds since 1970, up to which accepted events are erased. */
   readonly untilMs: number
   /** Ends the erasure early. */
   readonly signal: AbortSignal
@@ -42,13 +44,13 @@ export class Archives {
   readonly #clock: Clock
   readonly #append: Append | undefined
   readonly #archives = new Map<string, Archive>()
-  /** Writes in progress, by the controllers that abort them. */
+  /** Writes in progress, each keyed by the controller that aborts it. */
   readonly #keeping = new Map<AbortController, Promise<void>>()
   #endsAtMs = Infinity
 
   /**
-   * @param startedAtMs - start of this run, in milliseconds since 1970. The names of its files begin
-   *   with it, so that runs don't share files.
+   * @param startedAtMs - when this run started, in milliseconds since 1970. Its file names begin with this
+   * time, so that runs don't share files.
    */
   constructor(startedAtMs: number, { clock = systemClock, append }: ArchivesParts = {}) {
     this.#startedAtMs = startedAtMs
@@ -57,11 +59,11 @@ export class Archives {
   }
 
   /**
-   * Archives the accepted events among results, if their source has an archive. Duplicates too: a run
-   * may have ended after it stored the original and before it archived it.
+   * Archives the accepted events in the results, if their source has an archive. This includes duplicates: an
+   * earlier run may have ended after it stored the original and before it archived it.
    *
-   * @throws EvrouteError `cannot_write_file`, also if writing takes more than 5 s. Some of the events
-   *   may then have been written.
+   * @throws EvrouteError `cannot_write_file`, also if the write takes more than 5 s. Some of the events may be
+   * written all the same.
    */
   async keep(
     source: ConfiguredSource | undefined,
@@ -87,8 +89,8 @@ export class Archives {
   }
 
   /**
-   * Allows writes, also those that begin now, `graceMs` to end, then aborts them. Resolves once no write
-   * is in progress.
+   * Gives writes `graceMs` to end, including writes that begin after the call, then aborts them. Resolves once
+   * no write is in progress.
    */
   async close(graceMs: number): Promise<void> {
     this.#endsAtMs = this.#clock.nowMs() + graceMs
@@ -100,12 +102,13 @@ export class Archives {
   }
 
   /**
-   * Erases events of users from archives, also from files of earlier runs. New events can be archived
-   * meanwhile. Call it only once accepted events are archived, or it misses them. One erasure at a time.
+   * Erases events of users from archives, including files of earlier runs. New events can be archived
+   * meanwhile. Call it only after accepted events are archived, or they may be missed. Run one erasure at a
+   * time.
    *
-   * It knows the current folders of configured sources only, not a folder that a source had before.
+   * Erases from the folders that are configured now, not from a folder that a source had before.
    *
-   * @throws the abort reason of the signal
+   * @throws the signal's reason once it aborts
    */
   async erase(request: ArchivesErasureRequest): Promise<ErasedFromArchive> {
     const { sources, userIds, untilMs, signal } = request
@@ -136,7 +139,7 @@ export class Archives {
 }
 
 /**
- * Identifies the archives of sources for the other processes that share the store: one archive per folder.
+ * Returns the ids and names of the sources' archives, one per folder, for the processes that share the store.
  *
  * @throws EvrouteError `cannot_write_file`
  */
@@ -153,7 +156,9 @@ export async function keptArchives(
   return kept
 }
 
-/** Leaves out sources whose archive belongs to a service that shares its store. That service erases it. */
+/**
+ * Leaves out sources whose archive is registered by a service that shares the store: that service erases it.
+ */
 export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive'>>(
   sources: readonly Source[],
 ): Promise<readonly Source[]> {
@@ -166,13 +171,16 @@ export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive
   return own
 }
 
-/** An archive that deletions no longer reach. */
+/** An archive that is no longer configured, so that deletions don't reach it. */
 export interface LeftArchive {
   readonly sourceId: string
   readonly directory: string
 }
 
-/** Archives that a new configuration abandons: their source has another folder, no archive, or is removed. */
+/**
+ * Lists the archives that a new configuration abandons: their source is removed, or now has a different folder
+ * or no archive.
+ */
 export function leftArchives(
   before: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
   after: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
@@ -188,14 +196,14 @@ export function leftArchives(
 function tooSlow(directory: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
-    message: `Cannot write the archive ${directory}: writing takes more than ${formatDuration(waitMs)}`,
-    hint: 'Check the disk.',
+    message: `Cannot write the archive ${directory}: it took more than ${formatDuration(waitMs)}`,
+    hint: 'Check that the disk responds.',
   })
 }
 
 function notInTime(): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
-    message: 'Cannot write to an archive in the time that the service has to close',
+    message: 'Cannot write to an archive: the service is closing, and its time is up',
   })
 }

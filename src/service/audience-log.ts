@@ -1,7 +1,7 @@
 import type { AudienceRemoveOutcome, AudienceSyncOutcome } from '../admin-api/index.ts'
 import type { Log } from '../runtime/index.ts'
 
-/** Logs the outcome of a sync, without ids of users. */
+/** Logs the outcome of a sync, without user ids. */
 export function logSync(outcome: AudienceSyncOutcome, log: Log): void {
   if (!('counts' in outcome)) return
   const { kind, audience, counts } = outcome

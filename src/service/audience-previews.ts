@@ -20,7 +20,7 @@ import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 import { readList } from './read-list.ts'
 
-/** The parts that {@link AudiencePreviews} needs. */
+/** What {@link AudiencePreviews} needs. */
 export interface AudiencePreviewsOptions {
   readonly store: AudienceReader
   /** The current sources, and how long messageIds are remembered. */
@@ -30,7 +30,7 @@ export interface AudiencePreviewsOptions {
   readonly ending: AbortSignal
 }
 
-/** Runs every sync and removal as a dry run: computes the changes, stores and sends nothing. */
+/** Runs every sync and removal as a dry run: finds the changes, but stores and sends nothing. */
 export class AudiencePreviews implements AudienceOperations {
   readonly #options: AudiencePreviewsOptions
 
@@ -58,7 +58,7 @@ export class AudiencePreviews implements AudienceOperations {
     const dedupeWindowMs = configuration().retention.messageIdsMs
     const means = { ...this.#means(request), store, audience, columns, dedupeWindowMs }
     const options = { ...means, destinations: [], rows: readList(list) }
-    // A list may not fit in memory, and a transaction of the store would block its writers.
+    // Use a temporary store: a list may not fit in memory, and a transaction would block the store's writers.
     const scratch = await openTemporaryStore()
     try {
       return await previewAudience({ ...options, scratch: scratch.audiences })

@@ -23,14 +23,14 @@ import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 import { readList } from './read-list.ts'
 
-/** The parts that {@link AudienceSyncs} needs. */
+/** What {@link AudienceSyncs} needs. */
 export interface AudienceSyncsOptions {
   readonly store: AudienceStore
   /** The current sources and destinations, and how long messageIds are remembered. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations' | 'retention'>
   /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
-  /** Whether the backlog of a destination is so large that a sync must leave the rest to sources. */
+  /** Whether the backlog of a destination is so full that a sync must leave the remaining room to sources. */
   readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
   readonly runtime: Runtime
   /** Aborts to end running syncs. */
@@ -40,7 +40,7 @@ export interface AudienceSyncsOptions {
 /** How often a sync that waits for room checks again. */
 const roomLookMs = 500
 
-/** Syncs audiences and computed traits, one sync of each at a time. */
+/** Syncs and removes audiences and computed traits, each of them once at a time. */
 export class AudienceSyncs implements AudienceOperations {
   readonly #options: AudienceSyncsOptions
   readonly #previews: AudiencePreviews
@@ -93,7 +93,9 @@ export class AudienceSyncs implements AudienceOperations {
     })
   }
 
-  /** Refuses a second sync or removal of the same audience, which would only supersede the first. */
+  /**
+   * Refuses a second sync or removal of an audience while one runs, because it would only supersede the first.
+   */
   async #alone<Outcome>(
     key: string,
     work: () => Promise<Outcome>,
@@ -137,7 +139,7 @@ export class AudienceSyncs implements AudienceOperations {
     }
   }
 
-  /** Resolves to true once there is room, or to false when the signal aborts. */
+  /** Resolves with true once there is room, or with false when the signal aborts. */
   async #hasRoom(destinations: readonly Destination[], signal: AbortSignal): Promise<boolean> {
     const { isFull, runtime } = this.#options
     while (!signal.aborted && (await isFull(destinations))) {

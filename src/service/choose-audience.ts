@@ -9,7 +9,7 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** The existing audiences and the configured sources. */
+/** What choosing an audience needs: the existing audiences and the configured sources. */
 export interface KnownAudiences {
   readonly store: Pick<AudienceReader, 'list'>
   /** Reads the current configuration. */
@@ -18,14 +18,14 @@ export interface KnownAudiences {
   readonly runtime: Runtime
 }
 
-/** The audience that a request selects. */
+/** The audience that a request is about. */
 export interface AudienceChoice {
   readonly kind: 'chosen'
-  /** A new audience, or an existing one, under the name that the request gives. */
+  /** A new or existing audience, with the name that the request gives it. */
   readonly audience: NewAudience
 }
 
-/** Finds the audience that a request names, or describes a new one. */
+/** Returns the existing audience that a sync is about, or a new one. */
 export async function chooseAudience(
   request: AudienceSyncRequest,
   { store, configuration, runtime }: KnownAudiences,
@@ -56,7 +56,7 @@ export async function findAudience(
     : { kind: 'chosen', audience }
 }
 
-/** Uses the given key, or makes one from the name. */
+/** Returns the given key, or makes one from the name. */
 function chooseKey({
   key: given,
   name = '',

@@ -6,8 +6,8 @@ import type { ServiceAddress } from './service-options.ts'
 import { Service } from './service.ts'
 
 /**
- * Loosens the types of settings for programs. TypeScript types the texts of an imported JSON file as `string`,
- * not as the accepted names, and its optional keys as possibly undefined.
+ * Widens the types of settings, so that the content of an imported JSON file is accepted. TypeScript types its
+ * texts as `string` instead of the accepted names, and its optional keys as possibly undefined.
  */
 type Given<Settings> = Settings extends string
   ? Settings | (string & {})
@@ -21,20 +21,25 @@ type Given<Settings> = Settings extends string
       : Settings
 
 /**
- * The content of an `evroute.config.json` as an object. Settings that are left out have the defaults of
- * the file, except ports: a free one is used.
+ * The content of an `evroute.config.json` as an object. Settings have the same defaults as in the file, except
+ * ports: by default, a free port is used.
  */
 export type ServiceConfiguration = Given<GivenDocument>
 
 /** Options of {@link createService}. */
 export interface CreateServiceOptions {
-  /** The path of a configuration file, or its content. Paths in an object are relative to the working directory. */
+  /**
+   * The path of a configuration file, or its content as an object. Paths in an object are relative to the
+   * working directory.
+   */
   readonly configuration: string | ServiceConfiguration
-  /** Variables for `env:NAME`; none by default, so that a secret is never found by accident. */
+  /**
+   * Variables for `env:NAME`. None by default, so that secrets are never read from the environment by accident.
+   */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Clock, randomness, ids, log and observer; those of production by default. */
+  /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime
-  /** Called with a fatal error, for example of the store. Close the service then. */
+  /** Called with a fatal error, such as one of the store. Close the service then. */
   readonly onFailure?: (error: unknown) => void
 }
 
@@ -43,7 +48,7 @@ export interface RunningService extends AsyncDisposable {
   /** The URLs of the service. */
   readonly address: ServiceAddress
   /**
-   * Stops accepting, gives requests in progress `graceMs` (0 by default) to end, and closes the store.
+   * Stops accepting requests, waits up to `graceMs` (0 by default) for those in progress, and closes the store.
    * Pending deliveries stay in the store. Idempotent.
    */
   close(graceMs?: number): Promise<void>
@@ -68,7 +73,7 @@ export async function createService(options: CreateServiceOptions): Promise<Runn
   })
 }
 
-/** A JavaScript program may pass any value. Values that are not objects stay as they are. */
+/** Sets ports that are left out to 0. Values of the wrong type, which JavaScript allows, stay as they are. */
 function withFreePorts(given: unknown): unknown {
   if (!isJsonObject(given)) return given
   const { listen = {}, admin } = given

@@ -5,13 +5,13 @@ import { sampleCall } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** Source id of test events. */
+/** The source id of test events. */
 const testSource = 'test'
 
-/** The parts of a service that actions on its destinations need. */
+/** What {@link destinationActions} needs from a service. */
 interface ActionParts {
   readonly configuration: () => Configuration
-  /** Switches to another configuration. */
+  /** Applies a new configuration. */
   readonly follow: (configuration: Configuration) => void
   /** Stores events with their deliveries. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>

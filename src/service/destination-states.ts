@@ -2,7 +2,7 @@ import type { DestinationState, EndpointState } from '../admin-api/index.ts'
 import type { DeliveryStore, EndpointFaults } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 
-/** Sources of the state of destinations. */
+/** Where the states of destinations come from. */
 export interface DestinationKnowledge {
   readonly store: Pick<DeliveryStore, 'ledger'>
   readonly breakers: {
@@ -13,7 +13,7 @@ export interface DestinationKnowledge {
   readonly faults: Pick<EndpointFaults, 'of'>
 }
 
-/** Collects the states and delivery counts of destinations. */
+/** Collects the state and the delivery counts of each destination. */
 export function destinationStates(
   destinations: readonly Destination[],
   { store, breakers, faults }: DestinationKnowledge,

@@ -3,9 +3,9 @@ import { systemClock, type Log, type Timer } from '../runtime/index.ts'
 import { checkNames, type NameFinding } from '../webhook/index.ts'
 import type { Configuration, ConfigurationProblem } from './configuration/index.ts'
 
-/** Parts of the check of host names. */
+/** What the check of host names needs. */
 export interface NameSurroundings {
-  /** Receives problems that don't make the configuration invalid, or were found too late. */
+  /** Receives problems that don't make the configuration invalid, or that were found too late. */
   readonly log: Log
   /** Resolves a host name; the resolver of this process by default. */
   readonly resolveName?: AddressGuardOptions['resolveName']
@@ -13,14 +13,13 @@ export interface NameSurroundings {
 
 /** How long DNS may delay the reading of a configuration, in real time. */
 const waitMs = 1_000
-/** Destinations that are checked concurrently. This leaves room for the look-ups of connections. */
+/** How many destinations are checked at once. The limit leaves room for look-ups that connections need. */
 const lookingMax = 100
 
 /**
  * Looks up the host names of all endpoints of enabled destinations. A name with a forbidden address is a
- * problem of the configuration. A name without an address is only logged, because it may get one later.
- * So are results that arrive after the time limit. The check then skips the remaining names: each
- * connection is checked anyway.
+ * problem of the configuration. A name without an address is only logged, because it may get one later. After a
+ * second, problems are only logged and the remaining names are skipped: each connection is checked anyway.
  *
  * @returns the problems that were found in time
  */
@@ -37,7 +36,7 @@ export async function checkEndpointNames(
   const note = (place: string, { kind, setting, message }: NameFinding): void => {
     const path = `${place}.${setting}`
     if (kind === 'refused' && !isLate) problems.push({ path, message, hint: undefined })
-    else log.warn('an endpoint cannot be reached by its name', { setting: path, reason: message })
+    else log.warn('the host name of an endpoint cannot be used', { setting: path, reason: message })
   }
   const waiting = destinations.entries()
   const look = async (): Promise<void> => {
@@ -53,7 +52,7 @@ export async function checkEndpointNames(
   return problems
 }
 
-/** Waits for work, but not longer than this real time. */
+/** Waits for work, but no longer than this, in real time. */
 async function atMost(timeMs: number, work: Promise<unknown>): Promise<void> {
   let timer: Timer | undefined
   const timeIsOver = new Promise<void>((resolve) => {

@@ -4,21 +4,20 @@ import { Service } from './service.ts'
 
 /** Options of a local service for a test. */
 export interface LocalServiceOptions {
-  /** The endpoint of the only destination. It may be on this machine. */
+  /** The URL of the only destination's only endpoint. It may be on this machine. */
   readonly url: string
-  /** Signs the webhooks. */
+  /** The shared secret that signs the webhooks. */
   readonly secret: string
   /** The write key of the only source. */
   readonly writeKey: string
-  /** Clock, randomness, ids, log and observer; those of production by default. */
+  /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime | undefined
 }
 
 /**
- * Starts a service with one source, one destination and a store in memory, on a free port of this machine.
+ * Starts a service with one source, one destination and an in-memory store, on a free port of this machine.
  *
- * @throws ConfigurationError if the secret or the write key cannot be used; EvrouteError
- * `cannot_listen`
+ * @throws ConfigurationError if the secret or the write key cannot be used; EvrouteError `cannot_listen`
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<Service> {
   const { url, secret, writeKey, runtime = createRuntime() } = options
@@ -38,7 +37,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<S
         },
       ],
     },
-    // Pass secrets through env, because a secret may itself look like a reference.
+    // Pass secrets through `env`, because a secret may itself look like `env:NAME` or `@file`.
     { env: { WRITE_KEY: writeKey, SECRET: secret }, log: runtime.log },
   )
   return Service.start({ configuration, runtime })

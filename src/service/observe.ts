@@ -3,12 +3,12 @@ import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
 import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 
-/** Observers of a service, beside the one of its options. */
+/** Observers of a service, in addition to the one in its options. */
 export interface ServiceObservers {
   readonly metrics: Metrics
-  /** Notes permanent failures by endpoint. */
+  /** Records permanent failures by endpoint. */
   readonly faults: EndpointFaults
-  /** Notes destinations with a full backlog. */
+  /** Records destinations with a full backlog. */
   readonly backlogs: FullBacklogs
 }
 
@@ -42,7 +42,7 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
   }
 }
 
-/** Logs an endpoint that stays down once, not at every probe. */
+/** Logs when an endpoint goes down and recovers. Failed probes in between are not logged. */
 function logEndpoint(
   { destinationId, url, state, error }: EndpointChange,
   { metrics, log }: Pick<ServiceObservers, 'metrics'> & Pick<Runtime, 'log'>,

@@ -13,15 +13,15 @@ import { ServiceRegulations } from './service-regulations.ts'
 export interface OfflineServiceOptions {
   readonly configuration: Configuration
   readonly runtime: Runtime
-  /** Another store than the configured one. */
+  /** The URL of a store to use instead of the configured one. */
   readonly storeUrl?: string | undefined
-  /** Called with the error that made the store unusable. The service then sends nothing more. */
+  /** Called with the error that made the store unusable. The service sends nothing after that. */
   readonly failed?: (error: unknown) => void
 }
 
 /**
- * A service without ports, for the time of a command. It delivers from the store to the configured
- * destinations, syncs audiences and carries out regulations.
+ * A service without ports that runs for one command. It delivers from the store to the configured destinations,
+ * syncs audiences and carries out regulations.
  */
 export class OfflineService implements AsyncDisposable {
   readonly audiences: AudienceOperations
@@ -40,7 +40,7 @@ export class OfflineService implements AsyncDisposable {
       processes: store.processes,
       runtime,
       retention,
-      // Services purge a shared store. The retention that a command reads may differ from theirs.
+      // A shared store is purged by services, whose retention may differ from the one that this command read.
       purges: store.processes === undefined,
       guard: new AddressGuard({ allow: network.allow }),
       ...(failed === undefined ? {} : { failed }),
@@ -53,7 +53,7 @@ export class OfflineService implements AsyncDisposable {
     this.audiences = new AudienceSyncs({
       ...common,
       store: store.audiences,
-      // Deliveries of a sync wait in the store, and no source needs that room.
+      // No source needs room in the backlog, so a sync may use all of it.
       isFull: () => Promise.resolve(false),
       ending: this.#ending.signal,
     })
@@ -87,30 +87,30 @@ export class OfflineService implements AsyncDisposable {
   }
 
   /**
-   * Resolves once all deliveries and regulations that can be carried out now are. Deliveries to endpoints
-   * that are down stay in the store.
+   * Resolves once nothing is left that can be done now, neither for deliveries nor for regulations. Deliveries
+   * to endpoints that are down stay in the store.
    *
    * @throws the error that made the store unusable
    */
   async idle(): Promise<void> {
     await this.regulations.idle()
     await this.#pipeline.idle()
-    // Regulations erase their notifications after these are delivered.
+    // Regulations erase their notifications once these are delivered.
     await this.regulations.idle()
   }
 
-  /** The ledger since the start, with the deliveries that were pending then. */
+  /** Returns the ledger since the start, including deliveries that were pending then. */
   async ledger(): Promise<DeliveryLedger> {
     return ledgerSince(this.#begin, await this.#pipeline.ledger())
   }
 
-  /** Starts no more work, and gives requests in progress `graceMs` of real time to end. */
+  /** Starts no more work, and waits up to `graceMs` of real time for requests in flight. */
   async stop(graceMs: number): Promise<void> {
     this.#ending.abort(new Error('The command is ending'))
     await Promise.all([this.#pipeline.stop(graceMs), this.regulations.close()])
   }
 
-  /** Stops and closes the store. Unfinished work stays in it. */
+  /** Stops, and closes the store. Unfinished work stays in the store. */
   async close(): Promise<void> {
     await this.stop(0)
     await this.#pipeline.close()

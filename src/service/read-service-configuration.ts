@@ -12,9 +12,9 @@ import { TlsFiles } from '../http/index.ts'
 import { silentLog } from '../runtime/index.ts'
 import { checkEndpointNames, type NameSurroundings } from './endpoint-names.ts'
 
-/** The surroundings that a configuration is read in. */
+/** What reading a service's configuration needs. */
 export interface ServiceSurroundings extends NameSurroundings {
-  /** Variables for `env:NAME`, if any. */
+  /** Variables for `env:NAME`; undefined for none. */
   readonly env: ConfigurationSurroundings['env']
 }
 
@@ -22,10 +22,11 @@ export interface ServiceSurroundings extends NameSurroundings {
 export type UsableConfiguration = Extract<ConfigurationOutcome, { kind: 'valid' }>
 
 /**
- * Reads and checks the configuration of a service, with the host names of its endpoints.
+ * Reads and checks the configuration of a service, including the host names of its endpoints.
  *
- * @param given - the path of a file, or its content; paths in content are relative to the working directory
- * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`, also for certificates
+ * @param given - the path of a file, or its content as an object; paths in an object are relative to the
+ * working directory
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file` for the file or a certificate
  */
 export async function readServiceConfiguration(
   given: unknown,

@@ -4,14 +4,14 @@ import type { SendingHindrance } from '../pipeline/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import type { ServiceRole } from './service-options.ts'
 
-/** How long a service is not ready after the store refused events, unless it accepts some sooner. */
+/** How long a service is not ready after the store refused events, unless the store accepts events sooner. */
 const refusedMs = 5_000
-/** How long a check of the store stays valid, so that frequent probes don't cause frequent writes. */
+/** How long a check of the store stays valid. Frequent probes must not cause frequent writes. */
 const checkedMs = 1_000
-/** How long to wait for the check. It has to end before the deadline of a load balancer. */
+/** How long to wait for a check. It must end before a load balancer's probe times out. */
 const patienceMs = 1_500
 
-/** The parts that {@link Readiness} needs. */
+/** What {@link Readiness} needs. */
 export interface ReadinessOptions {
   readonly store: Pick<DeliveryStore, 'checkWritable'>
   readonly role: ServiceRole
@@ -21,7 +21,7 @@ export interface ReadinessOptions {
 }
 
 const hindranceReasons: Readonly<Record<SendingHindrance, string>> = {
-  joining: 'The process has joined other processes and may not send yet',
+  joining: 'The process has just joined others that share the store, and may not send yet',
   store: 'The store does not answer',
   clocks: 'The clocks of the process and of the store disagree, so the process sends nothing',
 }
@@ -42,31 +42,31 @@ export class Readiness {
     this.#options = options
   }
 
-  /** Notes that the store accepted events. */
+  /** Records that the store accepted events. */
   took(): void {
     this.#refusedAtMs = -Infinity
     this.#tookAtMs = this.#options.runtime.clock.nowMs()
   }
 
-  /** Notes that the store or an archive refused events. */
+  /** Records that the store or an archive refused events. */
   refused(): void {
     this.#refusedAtMs = this.#options.runtime.clock.nowMs()
     this.#checkedAtMs = -Infinity
   }
 
-  /** Notes that the store failed for good. */
+  /** Records that the store failed for good. */
   failed(): void {
     this.#hasFailed = true
   }
 
-  /** Notes that the service is closing, or drains before it closes. */
+  /** Records that the service is closing, or draining before it closes. */
   closing(): void {
     this.#isClosing = true
   }
 
   /**
-   * Explains why the service is not ready, without details that are for the log only; empty if it is ready.
-   * Resolves within 2 s, whatever the store does.
+   * Returns why the service is not ready, without details that belong in the log only; an empty list if it is
+   * ready. Resolves within 2 s, whatever the store does.
    */
   async reasons(): Promise<readonly string[]> {
     const { role, hindrance, runtime } = this.#options
@@ -81,9 +81,9 @@ export class Readiness {
     return hinders === undefined ? [] : [hindranceReasons[hinders]]
   }
 
-  /** Why the store cannot be used; undefined if it can. */
+  /** Returns why the store can't be used; undefined if it can. */
   async #storeReason(): Promise<string | undefined> {
-    // Events that were just stored prove more than a check.
+    // Events that were just stored prove more than a check would.
     if (this.#isRecent(this.#tookAtMs)) return undefined
     if (!this.#isChecking && !this.#isRecent(this.#checkedAtMs)) {
       const nowMs = this.#options.runtime.clock.nowMs()
@@ -123,8 +123,8 @@ export class Readiness {
       await store.checkWritable()
       return undefined
     } catch (error) {
-      runtime.log.debug('the store cannot be written', { error: messageOf(error) })
-      return 'The store cannot be written'
+      runtime.log.debug('the store cannot be written to', { error: messageOf(error) })
+      return 'The store cannot be written to'
     } finally {
       this.#isChecking = false
     }

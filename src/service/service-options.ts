@@ -7,24 +7,24 @@ export interface ServiceAddress {
   readonly url: string
   /** The port of the tracking API. */
   readonly port: number
-  /** The URL of the admin API, without a path; null if it is off. */
+  /** The URL of the admin API, without a path; null if the admin API is off. */
   readonly admin: string | null
 }
 
-/** Unfinished work of a service. */
+/** What a service has not finished. */
 export interface ServiceWork {
-  /** Requests to endpoints in progress. */
+  /** Number of requests to endpoints in flight. */
   readonly requests: number
-  /** Deliveries that stay in the store; 0 until the service is closed. */
+  /** Number of pending deliveries left in the store; 0 until the service is closed. */
   readonly pending: number
 }
 
 /** Options of a service. */
 export interface ServiceOptions {
   readonly configuration: Configuration
-  /** Clock, randomness, ids, log and observer; those of production by default. */
+  /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime
-  /** `all` by default. */
+  /** What this process does; `all` by default. */
   readonly role?: ServiceRole | undefined
   /** Called with a fatal error. Close the service then. */
   readonly failed?: (error: unknown) => void

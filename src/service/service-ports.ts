@@ -5,7 +5,7 @@ import { EvrouteError, type TlsPaths } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { trackingFaultAnswer } from '../tracking-api/index.ts'
 
-/** The answers to malformed requests, and the limits of connections, by port. */
+/** How each port answers malformed requests, and the limits of its connections. */
 const portOptions = {
   listen: { answerFault: trackingFaultAnswer },
   admin: { answerFault: adminFaultAnswer, ...adminConnectionLimits },
@@ -32,7 +32,7 @@ export async function listenFor(
   } catch (error) {
     if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
     const { code, message } = error
-    const hint = `Set ${setting}.port to another port, or to 0 for a free one.`
+    const hint = `Set ${setting}.port to a different port, or to 0 for a free one.`
     throw new EvrouteError({ code, message, hint, cause: error })
   }
 }

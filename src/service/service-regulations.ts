@@ -15,7 +15,7 @@ import {
 import { keptArchives, withoutKept, type Archives } from './archives.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** The parts that {@link ServiceRegulations} needs. */
+/** What {@link ServiceRegulations} needs. */
 export interface ServiceRegulationsOptions extends Pick<
   RegulationsOptions,
   'store' | 'wake' | 'runtime'
@@ -23,15 +23,18 @@ export interface ServiceRegulationsOptions extends Pick<
   /** The current sources, with their archives, and destinations. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
   readonly archives: Archives
-  /** Resolves once all stored events are archived too. */
+  /** Resolves once all events that are stored are also archived. */
   readonly archived: () => Promise<unknown>
   /** Ends the running replay; undefined if this process never replays. */
   readonly endReplays?: () => Promise<void>
-  /** Regulations of the other processes that share the store; undefined if none can. */
+  /** The port for processes that share the store; undefined if the store can't be shared. */
   readonly shared?: SharedRegulations | undefined
-  /** Whether this process carries out regulations (the default), or only erases from its archives. */
+  /** Whether this process carries out regulations (the default), or only erases from its own archives. */
   readonly carriesOut?: boolean
-  /** Whether this process writes to archives (the default). If not, it leaves registered archives alone. */
+  /**
+   * Whether this process writes to archives (the default). If not, registered archives are left to the services
+   * that write to them.
+   */
   readonly keepsArchives?: boolean
 }
 
@@ -63,28 +66,28 @@ export class ServiceRegulations implements RegulationOperations {
     await this.#watch?.register()
   }
 
-  /** Resumes unfinished regulations; in a shared store, also those that other processes leave. */
+  /** Resumes unfinished regulations; in a shared store, also those that other processes created. */
   async start(): Promise<void> {
     if (this.#watch === undefined) await this.#regulations.start()
     else this.#watch.start()
   }
 
-  /** Looks for new regulations of other processes at once. */
+  /** Looks for new regulations from other processes now. */
   async look(): Promise<void> {
     await this.#watch?.look()
   }
 
-  /** Whether a regulation has yet to erase from archives. */
+  /** Whether a regulation still has to erase users from archives. */
   get holdsArchives(): boolean {
     return this.#regulations.holdsArchives
   }
 
-  /** Resolves when all regulations are finished or wait for deliveries to settle. */
+  /** Resolves once every regulation is finished, or waits for something other than this process. */
   idle(): Promise<void> {
     return this.#regulations.idle()
   }
 
-  /** Ends after the current step. Unfinished regulations stay in the store. */
+  /** Stops after the current step. Unfinished regulations stay in the store. */
   async close(): Promise<void> {
     await Promise.all([this.#regulations.close(), this.#watch?.close()])
   }
@@ -97,14 +100,15 @@ export class ServiceRegulations implements RegulationOperations {
     return this.#regulations.list(request)
   }
 
-  /** @throws SettingError for a request with no, too many or invalid ids */
+  /** @throws SettingError for a request with no user ids, too many or invalid ones */
   async create(request: RegulationRequest): Promise<RegulationOutcome> {
     return understood(await this.#regulations.create(request))
   }
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
     const { archives, archived, configuration } = this.#options
-    // register() reads the sources at the same moment, so that every archive reported as erased is among these.
+    // register() reads the same sources, because nothing is awaited before it does. So every archive that is
+    // reported as erased belongs to one of them.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()
@@ -113,14 +117,14 @@ export class ServiceRegulations implements RegulationOperations {
     return { ...erased, archiveIds: kept.map(({ id }) => id) }
   }
 
-  /** The sources whose archives this process has to erase. */
+  /** Returns the sources whose archives this process has to erase from. */
   async #own(sources: Configuration['sources']): Promise<Configuration['sources']> {
     const { shared, keepsArchives = true } = this.#options
     return shared === undefined || keepsArchives ? sources : withoutKept(sources)
   }
 }
 
-/** Throws outcomes that callers rule out by checking the request first. */
+/** Turns refusals that callers should have ruled out into errors. */
 function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
   switch (outcome.kind) {
     case 'created':
@@ -128,17 +132,20 @@ function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
     case 'unknown_source':
       return { kind: 'unknown_source', knownIds: outcome.knownIds }
     case 'no_users':
-      throw new SettingError('userIds', 'Cannot make a regulation without a user id')
+      throw new SettingError('userIds', 'Cannot create a regulation without a user id')
     case 'too_many_users': {
-      const message = `Cannot make a regulation about ${outcome.users} users: at most ${outcome.usersMax} are allowed`
+      const message = `Cannot create a regulation for ${outcome.users} users: at most ${outcome.usersMax} are allowed`
       throw new SettingError('userIds', message)
     }
     case 'invalid_user_id': {
       const { index, lengthMax } = outcome
-      const message = `Cannot use user id ${index + 1}: it is a text of 1 to ${lengthMax} characters`
+      const message = `Cannot use user id ${index + 1}: it must have 1 to ${lengthMax} characters`
       throw new SettingError('userIds', message)
     }
     case 'no_sources':
-      throw new SettingError('sourceIds', 'Cannot make a regulation with an empty list of sources')
+      throw new SettingError(
+        'sourceIds',
+        'Cannot create a regulation with an empty list of sources',
+      )
   }
 }

@@ -3,11 +3,11 @@ import { openStore, type OpenStoreOptions, type Store } from '../store/index.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 /**
- * Opens the store of a service. A store in memory gets no bound of its own: it would make callers wait,
- * but the service refuses instead.
+ * Opens the store of a service. A store in memory is not bounded: the bound would make callers wait, whereas
+ * the service refuses calls.
  *
  * @throws SettingError for the role `ingest` or `deliver` if no other process can use the store; EvrouteError
- *   `store_in_use` or `store_unusable`
+ * `store_in_use` or `store_unusable`
  */
 export async function openServiceStore(
   { configuration, role = 'all' }: ServiceOptions,

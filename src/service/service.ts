@@ -40,7 +40,7 @@ import { tracingOfProcess, type Tracing } from './tracing.ts'
 export class Service implements AsyncDisposable {
   readonly #store: Store
   readonly #runtime: Runtime
-  /** Coalesces lines, because an outage can repeat one thousands of times. */
+  /** Combines repeated lines, because an outage can repeat a line thousands of times. */
   readonly #log: CoalescingLog
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
@@ -164,24 +164,24 @@ export class Service implements AsyncDisposable {
     return { url: tracking?.url ?? '', port: tracking?.port ?? 0, admin: admin?.url ?? null }
   }
 
-  /** Makes a link that opens the page once, within an hour; null without an admin API. */
+  /** Makes a link that opens the page. It works once, for an hour; null without an admin API. */
   signInLink(): string | null {
     const { admin } = this.address
     return admin === null ? null : `${admin}/_evroute/sign-in?token=${this.#sessions.newLink()}`
   }
 
-  /** Unfinished work. */
+  /** What the service has not finished. */
   get work(): ServiceWork {
     return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
   }
 
-  /** Counts the pending deliveries of the store. */
+  /** Counts the pending deliveries in the store. */
   async pending(): Promise<number> {
     return (await this.#store.ledger()).pending
   }
 
   /**
-   * Applies another configuration without interrupting work in progress. Has no effect once closed.
+   * Applies a new configuration without interrupting work in progress. Does nothing once the service is closed.
    *
    * @returns the differences; settings that need a restart keep their values
    */
@@ -213,19 +213,19 @@ export class Service implements AsyncDisposable {
     return changes
   }
 
-  /** Counts a configuration that cannot be used. The current one stays in force. */
+  /** Counts a new configuration that can't be used. The current one stays in force. */
   refuseConfiguration(): void {
     this.#metrics.reloaded('refused')
   }
 
-  /** Answers `/readyz` with 503 from now on, so that clients go elsewhere. All other work continues. */
+  /** Makes `/readyz` answer 503, so that load balancers send clients elsewhere. All other work continues. */
   drain(): void {
     this.#readiness.closing()
   }
 
   /**
-   * Stops accepting, gives requests in progress, of sources and to endpoints alike, `graceMs` of real time to
-   * end, and closes the store. Pending deliveries stay in it. Idempotent.
+   * Stops accepting requests, waits up to `graceMs` of real time for requests from sources and to endpoints to
+   * end, and closes the store. Pending deliveries stay in the store. Idempotent.
    */
   close(graceMs = 0): Promise<void> {
     this.#readiness.closing()
@@ -260,7 +260,7 @@ export class Service implements AsyncDisposable {
       )
       this.#listening = [listening, adminListening]
     }
-    // Send deliveries of an earlier run only now, because opening the ports could have failed.
+    // Send deliveries left by an earlier run only now, because opening the ports could have failed.
     this.#pipeline.wake()
     await this.#regulations.start()
   }
@@ -325,7 +325,7 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  /** Does not keep the events of a batch in memory while they are stored, unless they will be archived. */
+  /** Accepts a batch. Keeps its events in memory while they are stored only if they will be archived. */
   #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const isArchived = this.#sourceOf(batch)?.archive !== undefined
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))
@@ -351,7 +351,7 @@ export class Service implements AsyncDisposable {
 
   async #takeAndKeep(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = await this.#pipeline.intake.accept(batch)
-    // Look the source up again: erasures know only the archives that are configured now.
+    // Look the source up again, because erasures reach only the archives that are configured now.
     await this.#archives.keep(this.#sourceOf(batch), results)
     return results
   }
@@ -360,7 +360,7 @@ export class Service implements AsyncDisposable {
     return this.#configuration.sources.find(({ id }) => id === sourceId)
   }
 
-  /** Whether a backlog is half full. Replays and syncs leave the other half to sources. */
+  /** Tells whether a backlog is half full. Replays and syncs leave the other half to sources. */
   async #isHalfFull(destinations: readonly Destination[]): Promise<boolean> {
     if (this.#adding.isFull) return true
     for (const { id: destinationId, enabled, backlogMax = Infinity } of destinations) {
@@ -378,7 +378,7 @@ export class Service implements AsyncDisposable {
       ...this.#listening.map((listening) => listening.close(graceMs)),
       this.#pipeline.stop(graceMs),
       this.#regulations.close(),
-      // Stored events are archived too if there is time.
+      // Events that are already stored are archived too if there is time.
       this.#archives.close(graceMs),
     ])
     this.#pendingAtEnd = await this.pending().catch(() => 0)

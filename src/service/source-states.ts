@@ -2,7 +2,7 @@ import type { SourcesState } from '../admin-api/index.ts'
 import type { Configuration } from './configuration/index.ts'
 import type { ServiceAddress } from './service-options.ts'
 
-/** The configured sources with their destinations, and the URL that they send to. */
+/** Returns the configured sources with their destinations, and the URL to which they send. */
 export function sourcesState(
   { listen, sources, destinations }: Configuration,
   { url }: Pick<ServiceAddress, 'url'>,

@@ -290,11 +290,11 @@ describe('the admin API', () => {
   })
 
   test('says why it is not ready, and lives all the same', async () => {
-    const ready = () => Promise.resolve(['The store cannot be written'])
+    const ready = () => Promise.resolve(['The store cannot be written to'])
     const { url } = await startAdmin({ options: { ready } })
     expect(await ask(`${url}/readyz`)).toMatchObject({
       status: 503,
-      body: { status: 'not_ready', reasons: ['The store cannot be written'] },
+      body: { status: 'not_ready', reasons: ['The store cannot be written to'] },
     })
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
   })

@@ -126,7 +126,7 @@ describe('Archives', () => {
     for (const each of stalled) {
       expect(await each).toMatchObject({
         ...refused,
-        message: expect.stringContaining('writing takes more than 5s') as string,
+        message: expect.stringContaining('it took more than 5s') as string,
       })
     }
     open()

@@ -66,7 +66,7 @@ describe('createService', () => {
         {
           path: 'admin.token',
           message: 'Cannot read the environment variable VITEST: no environment is given',
-          hint: 'Pass the option `env: process.env`, or give a value or @file.',
+          hint: 'Pass the option `env: process.env`, or write a value or @file instead.',
         },
       ],
     })
@@ -106,8 +106,8 @@ describe('createService', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['nothing', undefined, 'Cannot be left out: it is an object'],
-    ['null', null, 'Cannot use null: it is an object'],
+    ['nothing', undefined, 'Cannot be left out: it must be an object'],
+    ['null', null, 'Cannot use null: it must be an object'],
     ['a number that JSON does not have', { limits: { backlogMax: 1n } }, 'Cannot write it'],
   ])('refuses %s as it does every other configuration', async (_name, configuration, message) => {
     const refused = createService({ configuration } as CreateServiceOptions)

@@ -87,7 +87,7 @@ describe('readiness', () => {
     expect(state.checks).toBe(2)
   })
 
-  const joining = ['The process has joined other processes and may not send yet']
+  const joining = ['The process has just joined others that share the store, and may not send yet']
   test.each([
     ['all', joining],
     ['deliver', joining],

@@ -233,11 +233,11 @@ describe('a service', () => {
     const { port } = other
     await expect(start({ listen: { port } })).rejects.toMatchObject({
       code: 'port_in_use',
-      hint: 'Set listen.port to another port, or to 0 for a free one.',
+      hint: 'Set listen.port to a different port, or to 0 for a free one.',
     })
     await expect(start({ admin: { port, token } })).rejects.toMatchObject({
       code: 'port_in_use',
-      hint: 'Set admin.port to another port, or to 0 for a free one.',
+      hint: 'Set admin.port to a different port, or to 0 for a free one.',
     })
     const service = await start({})
     await expect(start({})).rejects.toMatchObject({ code: 'store_in_use' })

@@ -50,7 +50,7 @@ async function start(document: object, role: ServiceRole = 'all') {
 }
 
 const patient = { timeout: 60_000, interval: 200 }
-const joining = 'The process has joined other processes and may not send yet'
+const joining = 'The process has just joined others that share the store, and may not send yet'
 
 test('while the database hangs a service says so, and reports its metrics with the last figures', async () => {
   const line = await PostgresLine.to(server)

@@ -3,18 +3,18 @@ import type { Configuration } from './configuration.ts'
 
 /** One difference between two configurations. */
 export interface ConfigurationChange {
-  /** `listen.port`, `sources.website` or `destinations.crm.sharedSecret`, with ids instead of indexes. */
+  /** Such as `listen.port`, `sources.website` or `destinations.crm.sharedSecret`: ids replace indexes. */
   readonly setting: string
   /** Only a source, a destination or the admin API can be added or removed. */
   readonly kind: 'added' | 'removed' | 'changed'
-  /** Whether a running service applies the change. */
+  /** Whether a running service applies the change at once, or only after a restart. */
   readonly effect: 'at_once' | 'after_restart'
 }
 
 /** Settings that a running service cannot change: its ports, its store and its tracing. */
 const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|store$|tracing$)/
 
-/** Names of settings in the file, if they differ from the names here. */
+/** Names of settings in the file, where they differ from the names in {@link Configuration}. */
 const namesInFile: Readonly<Record<string, string>> = {
   deliveredMs: 'delivered',
   failedMs: 'failed',
@@ -55,7 +55,7 @@ function changesOf(
 ): readonly ConfigurationChange[] {
   if (before === undefined) return [change(name, 'added')]
   if (after === undefined) return [change(name, 'removed')]
-  // Most parts are equal, and comparing a whole part is faster.
+  // Most parts are equal, and comparing whole parts is faster.
   if (isDeepStrictEqual(before, after)) return []
   const fieldsBefore = new Map<string, unknown>(Object.entries(before))
   return Object.entries(after)
@@ -76,7 +76,7 @@ export function followed(before: Configuration, after: Configuration): Configura
   return { ...after, listen, admin: access, store, tracing }
 }
 
-/** Whether a change affects a setting whose name matches. */
+/** Tells whether one of the changes is about a setting whose name matches. */
 export function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {
   return changes.some(({ setting }) => settings.test(setting))
 }

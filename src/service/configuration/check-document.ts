@@ -12,7 +12,7 @@ export type DocumentOutcome =
  * Checks each setting by itself and fills in defaults.
  *
  * @param given - the document with its secrets read
- * @param isKept - whether a value may be secret, so that problems must not show it
+ * @param isKept - tells whether the value at a path may be secret, so that problems must not show it
  */
 export function checkDocument(
   given: unknown,
@@ -50,7 +50,7 @@ function placeIssues(
       return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
     }
     if (issue.code === 'invalid_union') {
-      // The intended alternative is the one with the right type: its problems are further inside.
+      // The intended alternative is the one whose type fits: it has problems only further inside.
       const meant = issue.errors.find((inner) =>
         inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
       )
@@ -62,7 +62,7 @@ function placeIssues(
 
 function keyHint(key: string, known: readonly string[]): string {
   if (key === 'pendingDeliveries') {
-    return 'Set backlogMax instead: it bounds the backlog of each destination, and sources are not refused.'
+    return 'Set backlogMax instead. It limits the backlog of each destination, and calls are never refused because of it.'
   }
   const meant = nearestName(key, known)
   return meant === undefined
@@ -71,9 +71,9 @@ function keyHint(key: string, known: readonly string[]): string {
 }
 
 function complaint(value: unknown, isKept: boolean, accepted: string): string {
-  if (value === undefined) return `Cannot be left out: it is ${accepted}`
+  if (value === undefined) return `Cannot be left out: it must be ${accepted}`
   const isHidden = isKept && (typeof value === 'string' || typeof value === 'number')
-  return `Cannot use ${isHidden ? 'this value' : shownValue(value)}: it is ${accepted}`
+  return `Cannot use ${isHidden ? 'this value' : shownValue(value)}: it must be ${accepted}`
 }
 
 function valueAt(document: unknown, path: DocumentPath): unknown {

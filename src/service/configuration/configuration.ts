@@ -7,12 +7,12 @@ import type { SourceType } from '../../tracking-api/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import type { ConfigurationDocument, DestinationDocument, SourceDocument } from './document.ts'
 
-/** The configuration of a service: checked, complete and frozen, with its secrets read. */
+/** The configuration of a service: checked, with defaults and secrets filled in, and frozen. */
 export interface Configuration {
   readonly listen: ConfigurationDocument['listen']
-  /** The admin API; undefined for none. */
+  /** The admin API; undefined if it is off. */
   readonly admin: NonNullable<ConfigurationDocument['admin']> | undefined
-  /** `memory:`, `sqlite:` and an absolute path, or the URL of a PostgreSQL with its password. */
+  /** `memory:`, `sqlite:` with an absolute path, or a PostgreSQL URL including its password. */
   readonly store: string
   /** Whether to trace; null to trace only if an OpenTelemetry SDK is loaded. */
   readonly tracing: boolean | null
@@ -26,9 +26,9 @@ export interface Configuration {
 
 /** A source of calls. */
 export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
-  /** The kind of its clients; undefined to decide by each request. */
+  /** The kind of its clients; undefined to detect browsers by each request. */
   readonly type?: SourceType | undefined
-  /** Rate limit; undefined for none. */
+  /** The rate limit; undefined for none. */
   readonly eventsPerSecond: number | undefined
   /** The folder of its archive; undefined for none. */
   readonly archive: { readonly directory: string } | undefined
@@ -38,11 +38,11 @@ export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys
 export interface ConfiguredDestination extends Destination {
   /** Adds a Standard Webhooks signature for each secret; undefined for none. */
   readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined
-  /** The retry window of a delivery, which begins with its first attempt. */
+  /** How long after a delivery's first attempt another attempt may start. */
   readonly retryForMs: number
 }
 
-/** Makes the paths of a document absolute. They are relative to the folder. */
+/** Makes the paths in a document absolute. They are relative to the folder. */
 export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
   const { store, sources, listen, admin, destinations } = document
   const file = /^sqlite:(.+)$/.exec(store)?.[1]
@@ -72,7 +72,7 @@ function withPaths<Section extends { readonly tls?: object | undefined }>(
   return { ...section, tls }
 }
 
-/** Converts a document without problems. */
+/** Converts a valid document into a configuration. */
 export async function configurationOf(
   document: ConfigurationDocument,
   breather: Breather,

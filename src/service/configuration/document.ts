@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { limits, parseDuration, parseRate, parseUrl, rateForms } from '../../model/index.ts'
 
-/** Uses the accepted values as the message of every issue. The report of the issue adds the given value. */
+/** Makes the accepted values the message of every issue. The report adds the value that was given. */
 const accepts = (accepted: string) => ({ error: () => accepted })
 
-/** A value for editors, and for `init --full`, of a setting without a default. */
+/** An example value for a setting without a default, used by editors and `init --full`. */
 const example = (value: unknown) => ({ examples: [value] })
 
-/** A section. The message about an unknown key lists the known keys. */
+/** A section of settings. The message about an unknown key lists the known keys. */
 function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, given?: string) {
   const keys = Object.keys(shape)
   const accepted = given ?? `an object with ${keys.map((key) => `"${key}"`).join(', ')}`
@@ -41,7 +41,7 @@ function list<Element extends z.core.$ZodType>(
   return max === Infinity ? any : any.max(max, accepts(accepted))
 }
 
-/** A text that may be `env:NAME` or `@file` in the file. The check applies to the value that is read. */
+/** A text that the file may give as `env:NAME` or `@file`. The check applies to what this stands for. */
 function secret(isAccepted: (text: string) => boolean, accepted: string) {
   return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted))
 }
@@ -58,14 +58,14 @@ const id = () =>
 const writeKey = () =>
   secret(
     (text) => /^[\x21-\x39\x3b-\x7e]{1,200}$/.test(text),
-    `1 to 200 printable characters without spaces and colons, ${secretForms}`,
+    `1 to 200 printable characters without spaces or colons, ${secretForms}`,
   )
 
 const retentionTime = () => duration('1m', '3650d')
 const backlog = () => wholeNumber(1, 1_000_000_000)
 const rate = () => wholeNumber(1, 1_000_000).nullable().default(null)
 
-/** Accepts any text that is not empty; after `whsec_`, 24 to 64 bytes as base64. */
+/** Accepts any text that is not empty. After `whsec_`, it must be the base64 of 24 to 64 bytes. */
 function isSigningSecret(text: string): boolean {
   if (!text.startsWith('whsec_')) return text !== ''
   const base64 = text.slice('whsec_'.length)
@@ -82,12 +82,12 @@ const bearerToken = () =>
 const host = () =>
   pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1').default('127.0.0.1')
 
-/** Checks the form only. The store room reports details of a server's URL. */
+/** Checks the form only. The store room reports what is wrong in a server's URL. */
 function isStoreUrl(text: string): boolean {
   return /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/.test(text) || /^postgres(ql)?:\/\//i.test(text)
 }
 
-/** Whether a text is the URL of a proxy, whose credentials can be decoded. */
+/** Tells whether a text is the URL of a proxy, with credentials that can be decoded if it has any. */
 function isProxyUrl(text: string): boolean {
   const url = parseUrl(text)
   if (url === undefined || !/^https?:\/\/[^/]*\/$/.test(url.href)) return false
@@ -103,29 +103,29 @@ const signingSecret = () =>
   secret(isSigningSecret, `a text, or whsec_ and the base64 of 24 to 64 bytes, ${secretForms}`)
 
 const source = section({
-  id: id().describe('Unique among the sources.'),
+  id: id().describe('A unique id of the source.'),
   writeKeys: list(writeKey(), { accepted: 'a list of at least one write key', min: 1 }).describe(
-    'Keys that SDKs send, several for rotation: values, env:NAME or @file.',
+    'The keys that SDKs send; several allow rotation. Each is a value, env:NAME or @file.',
   ),
   type: z
     .enum(['browser', 'mobile', 'server'], accepts('"browser", "mobile", "server" or null'))
     .nullable()
     .default(null)
     .describe(
-      'Kind of the clients: browser fills context.ip and context.userAgent from the connection, mobile fills context.ip only, server neither; null recognizes browsers by their requests.',
+      'The kind of client: browser fills in context.ip and context.userAgent from the request, mobile fills in context.ip only, server neither; null detects browsers by their requests.',
     ),
-  enabled: flag().default(true).describe('Off refuses its calls with 403.'),
+  enabled: flag().default(true).describe('false refuses its calls with 403.'),
   eventsPerSecond: rate().describe(
-    'Events that the source may send per second, then it gets 429; null for limits.eventsPerSecond.',
+    'Maximum events per second from the source; more get a 429. null uses limits.eventsPerSecond.',
   ),
   archive: section({
     directory: pattern(/./, 'a directory')
       .meta(example('./archive'))
-      .describe('Relative to this file.'),
+      .describe('The folder of the archive, relative to this file.'),
   })
     .nullable()
     .default(null)
-    .describe('Appends every accepted event to a gzipped NDJSON file per day.'),
+    .describe('Writes every accepted event to gzipped NDJSON files, by day; null for no archive.'),
 })
 
 const pemFile = (name: string) =>
@@ -138,22 +138,24 @@ const endpoint = section({
   headers: z
     .record(z.string(), z.string(accepts(`a text, ${secretForms}`)), accepts('an object of texts'))
     .default({})
-    .describe('Sent with every webhook; each value is a text, env:NAME or @file.'),
+    .describe('Headers to send with every webhook; each value is a text, env:NAME or @file.'),
   rate: pattern(/^\d+(\.\d+)?\/[smh]$/, rateForms)
     .refine((text) => parseRate(text) !== undefined, accepts(rateForms))
     .optional()
     .meta(example('50/s'))
-    .describe('Maximum rate of requests, such as 50/s, 300/m or 1000/h; none by default.'),
+    .describe('Maximum rate of requests, such as 50/s, 300/m or 1000/h; no limit by default.'),
   tls: section({
     cert: pemFile('client.crt')
       .optional()
-      .describe('The certificate that evroute shows to the endpoint.'),
+      .describe('The client certificate that evroute presents to the endpoint.'),
     key: pemFile('client.key')
       .optional()
       .describe('The private key of the certificate, without a passphrase.'),
     ca: pemFile('ca.crt')
       .optional()
-      .describe('Certificate authorities to trust for the endpoint, instead of the usual ones.'),
+      .describe(
+        'The certificate authorities to trust for this endpoint, instead of the default ones.',
+      ),
   })
     .refine(
       ({ cert, key, ca }) =>
@@ -161,7 +163,7 @@ const endpoint = section({
       accepts('an object with "cert" and "key", with "ca", or with all three'),
     )
     .optional()
-    .describe('PEM files, relative to this file; evroute reads them again when they change.'),
+    .describe('PEM files, relative to this file; reloaded when they change.'),
 })
 
 function clientError() {
@@ -170,26 +172,28 @@ function clientError() {
 }
 
 const destination = section({
-  id: id().describe('Unique among the destinations.'),
+  id: id().describe('A unique id of the destination.'),
   type: z
     .literal('Webhooks', accepts('"Webhooks"'))
-    .describe('The name that calls refer to in `integrations`.'),
-  sources: list(id(), { accepted: 'a list of at least one id of a source', min: 1 }).describe(
+    .describe('The name by which calls select destinations in `integrations`.'),
+  sources: list(id(), { accepted: 'a list of at least one source id', min: 1 }).describe(
     'The ids of the sources whose events go to this destination.',
   ),
-  enabled: flag().default(true).describe('Off sends nothing to this destination.'),
+  enabled: flag().default(true).describe('false sends nothing to this destination.'),
   endpoints: list(endpoint, {
     accepted: `a list of 1 to ${limits.endpointsMax} endpoints`,
     min: 1,
     max: limits.endpointsMax,
-  }).describe('Each event goes to all of these; one success is enough.'),
+  }).describe('Each event is sent to every endpoint; it is delivered once one of them accepts it.'),
   sharedSecret: secret(
     (text) => text !== '',
     `a text that is not empty, ${secretForms}, or null to send without X-Signature`,
   )
     .nullable()
     .default(null)
-    .describe('Signs every webhook in X-Signature: a value, env:NAME or @file.'),
+    .describe(
+      'The secret that signs every webhook in X-Signature: a value, env:NAME or @file; null for no signature.',
+    ),
   standardWebhooks: z
     .union(
       [
@@ -201,47 +205,51 @@ const destination = section({
             max: 5,
           })
             .meta(example(['env:EVROUTE_SIGNING_SECRET']))
-            .describe('One signature per secret, so that secrets can be rotated.'),
+            .describe('The secrets; each adds a signature, so that secrets can be rotated.'),
         }),
       ],
       accepts('true, false or an object with "secrets"'),
     )
     .default(false)
     .describe(
-      'Adds webhook-id, webhook-timestamp and webhook-signature; true signs with sharedSecret.',
+      'Adds the Standard Webhooks headers webhook-id, webhook-timestamp and webhook-signature; true signs with sharedSecret.',
     ),
   aliasKeys: z
     .enum(['spec', 'camel', 'both'], accepts('"spec", "camel" or "both"'))
     .default('spec')
     .describe(
-      'The keys of the ids in an alias: spec for "Previous ID", camel for previousId, both.',
+      'How alias webhooks name the ids: spec for "Previous ID" and "User ID", camel for previousId and userId, both for both.',
     ),
   acceptsHistorical: flag()
     .default(true)
-    .describe('Off skips events that are more than a day old.'),
+    .describe('false skips events that are more than a day old.'),
   filter: z
     .string(accepts('a match such as "type:track properties.revenue:>10", or null for every call'))
     .nullable()
     .default(null)
-    .describe('Sends only calls that match: type:track properties.revenue:>10. null sends all.'),
+    .describe(
+      'Sends only calls that match, such as type:track properties.revenue:>10; null sends all.',
+    ),
   concurrency: wholeNumber(1, 1_000)
     .default(10)
     .describe('Maximum requests in flight per endpoint.'),
   backlogMax: backlog()
     .nullable()
     .default(null)
-    .describe('Maximum pending deliveries; null for limits.backlogMax.'),
+    .describe('Maximum pending deliveries; null uses limits.backlogMax.'),
   retryFor: duration('0s', '30d')
     .default('4h')
     .describe('How long to retry a delivery after its first attempt, at most 30d.'),
   retryStatuses: list(clientError(), { accepted: 'a list of statuses from 400 to 499' })
     .default([])
-    .describe('More statuses from 400 to 499 to retry like 5xx, beside 408, 425 and 429.'),
+    .describe('Statuses from 400 to 499 to retry like 5xx, in addition to 408, 425 and 429.'),
 })
 
 const serverCertificate = (described: string) =>
   section({
-    cert: pemFile('server.crt').describe('The certificate, with its intermediate certificates.'),
+    cert: pemFile('server.crt').describe(
+      'The certificate, followed by its intermediate certificates.',
+    ),
     key: pemFile('server.key').describe(
       'The private key of the certificate, without a passphrase.',
     ),
@@ -255,45 +263,56 @@ export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
 /** Checks each setting by itself and fills in defaults. */
 export const documentSchema = section(
   {
-    $schema: z.string(accepts('a text')).optional().describe('Lets editors complete this file.'),
+    $schema: z
+      .string(accepts('a text'))
+      .optional()
+      .describe('Lets editors complete and check this file.'),
     listen: section({
-      host: host().describe('The address of the tracking API; 0.0.0.0 opens it to the network.'),
-      port: wholeNumber(0, 65_535).default(defaultPorts.listen).describe('0 for a free one.'),
+      host: host().describe(
+        'The address to listen on; 0.0.0.0 opens the tracking API to the network.',
+      ),
+      port: wholeNumber(0, 65_535)
+        .default(defaultPorts.listen)
+        .describe('The port to listen on; 0 for a free one.'),
       trustedProxies: wholeNumber(0, 10)
         .default(0)
-        .describe('Number of proxies in front, whose X-Forwarded-For names the client.'),
+        .describe(
+          'Number of trusted proxies in front of the service; the client address is taken from the X-Forwarded-For header that they add.',
+        ),
       tls: serverCertificate(
-        'Serves https with these PEM files, relative to this file; evroute reads them again when they change.',
+        'Serves https with these PEM files, relative to this file; reloaded when they change.',
       ),
       publicUrl: pattern(
         /^https?:\/\/[^/?#\s@]+(\/[^/?#\s]+)*$/,
-        'a full http or https URL without a query and a final slash',
+        'a full http or https URL without a query or final slash',
       )
         .optional()
         .meta(example('https://events.example.com'))
-        .describe('The URL by which SDKs and browsers reach the service, such as that of a proxy.'),
+        .describe(
+          'The URL at which SDKs and browsers reach the service, such as the URL of a proxy.',
+        ),
     })
       .prefault({})
-      .describe('The tracking API, to which SDKs post. A change needs a restart.'),
+      .describe('The tracking API, to which SDKs send calls. A change needs a restart.'),
     admin: section({
       host: host().describe(
-        'The address of the admin API; 0.0.0.0 opens it to the network. A change needs a restart.',
+        'The address to listen on; 0.0.0.0 opens the admin API to the network. A change needs a restart.',
       ),
       port: wholeNumber(0, 65_535)
         .default(defaultPorts.admin)
-        .describe('0 for a free one. A change needs a restart.'),
+        .describe('The port to listen on; 0 for a free one. A change needs a restart.'),
       token: bearerToken().describe(
         'The bearer token that requests must carry: a value, env:NAME or @file.',
       ),
       metricsToken: bearerToken()
         .nullable()
         .default(null)
-        .describe('Another bearer token, for /metrics only.'),
+        .describe('A separate bearer token that works for /metrics only.'),
       tls: serverCertificate('Serves https, like listen.tls. A change needs a restart.'),
     })
       .nullable()
       .default(null)
-      .describe('The admin API; null for none.'),
+      .describe('The admin API; null turns it off.'),
     store: secret(
       isStoreUrl,
       `memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, ${secretForms}`,
@@ -315,7 +334,7 @@ export const documentSchema = section(
         accepted: 'a list of addresses, ranges and host names',
       })
         .default([])
-        .describe('Private and other non-public addresses that may receive webhooks.'),
+        .describe('Private and other non-public addresses to which webhooks may be sent.'),
       proxy: secret(
         isProxyUrl,
         `an http or https URL without a path, such as http://user:password@proxy.example.com:3128, ${secretForms}, or null`,
@@ -323,7 +342,7 @@ export const documentSchema = section(
         .nullable()
         .default(null)
         .describe(
-          'The forward proxy that tunnels webhooks (CONNECT), such as http://user:password@proxy.example.com:3128: a value, env:NAME or @file; null for none.',
+          'The forward proxy through which webhooks are tunnelled (CONNECT), such as http://user:password@proxy.example.com:3128: a value, env:NAME or @file; null for none.',
         ),
     })
       .prefault({})
@@ -335,7 +354,7 @@ export const documentSchema = section(
         .describe('How long to keep failed and expired deliveries.'),
       untried: retentionTime()
         .default('30d')
-        .describe('How long a delivery waits for its first attempt; then it expires.'),
+        .describe('How long a delivery may wait for its first attempt before it expires.'),
       messageIds: retentionTime()
         .default('24h')
         .describe('How long to remember messageIds for deduplication.'),
@@ -345,13 +364,13 @@ export const documentSchema = section(
     limits: section({
       backlogMax: backlog()
         .default(1_000_000)
-        .describe('Maximum pending deliveries per destination; further ones fail at once.'),
+        .describe('Maximum pending deliveries per destination; further deliveries fail at once.'),
       eventsPerSecond: rate().describe(
-        'Events that each source may send per second; null for no limit.',
+        'Maximum events per second from each source; null for no limit.',
       ),
     })
       .prefault({})
-      .describe('Default limits of sources and destinations.'),
+      .describe('Default limits for sources and destinations.'),
     sources: list(source, { accepted: 'a list of at least one source', min: 1 }).describe(
       'The websites, apps and servers that send calls.',
     ),
@@ -362,16 +381,16 @@ export const documentSchema = section(
   'an object with "sources" and "destinations"',
 )
 
-/** A configuration as given in a file. */
+/** A configuration as it is written in a file. */
 export type GivenDocument = z.input<typeof documentSchema>
 
-/** A configuration with secrets read and defaults filled in. */
+/** A configuration with its secrets and defaults filled in. */
 export type ConfigurationDocument = z.output<typeof documentSchema>
 
-/** A source of a document. */
+/** A source in a document. */
 export type SourceDocument = ConfigurationDocument['sources'][number]
 
-/** A destination of a document. */
+/** A destination in a document. */
 export type DestinationDocument = ConfigurationDocument['destinations'][number]
 
 /** The JSON Schema of the file, for editors. */

@@ -1,9 +1,9 @@
 import { EvrouteError, plainText, shortText } from '../../model/index.ts'
 
-/** The path of keys and indexes to a value of the document. */
+/** The keys and indexes that lead to a value in the document. */
 export type DocumentPath = readonly (string | number)[]
 
-/** A problem of a value in the document. */
+/** A problem with a value in the document. */
 export interface PlacedProblem {
   readonly path: DocumentPath
   /** A sentence without its final period: what cannot be used, and what is accepted. */
@@ -12,9 +12,9 @@ export interface PlacedProblem {
   readonly hint?: string | undefined
 }
 
-/** A problem of a configuration. */
+/** A problem with a configuration. */
 export interface ConfigurationProblem {
-  /** Path such as `destinations[0].endpoints[1].url`; empty for the file as a whole. */
+  /** A path such as `destinations[0].endpoints[1].url`; empty for the file as a whole. */
   readonly path: string
   /** A sentence without its final period: what cannot be used, and what is accepted. */
   readonly message: string
@@ -26,7 +26,7 @@ export interface ConfigurationProblem {
 export class ConfigurationError extends EvrouteError {
   override readonly name: string = 'ConfigurationError'
   readonly problems: readonly ConfigurationProblem[]
-  /** The first line of the message, with the number of problems. Each problem follows on its own line. */
+  /** The first line of the message, which counts the problems. The message then has a line for each problem. */
   readonly summary: string
 
   /** @param name - the file as the user wrote it, or another name for the configuration */
@@ -41,7 +41,9 @@ export class ConfigurationError extends EvrouteError {
   }
 }
 
-/** Formats a problem safely for a terminal: one line, then the excerpt if the hint has one. */
+/**
+ * Formats a problem so that it is safe to print on a terminal: one line, then the hint's excerpt if it has one.
+ */
 export function problemText({ path, message, hint }: ConfigurationProblem): string {
   const where = path === '' ? '' : `${path}: `
   if (hint === undefined) return plainText(`${where}${message}`)
@@ -58,9 +60,9 @@ export function formatPath(path: DocumentPath): string {
   return text.join('').replace(/^\./, '')
 }
 
-/** Formats a value of the document for a problem: short, and safe to print. */
+/** Formats a value of the document for a message: short, and safe to print. */
 export function shownValue(value: unknown): string {
-  // A misplaced object or list may contain secrets.
+  // An object or list in the wrong place may contain secrets.
   if (Array.isArray(value))
     return value.length === 0 ? 'an empty list' : `a list of ${value.length}`
   if (typeof value === 'object' && value !== null) return 'an object'

@@ -10,17 +10,17 @@ import { effectiveSettings, type EffectiveSetting } from './settings.ts'
 /** Access to variables and files while a configuration is read. */
 export type ConfigurationSurroundings = Pick<SecretSources, 'env' | 'readFile'>
 
-/** The outcome of reading a configuration. */
+/** A configuration, or the problems that make it invalid. */
 export type ConfigurationOutcome =
   | {
       readonly kind: 'valid'
       readonly configuration: Configuration
-      /** All settings with their origins, secrets masked. */
+      /** All settings with their origins. Secrets are masked. */
       readonly settings: readonly EffectiveSetting[]
     }
   | {
       readonly kind: 'invalid'
-      /** At least one. */
+      /** At least one problem. */
       readonly problems: readonly ConfigurationProblem[]
     }
 
@@ -43,7 +43,7 @@ export async function readConfiguration(
   return { kind: 'invalid', problems: [{ path: '', message, hint }] }
 }
 
-/** Checks a configuration that is given as an object. Values that JSON cannot represent are dropped. */
+/** Checks a configuration that is given as an object. Values that JSON can't represent are dropped. */
 export async function checkConfiguration(
   given: unknown,
   sources: SecretSources,
@@ -67,7 +67,7 @@ export async function configurationSchema(): Promise<object> {
 }
 
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
-  // Load the checks only when needed, because zod loads slowly.
+  // Load the checks only when they are needed, because zod takes long to load.
   const [{ checkDocument }, { checkReferences }, { configurationOf, locate }] = await Promise.all([
     import('./check-document.ts'),
     import('./references.ts'),
@@ -90,7 +90,7 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
   return {
     kind: 'valid',
     configuration,
-    // A getter, because listing the settings of 5,000 destinations takes as long as all the rest.
+    // A getter, because listing the settings of 5,000 destinations takes as long as everything else here.
     get settings() {
       const settings = effectiveSettings({ effective, given, secretOrigins: resolved.origins })
       // Only editors need $schema.
@@ -114,7 +114,7 @@ async function readText(path: string, { readFile }: ConfigurationSurroundings): 
 }
 
 function hintFor(code: string | undefined, path: string): string {
-  if (code === 'ENOENT') return 'Make one with `evroute init`, or name another file.'
+  if (code === 'ENOENT') return 'Create one with `evroute init`, or name a different file.'
   if (code === 'EISDIR') return `Name a file in it, such as ${join(path, 'evroute.config.json')}.`
   return 'Check that it is a readable file.'
 }
@@ -123,13 +123,13 @@ async function parse(text: string): Promise<JsonOutcome> {
   try {
     return { kind: 'value', value: JSON.parse(text) as unknown }
   } catch {
-    // Most files have no comments, and the engine reads them faster than the library loads.
+    // Try JSON.parse first: most files have no comments, and it is done before the library is even loaded.
     const { readJson } = await import('./read-json.ts')
     return readJson(text)
   }
 }
 
-/** Keeps the first problem of each path, because later ones follow from it. Sorts by path. */
+/** Keeps the first problem of each path, because later ones only follow from it. Sorts by path. */
 function presentable(problems: readonly PlacedProblem[]): readonly ConfigurationProblem[] {
   const byPath = new Map<string, ConfigurationProblem>()
   for (const { path, message, hint } of problems) {

@@ -5,15 +5,15 @@ export type JsonOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | {
       readonly kind: 'invalid'
-      /** From 1. */
+      /** Counting from 1. */
       readonly line: number
-      /** In UTF-16 units, from 1. */
+      /** In UTF-16 code units, counting from 1. */
       readonly column: number
-      /** The usual reason, as a sentence; undefined for a rare one. */
+      /** The reason as a sentence, if it is a common one. */
       readonly hint: string | undefined
     }
 
-/** Reads JSON that may have comments and trailing commas. An error says where it is, and quotes nothing. */
+/** Reads JSON that may have comments and trailing commas. If it is invalid, says where, but quotes nothing. */
 export function readJson(text: string): JsonOutcome {
   const errors: ParseError[] = []
   try {
@@ -22,13 +22,15 @@ export function readJson(text: string): JsonOutcome {
     if (error !== undefined) return invalidAt(text, error)
     return { kind: 'value', value: root && valueOf(root) }
   } catch (error) {
-    // The parser calls itself for each level.
+    // The parser is recursive, so deep nesting exceeds the stack.
     if (!(error instanceof RangeError)) throw error
     return { kind: 'invalid', line: 1, column: 1, hint: 'It is nested too deeply.' }
   }
 }
 
-/** Builds values like JSON.parse: the last of several equal keys wins, and `__proto__` is a key. */
+/**
+ * Builds values as JSON.parse does: the last of several equal keys wins, and `__proto__` is an ordinary key.
+ */
 function valueOf({ type, value, children = [] }: Node): unknown {
   if (type === 'array') return children.map(valueOf)
   if (type !== 'object') return value as unknown
@@ -52,6 +54,6 @@ function hintOf(text: string, { error, offset }: ParseError): string | undefined
 }
 
 const hints: Readonly<Partial<Record<ReturnType<typeof printParseErrorCode>, string>>> = {
-  CommaExpected: 'A comma may be missing before it.',
+  CommaExpected: 'A comma may be missing before this place.',
   UnexpectedEndOfComment: 'The comment does not end.',
 }

@@ -8,8 +8,8 @@ import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /**
- * Checks settings against each other, and values that the schema cannot check: duplicate ids and write keys,
- * unknown sources, invalid URLs, addresses and headers.
+ * Checks settings against each other, and values that the schema can't check: finds duplicate ids and write
+ * keys, unknown sources, and invalid URLs, addresses and headers.
  *
  * @param document - the document with its secrets read; values of the wrong type are skipped
  */
@@ -37,21 +37,21 @@ export async function checkReferences(
     ...checkStore(document),
     ...repeatsOf(
       sources.flatMap((source) => textsAt(source, 'id')),
-      'another source has this id',
+      'a different source already has this id',
     ),
     ...repeatsOf(
       sources.flatMap((source) => textsIn(source, 'writeKeys')),
-      'it identifies another source, or is listed twice',
+      'it already identifies a source',
     ),
     ...repeatsOf(
       destinations.flatMap((destination) => textsAt(destination, 'id')),
-      'another destination has this id',
+      'a different destination already has this id',
     ),
     ...ofDestinations,
   ]
 }
 
-/** A value of the document and its path. */
+/** A value in the document, with its path. */
 interface Placed<Value> {
   readonly path: DocumentPath
   readonly value: Value
@@ -90,7 +90,7 @@ function repeatsOf(texts: readonly Placed<string>[], reason: string): readonly P
   })
 }
 
-/** Makes the guard of allowed addresses; undefined if one of them is invalid. */
+/** Makes the guard for the allowed addresses; undefined if one of them is invalid. */
 function checkNetwork(document: unknown): {
   readonly guard: AddressGuard | undefined
   readonly problems: readonly PlacedProblem[]
@@ -109,7 +109,7 @@ function checkNetwork(document: unknown): {
   return { guard: new AddressGuard({ allow: entries.map(({ value }) => value) }), problems }
 }
 
-/** Shorter tokens could be guessed. */
+/** The minimum length of a token. Shorter tokens could be guessed. */
 const tokenCharactersMin = 16
 
 function checkAdmin(document: unknown): readonly PlacedProblem[] {
@@ -121,7 +121,7 @@ function checkAdmin(document: unknown): readonly PlacedProblem[] {
   if (typeof port === 'number' && port === listenPort && port !== 0) {
     problems.push({
       path: ['admin', 'port'],
-      message: `Cannot use ${port}: listen.port is the same`,
+      message: `Cannot use ${port}: listen.port has the same value`,
       hint: 'Set different ports, or 0 for a free one.',
     })
   }
@@ -138,8 +138,8 @@ function checkTokens({ token, metricsToken }: JsonObject): readonly PlacedProble
     hint: 'Make one with `openssl rand -hex 32` or `evroute init`.',
   }))
   if (typeof token !== 'string' || token !== metricsToken) return problems
-  const hint = 'Make another one with `openssl rand -hex 32`.'
-  const message = 'Cannot use this value: admin.token is the same'
+  const hint = 'Make a different one with `openssl rand -hex 32`.'
+  const message = 'Cannot use this value: admin.token has the same value'
   return [...problems, { path: ['admin', 'metricsToken'], message, hint }]
 }
 
@@ -150,7 +150,7 @@ function checkStore(document: unknown): readonly PlacedProblem[] {
   return [{ path: ['store'], message: `Cannot use this URL: ${refused.why}`, hint: refused.hint }]
 }
 
-/** The ids of all sources; undefined if a source has no valid id. */
+/** Returns the ids of all sources; undefined if a source has no valid id. */
 function idsOf(
   document: unknown,
   sources: readonly Placed<JsonObject>[],
@@ -171,13 +171,13 @@ function checkSources(
     ...repeatsOf(named, 'the source is listed twice'),
     ...unknown.map(({ path, value }) => ({
       path,
-      message: `Cannot take events of "${value}": there is no source with this id`,
+      message: `Cannot take events from "${value}": there is no source with this id`,
       hint: `The sources are ${[...(known ?? [])].join(', ')}.`,
     })),
   ]
 }
 
-/** Checks each URL and header by itself, to find all problems; then all of them together. */
+/** Checks each URL and header by itself, to find all problems. If there are none, checks all URLs together. */
 function checkEndpoints(
   destination: Placed<JsonObject>,
   guard: AddressGuard | undefined,
@@ -199,7 +199,7 @@ function checkEndpoints(
   )
 }
 
-/** Does not show an invalid URL, because it may come from a variable with a secret. */
+/** Checks a URL. A problem doesn't show an invalid one, because it may come from a variable with a secret. */
 function checkEndpointUrl(
   { path, value }: Placed<string>,
   guard: AddressGuard | undefined,
@@ -237,7 +237,7 @@ function checkHeaders({ path, value }: Placed<JsonObject>): readonly PlacedProbl
     const other = names.get(name.toLowerCase())
     names.set(name.toLowerCase(), name)
     if (other !== undefined) {
-      return [{ path: place, message: `Cannot send a header twice: ${other} is the same` }]
+      return [{ path: place, message: `Cannot send a header twice: ${other} is the same header` }]
     }
     if (typeof text !== 'string') return []
     const endpoint = { url: anyUrl, headers: { [name]: text } }
@@ -254,7 +254,7 @@ function checkStandardWebhooks({ path, value }: Placed<JsonObject>): readonly Pl
   return [
     {
       path: [...path, 'standardWebhooks'],
-      message: 'Cannot use true without a sharedSecret, which signs the webhooks',
+      message: 'Cannot use true without a sharedSecret to sign the webhooks with',
       hint: 'Set sharedSecret, or give { "secrets": [...] }.',
     },
   ]
@@ -269,7 +269,7 @@ function checkFilter(destination: Placed<JsonObject>): readonly PlacedProblem[] 
   )
 }
 
-/** A valid URL, for checks of other settings. */
+/** A valid URL, to check other settings with. */
 const anyUrl = 'https://example.com/'
 
 function withEndpoints(endpoints: readonly EndpointSettings[]): {

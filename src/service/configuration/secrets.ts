@@ -3,26 +3,28 @@ import { isJsonObject } from '../../model/index.ts'
 import { isReference, readReference, type ReferenceSources } from '../../runtime/index.ts'
 import { formatPath, type DocumentPath, type PlacedProblem } from './problem.ts'
 
-/** The origin of a setting's value. */
+/** Where the value of a setting comes from. */
 export type SettingOrigin = 'file' | 'default' | `env:${string}` | `@${string}`
 
-/** Access to variables and files with secrets. */
+/** Access to the variables and files that may hold secrets. */
 export interface SecretSources extends ReferenceSources {
   /** The folder that `@file` is relative to. */
   readonly folder: string
 }
 
-/** A document with its secrets read. */
+/** A document in which references to secrets are replaced by the secrets. */
 export interface ResolvedDocument {
-  /** The document; unreadable references stay unchanged. */
+  /** The document. Unreadable references stay as they are. */
   readonly document: unknown
-  /** Origins of values from variables and files, by formatted path. */
+  /** Where values from variables and files come from, by formatted path. */
   readonly origins: ReadonlyMap<string, SettingOrigin>
   /** The unreadable references. */
   readonly problems: readonly PlacedProblem[]
 }
 
-/** Paths of secrets, which can be a value, `env:NAME` or `@file`. A star is any key or index. */
+/**
+ * Paths of secrets. Each can be given as a value, `env:NAME` or `@file`. A star stands for any key or index.
+ */
 const secretPlaces: readonly DocumentPath[] = [
   ['admin', 'token'],
   ['admin', 'metricsToken'],
@@ -37,24 +39,24 @@ const storePlace: DocumentPath = ['store']
 
 const urlPlace: DocumentPath = ['destinations', '*', 'endpoints', '*', 'url']
 
-/** Whether a path leads to the URL of an endpoint, whose path and query may be secrets. */
+/** Tells whether a path leads to an endpoint's URL. The URL's path and query may be secret. */
 export function isEndpointUrl(path: DocumentPath): boolean {
   return urlPlace.length === path.length && leadsTo(path, urlPlace)
 }
 
-/** Whether a path leads to the URL of the store. */
+/** Tells whether a path leads to the URL of the store. */
 export function isStoreUrl(path: DocumentPath): boolean {
   return storePlace.length === path.length && leadsTo(path, storePlace)
 }
 
-/** Whether the value at a path may be a secret, which is never shown. */
+/** Tells whether the value at a path may be a secret, which must never be shown. */
 export function isSecretPlace(path: DocumentPath): boolean {
   return secretPlaces.some((place) => place.length === path.length && leadsTo(path, place))
 }
 
 /**
- * Whether a problem must not show the value at a path: it may be a secret, or a secret in the place of the
- * list or object that should contain it.
+ * Tells whether a problem must not show the value at a path: it may be a secret, even one that is given where a
+ * list or object of secrets belongs.
  */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return [...secretPlaces, storePlace].some((place) => leadsTo(path, place))
@@ -67,7 +69,7 @@ function leadsTo(path: DocumentPath, place: DocumentPath): boolean {
   )
 }
 
-/** Reads every `env:NAME` and `@file`. Never throws. */
+/** Reads every `env:NAME` and `@file`. Unreadable ones become problems; it never throws. */
 export async function resolveSecrets(
   document: unknown,
   sources: SecretSources,
@@ -108,7 +110,7 @@ export async function resolveSecrets(
   }
 }
 
-/** Copies a document, and replaces the texts that may be `env:NAME` or `@file`. */
+/** Copies a document, replacing texts in places where `env:NAME` or `@file` is allowed. */
 function replaceTexts(
   value: unknown,
   path: DocumentPath,
@@ -132,9 +134,9 @@ function replaceTexts(
 
 function hintFor(source: 'variable' | 'file', { env }: SecretSources): string {
   if (source === 'file') {
-    return 'The path is relative to the configuration. Pass a value that begins with @ as env:NAME.'
+    return '@ names a file, relative to the configuration file. If the value itself begins with @, put it in an environment variable and write env:NAME.'
   }
   return env === undefined
-    ? 'Pass the option `env: process.env`, or give a value or @file.'
-    : 'Set it, or give a value or @file.'
+    ? 'Pass the option `env: process.env`, or write a value or @file instead.'
+    : 'Set the variable, or write a value or @file instead.'
 }

@@ -3,17 +3,17 @@ import { maskedStoreUrl } from '../../store/index.ts'
 import { formatPath, type DocumentPath } from './problem.ts'
 import { isEndpointUrl, isSecretPlace, isStoreUrl, type SettingOrigin } from './secrets.ts'
 
-/** A setting in force. */
+/** A setting and its value in force. */
 export interface EffectiveSetting {
-  /** Path such as `destinations[0].endpoints[1].url`. */
+  /** A path such as `destinations[0].endpoints[1].url`. */
   readonly path: string
-  /** The value, with {@link maskedValue} in place of secrets and of secret parts of a URL; null for none. */
+  /** The value; null for none. {@link maskedValue} replaces secrets and secret parts of URLs. */
   readonly value: JsonValue
-  /** The origin of the value. */
+  /** Where the value comes from. */
   readonly origin: SettingOrigin
 }
 
-/** Replaces a secret of any length. */
+/** What is shown instead of a secret, whatever its length. */
 export const maskedValue = '********'
 
 /** Parameters of {@link effectiveSettings}. */
@@ -22,11 +22,11 @@ export interface SettingsRequest {
   readonly effective: object
   /** The document as given. */
   readonly given: unknown
-  /** Origins of secrets, by path. */
+  /** Where secrets come from, by formatted path. */
   readonly secretOrigins: ReadonlyMap<string, SettingOrigin>
 }
 
-/** Lists the settings in force, secrets masked, in the order of the schema. */
+/** Lists the settings in force, in the order of the schema. Secrets are masked. */
 export function effectiveSettings(request: SettingsRequest): readonly EffectiveSetting[] {
   const { effective, given, secretOrigins } = request
   return list(effective as unknown as JsonValue, given, [])
@@ -60,7 +60,7 @@ function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
   return isEndpointUrl(path) ? hiddenEndpoint(value) : value
 }
 
-/** Whether a value is listed as one setting: a scalar, or a list of scalars that are not secrets. */
+/** Tells whether a value is listed as one setting: a scalar, or a list of scalars that are not secrets. */
 function isOneSetting(value: JsonValue, path: DocumentPath): boolean {
   if (Array.isArray(value)) {
     return !isSecretPlace([...path, 0]) && value.every((element) => typeof element !== 'object')

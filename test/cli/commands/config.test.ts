@@ -72,8 +72,8 @@ describe('config', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe(
       `evroute: Cannot use ${path}: 2 settings are wrong
-  admin.token: Cannot read the environment variable TOKEN: it is not set. Set it, or give a value or @file.
-  listen.port: Cannot use 70000: it is a whole number from 0 to 65535
+  admin.token: Cannot read the environment variable TOKEN: it is not set. Set the variable, or write a value or @file instead.
+  listen.port: Cannot use 70000: it must be a whole number from 0 to 65535
 `,
     )
   })
@@ -88,13 +88,13 @@ describe('config', () => {
         kind: 'problem',
         path: 'admin.token',
         message: 'Cannot read the environment variable TOKEN: it is not set',
-        hint: 'Set it, or give a value or @file.',
+        hint: 'Set the variable, or write a value or @file instead.',
       },
       {
         v: 1,
         kind: 'problem',
         path: 'listen.port',
-        message: 'Cannot use 70000: it is a whole number from 0 to 65535',
+        message: 'Cannot use 70000: it must be a whole number from 0 to 65535',
         hint: null,
       },
     ])

@@ -43,14 +43,14 @@ describe('a value that may be secret', () => {
   ])('is not shown either where it stands in place of %s', async (path, document) => {
     const problems = await problemsOf(document)
     expect(problems).toContainEqual(
-      expect.stringContaining(`${path}: Cannot use this value: it is`),
+      expect.stringContaining(`${path}: Cannot use this value: it must be`),
     )
     expect(problems.join('\n')).not.toMatch(/no-secret|1234567/)
   })
 
   test('is not shown in place of the whole document', async () => {
     expect(await problemsOf('"no-secret"')).toEqual([
-      ': Cannot use this value: it is an object with "sources" and "destinations"',
+      ': Cannot use this value: it must be an object with "sources" and "destinations"',
     ])
   })
 })

@@ -4,7 +4,7 @@ import { ConfigurationError, problemText } from '../../../src/service/index.ts'
 import { documentWith, problemsOf, readDocument } from './read-document.ts'
 
 const endpoint = { url: 'https://example.com/hook' }
-const wholeNumber = 'it is a whole number from 0 to 65535'
+const wholeNumber = 'it must be a whole number from 0 to 65535'
 
 describe('what is wrong', () => {
   test.each<[string, unknown, string]>([
@@ -21,17 +21,17 @@ describe('what is wrong', () => {
     [
       'a filter that is no text',
       documentWith({ destination: { filter: ['type:track'] } }),
-      'destinations[0].filter: Cannot use a list of 1: it is a match such as "type:track properties.revenue:>10", or null for every call',
+      'destinations[0].filter: Cannot use a list of 1: it must be a match such as "type:track properties.revenue:>10", or null for every call',
     ],
     [
       'a document that is none',
       [],
-      ': Cannot use an empty list: it is an object with "sources" and "destinations"',
+      ': Cannot use an empty list: it must be an object with "sources" and "destinations"',
     ],
     [
       'no sources',
       { sources: [] },
-      'sources: Cannot use an empty list: it is a list of at least one source',
+      'sources: Cannot use an empty list: it must be a list of at least one source',
     ],
     [
       'a port that is none',
@@ -51,27 +51,27 @@ describe('what is wrong', () => {
     [
       'an empty host',
       documentWith({ listen: { host: '' } }),
-      'listen.host: Cannot use "": it is an address or name of this machine, such as 127.0.0.1',
+      'listen.host: Cannot use "": it must be an address or name of this machine, such as 127.0.0.1',
     ],
     [
       'another store',
       documentWith({ store: 'mysql://x' }),
-      'store: Cannot use this value: it is memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
+      'store: Cannot use this value: it must be memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
       'a store that would only look as if it were in memory',
       documentWith({ store: 'sqlite::memory:' }),
-      'store: Cannot use this value: it is memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
+      'store: Cannot use this value: it must be memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
       'a folder in place of a store',
       documentWith({ store: 'sqlite:./data/' }),
-      'store: Cannot use this value: it is memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
+      'store: Cannot use this value: it must be memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
       'an admin API without a token',
       documentWith({ admin: {} }),
-      'admin.token: Cannot be left out: it is a bearer token of letters, digits and . _ ~ + / -, given as a value, env:NAME or @file',
+      'admin.token: Cannot be left out: it must be a bearer token of letters, digits and . _ ~ + / -, given as a value, env:NAME or @file',
     ],
     [
       'a metrics token that can be guessed',
@@ -81,7 +81,7 @@ describe('what is wrong', () => {
     [
       'a metrics token that is the token',
       documentWith({ admin: { token: 'not-a-real-token', metricsToken: 'not-a-real-token' } }),
-      'admin.metricsToken: Cannot use this value: admin.token is the same',
+      'admin.metricsToken: Cannot use this value: admin.token has the same value',
     ],
     [
       'an admin token that can be guessed',
@@ -91,12 +91,12 @@ describe('what is wrong', () => {
     [
       'one port for two',
       documentWith({ listen: { port: 4_001 }, admin: { token: 'not-a-real-token' } }),
-      'admin.port: Cannot use 4001: listen.port is the same',
+      'admin.port: Cannot use 4001: listen.port has the same value',
     ],
     [
       'the port of listen where it is not given',
       documentWith({ admin: { port: 4_000, token: 'not-a-real-token' } }),
-      'admin.port: Cannot use 4000: listen.port is the same',
+      'admin.port: Cannot use 4000: listen.port has the same value',
     ],
     [
       'a range that is none',
@@ -106,17 +106,17 @@ describe('what is wrong', () => {
     [
       'a time that is none',
       documentWith({ retention: { failed: '1 week' } }),
-      'retention.failed: Cannot use "1 week": it is a duration such as 90s, 4h or 30d, from 1m to 3650d',
+      'retention.failed: Cannot use "1 week": it must be a duration such as 90s, 4h or 30d, from 1m to 3650d',
     ],
     [
       'a time that is too short',
       documentWith({ retention: { messageIds: '59s' } }),
-      'retention.messageIds: Cannot use "59s": it is a duration such as 90s, 4h or 30d, from 1m to 3650d',
+      'retention.messageIds: Cannot use "59s": it must be a duration such as 90s, 4h or 30d, from 1m to 3650d',
     ],
     [
       'no queue',
       documentWith({ limits: { backlogMax: 0 } }),
-      'limits.backlogMax: Cannot use 0: it is a whole number from 1 to 1000000000',
+      'limits.backlogMax: Cannot use 0: it must be a whole number from 1 to 1000000000',
     ],
     [
       'the bound over all of earlier versions',
@@ -126,32 +126,32 @@ describe('what is wrong', () => {
     [
       'an id with a slash',
       documentWith({ source: { id: '../website' }, destination: { sources: ['website'] } }),
-      'sources[0].id: Cannot use "../website": it is 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit',
+      'sources[0].id: Cannot use "../website": it must be 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit',
     ],
     [
       'an id that is longer than what every store can look up',
       documentWith({ destination: { id: 'x'.repeat(65) } }),
-      `destinations[0].id: Cannot use "${'x'.repeat(58)}…: it is 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit`,
+      `destinations[0].id: Cannot use "${'x'.repeat(58)}…: it must be 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit`,
     ],
     [
       'a source without write keys',
       documentWith({ source: { writeKeys: [] } }),
-      'sources[0].writeKeys: Cannot use an empty list: it is a list of at least one write key',
+      'sources[0].writeKeys: Cannot use an empty list: it must be a list of at least one write key',
     ],
     [
       'an archive of another type',
       documentWith({ source: { archive: 'archive' } }),
-      'sources[0].archive: Cannot use "archive": it is an object with "directory"',
+      'sources[0].archive: Cannot use "archive": it must be an object with "directory"',
     ],
     [
       'another type of destination',
       documentWith({ destination: { type: 'webhooks' } }),
-      'destinations[0].type: Cannot use "webhooks": it is "Webhooks"',
+      'destinations[0].type: Cannot use "webhooks": it must be "Webhooks"',
     ],
     [
       'a source that does not exist',
       documentWith({ destination: { sources: ['website', 'web'] } }),
-      'destinations[0].sources[1]: Cannot take events of "web": there is no source with this id',
+      'destinations[0].sources[1]: Cannot take events from "web": there is no source with this id',
     ],
     [
       'a source that is named twice',
@@ -161,12 +161,12 @@ describe('what is wrong', () => {
     [
       'no endpoint',
       documentWith({ destination: { endpoints: [] } }),
-      'destinations[0].endpoints: Cannot use an empty list: it is a list of 1 to 5 endpoints',
+      'destinations[0].endpoints: Cannot use an empty list: it must be a list of 1 to 5 endpoints',
     ],
     [
       'six endpoints',
       documentWith({ destination: { endpoints: Array(6).fill(endpoint) } }),
-      'destinations[0].endpoints: Cannot use a list of 6: it is a list of 1 to 5 endpoints',
+      'destinations[0].endpoints: Cannot use a list of 6: it must be a list of 1 to 5 endpoints',
     ],
     [
       'an endpoint that is listed twice',
@@ -197,27 +197,27 @@ describe('what is wrong', () => {
       documentWith({
         destination: { endpoints: [{ ...endpoint, headers: { 'x-team': 'a', 'X-Team': 'b' } }] },
       }),
-      'destinations[0].endpoints[0].headers["X-Team"]: Cannot send a header twice: x-team is the same',
+      'destinations[0].endpoints[0].headers["X-Team"]: Cannot send a header twice: x-team is the same header',
     ],
     [
       'a header that is a number',
       documentWith({ destination: { endpoints: [{ ...endpoint, headers: { 'X-Team': 1 } }] } }),
-      'destinations[0].endpoints[0].headers["X-Team"]: Cannot use this value: it is a text, given as a value, env:NAME or @file',
+      'destinations[0].endpoints[0].headers["X-Team"]: Cannot use this value: it must be a text, given as a value, env:NAME or @file',
     ],
     [
       'an empty secret',
       documentWith({ destination: { sharedSecret: '' } }),
-      'destinations[0].sharedSecret: Cannot use this value: it is a text that is not empty, given as a value, env:NAME or @file, or null to send without X-Signature',
+      'destinations[0].sharedSecret: Cannot use this value: it must be a text that is not empty, given as a value, env:NAME or @file, or null to send without X-Signature',
     ],
     [
       'a signing secret that is too short',
       documentWith({ destination: { standardWebhooks: { secrets: ['whsec_c2hvcnQ='] } } }),
-      'destinations[0].standardWebhooks.secrets[0]: Cannot use this value: it is a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
+      'destinations[0].standardWebhooks.secrets[0]: Cannot use this value: it must be a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
     ],
     [
       'a signing secret that is a number',
       documentWith({ destination: { standardWebhooks: { secrets: ['a', 7] } } }),
-      'destinations[0].standardWebhooks.secrets[1]: Cannot use this value: it is a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
+      'destinations[0].standardWebhooks.secrets[1]: Cannot use this value: it must be a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
     ],
     [
       'an unknown key beside signing secrets',
@@ -227,47 +227,47 @@ describe('what is wrong', () => {
     [
       'endpoints that are not in a list, without what is in them',
       documentWith({ destination: { endpoints: { headers: { Authorization: 'no-secret' } } } }),
-      'destinations[0].endpoints: Cannot use an object: it is a list of 1 to 5 endpoints',
+      'destinations[0].endpoints: Cannot use an object: it must be a list of 1 to 5 endpoints',
     ],
     [
       'signing secrets without their object',
       documentWith({ destination: { standardWebhooks: ['a'] } }),
-      'destinations[0].standardWebhooks: Cannot use a list of 1: it is true, false or an object with "secrets"',
+      'destinations[0].standardWebhooks: Cannot use a list of 1: it must be true, false or an object with "secrets"',
     ],
     [
       'other alias keys',
       documentWith({ destination: { aliasKeys: 'Camel' } }),
-      'destinations[0].aliasKeys: Cannot use "Camel": it is "spec", "camel" or "both"',
+      'destinations[0].aliasKeys: Cannot use "Camel": it must be "spec", "camel" or "both"',
     ],
     [
       'a window over four hours',
       documentWith({ destination: { retryFor: '30.1d' } }),
-      'destinations[0].retryFor: Cannot use "30.1d": it is a duration such as 90s, 4h or 30d, from 0s to 30d',
+      'destinations[0].retryFor: Cannot use "30.1d": it must be a duration such as 90s, 4h or 30d, from 0s to 30d',
     ],
     [
       'a redirect to be retried',
       documentWith({ destination: { retryStatuses: [404, 302] } }),
-      'destinations[0].retryStatuses[1]: Cannot use 302: it is a status from 400 to 499: 5xx are retried anyway, redirects never',
+      'destinations[0].retryStatuses[1]: Cannot use 302: it must be a status from 400 to 499: 5xx are retried anyway, redirects never',
     ],
     [
       'statuses that are no list',
       documentWith({ destination: { retryStatuses: 404 } }),
-      'destinations[0].retryStatuses: Cannot use 404: it is a list of statuses from 400 to 499',
+      'destinations[0].retryStatuses: Cannot use 404: it must be a list of statuses from 400 to 499',
     ],
     [
       'a rate without its unit',
       documentWith({ destination: { endpoints: [{ url: 'https://example.com/', rate: '50' }] } }),
-      'destinations[0].endpoints[0].rate: Cannot use "50": it is a rate such as 50/s, 300/m or 1000/h, up to 100000/s',
+      'destinations[0].endpoints[0].rate: Cannot use "50": it must be a rate such as 50/s, 300/m or 1000/h, up to 100000/s',
     ],
     [
       'too many requests at once',
       documentWith({ destination: { concurrency: 1_001 } }),
-      'destinations[0].concurrency: Cannot use 1001: it is a whole number from 1 to 1000',
+      'destinations[0].concurrency: Cannot use 1001: it must be a whole number from 1 to 1000',
     ],
     [
       'a flag in quotes',
       documentWith({ destination: { acceptsHistorical: 'false' } }),
-      'destinations[0].acceptsHistorical: Cannot use "false": it is true or false',
+      'destinations[0].acceptsHistorical: Cannot use "false": it must be true or false',
     ],
   ])('is told of %s', async (_name, document, problem) => {
     expect(await problemsOf(document)).toContain(problem)
@@ -280,9 +280,9 @@ describe('what is wrong', () => {
       destinations: [...destinations!, ...destinations!],
     }
     expect(await problemsOf(document, { env: { KEY: 'wk_example' } })).toEqual([
-      'destinations[1].id: Cannot use this a second time: another destination has this id',
-      'sources[1].id: Cannot use this a second time: another source has this id',
-      'sources[1].writeKeys[1]: Cannot use this a second time: it identifies another source, or is listed twice',
+      'destinations[1].id: Cannot use this a second time: a different destination already has this id',
+      'sources[1].id: Cannot use this a second time: a different source already has this id',
+      'sources[1].writeKeys[1]: Cannot use this a second time: it already identifies a source',
     ])
   })
 

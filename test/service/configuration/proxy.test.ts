@@ -4,7 +4,7 @@ import { documentWith, folder, problemsOf, readValid } from './read-document.ts'
 const proxy = 'http://evroute:no-secret@proxy.example.com:3128'
 
 const accepted =
-  'network.proxy: Cannot use this value: it is an http or https URL without a path, such as ' +
+  'network.proxy: Cannot use this value: it must be an http or https URL without a path, such as ' +
   'http://user:password@proxy.example.com:3128, given as a value, env:NAME or @file, or null'
 
 test.each([

@@ -138,7 +138,7 @@ describe('a configuration', () => {
     const { configuration } = await readValid(documentWith({ destination }))
     expect(configuration.destinations[0]?.standardWebhooks).toEqual({ secrets: ['crm-no-secret'] })
     expect(await problemsOf(documentWith({ destination: { standardWebhooks: true } }))).toEqual([
-      'destinations[0].standardWebhooks: Cannot use true without a sharedSecret, which signs the webhooks',
+      'destinations[0].standardWebhooks: Cannot use true without a sharedSecret to sign the webhooks with',
     ])
   })
 
@@ -173,7 +173,7 @@ describe('a configuration', () => {
     await expect(readConfiguration('nowhere.json', { env: {}, readFile })).rejects.toMatchObject({
       code: 'cannot_read_file',
       message: 'Cannot read nowhere.json: there is no such file',
-      hint: 'Make one with `evroute init`, or name another file.',
+      hint: 'Create one with `evroute init`, or name a different file.',
     })
     const folder = Object.assign(new Error('EISDIR: read'), { code: 'EISDIR' })
     await expect(
@@ -199,7 +199,7 @@ describe('a configuration', () => {
         {
           path: '',
           message: 'Cannot read it as JSON at line 3, column 3',
-          hint: 'A comma may be missing before it.',
+          hint: 'A comma may be missing before this place.',
         },
       ],
     })

@@ -56,9 +56,9 @@ describe('a store', () => {
       'postgres://evroute:hedge/hog@db.example.com/events',
       'Cannot use this URL: it has a character',
     ],
-    ['mysql://evroute:hedgehog@db.example.com/events', 'Cannot use this value: it is memory:'],
-    ['postgres:hedgehog', 'Cannot use this value: it is memory:'],
-    ['hedgehog', 'Cannot use this value: it is memory:'],
+    ['mysql://evroute:hedgehog@db.example.com/events', 'Cannot use this value: it must be memory:'],
+    ['postgres:hedgehog', 'Cannot use this value: it must be memory:'],
+    ['hedgehog', 'Cannot use this value: it must be memory:'],
   ])('%s is refused without being shown', async (store, problem) => {
     for (const [given, env] of [
       [store, {}],

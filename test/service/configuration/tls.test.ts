@@ -5,19 +5,19 @@ test.each<readonly [string, object, string]>([
   [
     'a public URL with a query',
     documentWith({ listen: { publicUrl: 'https://events.example.com/?a' } }),
-    'listen.publicUrl: Cannot use "https://events.example.com/?a": it is a full http or https URL without a query and a final slash',
+    'listen.publicUrl: Cannot use "https://events.example.com/?a": it must be a full http or https URL without a query or final slash',
   ],
   [
     'a certificate without its key',
     documentWith({ listen: { tls: { cert: 'cert.pem' } } }),
-    'listen.tls.key: Cannot be left out: it is the path of a PEM file',
+    'listen.tls.key: Cannot be left out: it must be the path of a PEM file',
   ],
   [
     'a client certificate without its key',
     documentWith({
       destination: { endpoints: [{ url: 'https://example.com/', tls: { cert: 'cert.pem' } }] },
     }),
-    'destinations[0].endpoints[0].tls: Cannot use an object: it is an object with "cert" and "key", with "ca", or with all three',
+    'destinations[0].endpoints[0].tls: Cannot use an object: it must be an object with "cert" and "key", with "ca", or with all three',
   ],
   [
     'certificates for an http URL',
