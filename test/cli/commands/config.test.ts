@@ -149,7 +149,7 @@ describe('config', () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     expect(await run(['config', '--config', path])).toMatchObject({
       code: 7,
-      stderr: `evroute: Cannot read ${path}: there is no such file. Make one with \`evroute init\`, or name another file.\n`,
+      stderr: `evroute: Cannot read ${path}: there is no such file. Create one with \`evroute init\`, or name a different file.\n`,
     })
   })
 })
