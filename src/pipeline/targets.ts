@@ -45,7 +45,7 @@ export interface TracedRequest {
   readonly destination: Destination
 }
 
-/** Sends a request with a trace context. Calls `post` once, with the value of the `traceparent` header. */
+/** Sends a request with a trace context: calls `post` once, with the value of the `traceparent` header. */
 export type TraceRequest = (
   request: TracedRequest,
   post: (traceparent: string | undefined) => Promise<RequestOutcome>,

@@ -12,7 +12,7 @@ export interface ServiceObservers {
   readonly backlogs: FullBacklogs
 }
 
-/** A runtime whose observer also updates the metrics and the log of a service. */
+/** Returns a runtime whose observer also updates the metrics and the log of a service. */
 export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
   const { observer } = given
   const { metrics, faults, backlogs } = observers

@@ -11,7 +11,7 @@ export interface ConfigurationChange {
   readonly effect: 'at_once' | 'after_restart'
 }
 
-/** Settings that a running service cannot change: its ports, its store and its tracing. */
+/** Settings that a running service can't change: those of its ports, its store and its tracing. */
 const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|store$|tracing$)/
 
 /** Names of settings in the file, where they differ from the names in {@link Configuration}. */
@@ -64,7 +64,9 @@ function changesOf(
     .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
 }
 
-/** The configuration of a running service after a change: it keeps its ports, its store and its tracing. */
+/**
+ * Returns the configuration that a running service has after a change. It keeps its ports, store and tracing.
+ */
 export function followed(before: Configuration, after: Configuration): Configuration {
   const { listen, admin, store, tracing } = before
   const access = admin && {

@@ -153,9 +153,7 @@ const endpoint = section({
       .describe('The private key of the certificate, without a passphrase.'),
     ca: pemFile('ca.crt')
       .optional()
-      .describe(
-        'The certificate authorities to trust for this endpoint, instead of the default ones.',
-      ),
+      .describe('Authorities to trust for this endpoint, instead of the default ones.'),
   })
     .refine(
       ({ cert, key, ca }) =>
@@ -327,7 +325,7 @@ export const documentSchema = section(
       .nullable()
       .default(null)
       .describe(
-        'Passes the traceparent of a request on to its webhooks. null does so, and records spans, if an OpenTelemetry SDK is loaded; true does so without one, too; false turns both off. A change needs a restart.',
+        'Passes the traceparent of a request on to its webhooks. null does this, and records spans, only if an OpenTelemetry SDK is loaded; true does it without an SDK too; false turns both off. A change needs a restart.',
       ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
