@@ -69,7 +69,6 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, group }, this.otherwise)
   }
 
-  /** Makes commander's option. */
   build(): Option {
     const { flags, text, parse, choices, conflicts = [], group, ...parts } = this.#parts
     const built = new Option(flags, text).conflicts([...conflicts])
@@ -152,7 +151,7 @@ interface CommandParts<Table extends Options, Args> extends CommandTexts {
   readonly options: Table
   /** Changes what the other parts cannot express. */
   readonly adjust?: (command: Command) => void
-  /** @returns the exit code */
+  /** Returns the exit code. The program reports errors, and picks the exit code for them. */
   readonly run: (values: ValuesOf<Table>, context: CommandContext, args: Args) => Promise<number>
 }
 

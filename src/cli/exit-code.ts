@@ -1,40 +1,30 @@
 import { EvrouteError, type ErrorCode } from '../model/index.ts'
 import type { Io } from './io.ts'
 
-/** The exit code of a command. docs/exit-codes.md is generated from the table below. */
-export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 130
-
-/** The exit codes by name. */
-export const exitCodes: {
+/** The exit codes by name. docs/exit-codes.md is generated from this table. */
+export const exitCodes = Object.freeze({
   /** Success. */
-  readonly ok: 0
-  /** An internal error of evroute, or counts that do not balance. */
-  readonly internal: 1
-  /** The command line or a setting is wrong. */
-  readonly usage: 2
-  /** Some input rows were rejected. */
-  readonly badInput: 3
-  /** A delivery failed or expired, or a checked handler did not answer. */
-  readonly deliveryFailed: 4
-  /** An expectation was not met in time. */
-  readonly expectationUnmet: 5
-  /** A signature did not verify, or a checked handler is wrong. */
-  readonly badSignature: 6
-  /** A port, file, certificate or store cannot be used. */
-  readonly cannotUse: 7
-  /** A signal ended the command early. */
-  readonly interrupted: 130
-} = Object.freeze({
   ok: 0,
+  /** An internal error of evroute, or counts that do not balance. */
   internal: 1,
+  /** The command line or a setting is wrong. */
   usage: 2,
+  /** Some input rows were rejected. */
   badInput: 3,
+  /** A delivery failed or expired, or a checked handler did not answer. */
   deliveryFailed: 4,
+  /** An expectation was not met in time. */
   expectationUnmet: 5,
+  /** A signature did not verify, or a checked handler is wrong. */
   badSignature: 6,
+  /** A port, file, certificate or store cannot be used. */
   cannotUse: 7,
+  /** A signal ended the command early. */
   interrupted: 130,
 })
+
+/** The exit code of a command. */
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 /** The most severe first. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]

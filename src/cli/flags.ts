@@ -2,25 +2,23 @@ import { InvalidArgumentError } from 'commander'
 import {
   eventTypes,
   formatDuration,
-  isEventType,
   parseDuration,
   parseTimestamp,
   SettingError,
-  type EventType,
 } from '../model/index.ts'
-import { flag, inGroup, type ValuesOf } from './command.ts'
+import { flag, inGroup, option, type ValuesOf } from './command.ts'
 
 /** Parses a duration flag into milliseconds. */
-export function durationFlag(text: string): number {
+export function duration(text: string): number {
   const durationMs = parseDuration(text)
   if (durationMs !== undefined) return durationMs
   throw new InvalidArgumentError('A duration is written as 500ms, 5s, 1.5m or 4h.')
 }
 
 /** Makes a parser for durations up to a limit, in milliseconds. */
-export function durationFlagUpTo(maxMs: number): (text: string) => number {
+export function durationUpTo(maxMs: number): (text: string) => number {
   return (text) => {
-    const durationMs = durationFlag(text)
+    const durationMs = duration(text)
     if (durationMs <= maxMs) return durationMs
     throw new InvalidArgumentError(`It is at most ${formatDuration(maxMs)}.`)
   }
@@ -45,6 +43,20 @@ export function choiceOf<Choice extends string>(
     throw new InvalidArgumentError(`It is one of ${choices.join(', ')}.`)
   }
 }
+
+/** Makes a parser that collects words of a repeatable flag. */
+export function choicesOf<Choice extends string>(
+  choices: readonly Choice[],
+): (text: string, previous?: readonly Choice[]) => readonly Choice[] {
+  return (text, previous = []) => [...previous, choiceOf(choices)(text)]
+}
+
+/** The option that names the columns with the users of a list. */
+export const idColumnsOption = option(
+  '--id-column <name>',
+  'a column with userIds, repeatable (default: userId, user_id or id)',
+  repeatable,
+).or([])
 
 /** Checks the text of an id. */
 export function idFlag(text: string): string {
@@ -74,13 +86,7 @@ export function momentMs(text: string | undefined, nowMs: number): number | unde
 }
 
 /** Collects the event types of a repeatable flag. */
-export function eventTypesFlag(
-  text: string,
-  previous: readonly EventType[] = [],
-): readonly EventType[] {
-  if (isEventType(text)) return [...previous, text]
-  throw new InvalidArgumentError(`It is one of ${eventTypes.join(', ')}.`)
-}
+export const eventTypesFlag = choicesOf(eventTypes)
 
 /** Collects the values of a repeatable flag. */
 export function repeatable(text: string, previous: readonly string[] = []): readonly string[] {
@@ -119,11 +125,7 @@ export const defaultConfigurationPath = 'evroute.config.json'
 /** The value of `--language`, for help. */
 export const languageNames = 'node, express, fastify, hono, go, python, php, ruby'
 
-/**
- * Returns the code of the handler that `--language` asks for.
- *
- * @throws SettingError for an unsupported language
- */
+/** Returns the code of the handler that `--language` asks for. */
 export async function handlerIn(language: string): Promise<string> {
   // Import here: most runs don't need the receiver.
   const { isSnippetLanguage, snippetLanguages, snippets } = await import('../receiver/index.ts')

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+import { EvrouteError, messageOf, recordLine, systemCode } from '../model/index.ts'
 import type { Terminal } from './terminal/process-terminal.ts'
 
 /** An output stream of a command. */
@@ -156,6 +156,11 @@ export class DataWriter {
     if (this.#io.stop.aborted) return
     // Listen right after the write: a drain event that came earlier does not repeat.
     this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
+  }
+
+  /** Writes a record for programs. */
+  record(record: Readonly<Record<string, unknown>>): void {
+    this.write(recordLine(record))
   }
 
   /** Resolves when the reader has caught up or the command must end early. */

@@ -3,7 +3,7 @@ import spawn from 'cross-spawn'
 
 /** A program to start. */
 export interface TreeCommand {
-  /** A path, or a name to look up in PATH; on Windows also a script such as `npm.cmd`. */
+  /** A path, or a name to look up in PATH. No shell is involved; on Windows also a script such as `npm.cmd`. */
   readonly program: string
   readonly args: readonly string[]
   /** The complete environment. */

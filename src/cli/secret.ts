@@ -38,11 +38,7 @@ export async function readSecret(
   }
 }
 
-/**
- * Reads a required secret, like {@link readSecret}.
- *
- * @throws SettingError also if there is no secret
- */
+/** Reads a required secret, like {@link readSecret}. */
 export async function requireSecret(value: string | undefined, io: Io): Promise<string> {
   const secret = await readSecret(value, io)
   if (secret !== undefined) return secret
@@ -78,7 +74,6 @@ export const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
  * command line.
  *
  * @returns undefined if neither is given
- * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file`
  */
 export function readStoreUrl(given: string | undefined, io: Io): Promise<string | undefined> {
   return readGiven(given ?? (io.env['EVROUTE_STORE'] || undefined), io, '--store')
@@ -98,7 +93,6 @@ export async function readGiven(
  * mistake.
  *
  * @param path - the configuration file; undefined for none
- * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
  */
 export async function readOtherSecrets(
   path: string | undefined,

@@ -14,6 +14,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Parses JSON. Returns undefined for a text that is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, counting itself. The search stops at
  * the limit, so that deep nesting never exhausts the call stack.

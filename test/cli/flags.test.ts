@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
   countFlag,
-  durationFlag,
-  durationFlagUpTo,
+  duration,
+  durationUpTo,
   headerFlag,
   integrationFlag,
   repeatable,
@@ -11,14 +11,14 @@ import {
 
 describe('flags', () => {
   test('reads durations as milliseconds', () => {
-    expect(durationFlag('1.5m')).toBe(90_000)
-    expect(() => durationFlag('5')).toThrow('500ms, 5s, 1.5m or 4h')
-    expect(() => durationFlag('-5s')).toThrow('500ms, 5s, 1.5m or 4h')
+    expect(duration('1.5m')).toBe(90_000)
+    expect(() => duration('5')).toThrow('500ms, 5s, 1.5m or 4h')
+    expect(() => duration('-5s')).toThrow('500ms, 5s, 1.5m or 4h')
   })
 
   test('reads durations up to a limit', () => {
-    expect(durationFlagUpTo(1_000)('1s')).toBe(1_000)
-    expect(() => durationFlagUpTo(1_000)('1001ms')).toThrow('at most 1s')
+    expect(durationUpTo(1_000)('1s')).toBe(1_000)
+    expect(() => durationUpTo(1_000)('1001ms')).toThrow('at most 1s')
   })
 
   test('reads whole numbers within bounds', () => {

@@ -8,7 +8,8 @@ import {
 } from '../../receiver/index.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
-import { BoundedRecords, type AgentRecord } from './bounded-records.ts'
+import type { ReadRequest, ReceiverRequest, WaitRequest } from './tools.ts'
+import { BoundedRecords, type AgentRecord } from './run-command.ts'
 
 /** How many receivers an agent may have at once. */
 export const receiversMax = 8
@@ -18,28 +19,6 @@ export const waitSecondsMax = 50
 
 /** How many events one result may have. */
 export const eventsMax = 50
-
-/** A receiver to start. */
-export interface ReceiverRequest {
-  readonly secret?: string | undefined
-  readonly respond?: readonly string[] | undefined
-}
-
-/** An expectation of webhooks. */
-export interface WaitRequest {
-  readonly receiver: string
-  readonly match: string
-  readonly after: number
-  readonly timeoutSeconds: number
-}
-
-/** A question about what a receiver got. */
-export interface ReadRequest {
-  readonly receiver: string
-  readonly match?: string | undefined
-  readonly after: number
-  readonly limit: number
-}
 
 /** The receivers that an agent started. */
 export class AgentReceivers {
@@ -51,11 +30,7 @@ export class AgentReceivers {
     this.#io = io
   }
 
-  /**
-   * Starts a receiver on a free port of this machine.
-   *
-   * @throws SettingError for wrong answers, or if there are too many; EvrouteError `cannot_listen`
-   */
+  /** Starts a receiver on a free port of this machine. */
   async start({ secret, respond }: ReceiverRequest): Promise<object> {
     if (this.#receivers.size >= receiversMax) {
       const message = `Cannot start another receiver: ${receiversMax} are running`
@@ -82,7 +57,6 @@ export class AgentReceivers {
     return { stopped: name }
   }
 
-  /** Waits until an expectation is decided. */
   async wait(request: WaitRequest, signal: AbortSignal): Promise<object> {
     const { receiver, match, after, timeoutSeconds } = request
     const options = { after, timeoutMs: timeoutSeconds * 1_000, signal }
@@ -110,7 +84,6 @@ export class AgentReceivers {
     return { counts, more, untrusted: boundedEvents(events.slice(0, limit)) }
   }
 
-  /** Closes every receiver. */
   async close(): Promise<void> {
     await Promise.all([...this.#receivers.values()].map((receiver) => receiver.close()))
   }

@@ -4,27 +4,20 @@ import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { EvrouteError, evrouteVersion, messageOf, plainText } from '../../model/index.ts'
 import type { CommandContext } from '../command.ts'
+import type { McpValues } from '../commands/mcp.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
-import type { TargetValues } from '../store-access/access.ts'
 import { AgentReceivers } from './agent-receivers.ts'
-import { CommandRunner } from './run-command.ts'
+import { runForAgent } from './run-command.ts'
 import { readingTools, sendingTools, type AgentTool, type Workbench } from './tools.ts'
-
-/** How `evroute mcp` serves. */
-export interface AgentOptions {
-  /** Whether the agent may send, check handlers and retry deliveries. */
-  readonly allowSend: boolean
-  readonly access: TargetValues
-}
 
 /** Serves tools on stdin and stdout until stdin ends or the command must end, then closes all receivers. */
 export async function serveAgent(
-  { allowSend, access }: AgentOptions,
+  { allowSend, ...access }: McpValues,
   { io, run }: Pick<CommandContext, 'io' | 'run'>,
 ): Promise<ExitCode> {
   const receivers = new AgentReceivers(io)
-  const bench = { receivers, commands: new CommandRunner(io, run), access }
+  const bench = { receivers, run: runForAgent({ io, run }), access }
   const connection = new Connection(io)
   const handle = serveStdio(() => serverOf(bench, allowSend), {
     transport: connection,

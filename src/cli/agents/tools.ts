@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { eventTypes } from '../../model/index.ts'
 import type { TargetValues } from '../store-access/access.ts'
 import { eventsMax, receiversMax, waitSecondsMax, type AgentReceivers } from './agent-receivers.ts'
-import { flagsOf, type CommandRunner } from './run-command.ts'
+import { flagsOf, type RunForAgent } from './run-command.ts'
 
 /** What the tools work with. */
 export interface Workbench {
   readonly receivers: AgentReceivers
-  readonly commands: CommandRunner
+  readonly run: RunForAgent
   /** The flags that name the configuration, store or service. */
   readonly access: TargetValues
 }
@@ -47,6 +47,26 @@ const secret = text()
   .describe('The shared secret: text, env:NAME or @file. By default EVROUTE_SECRET.')
 const match = text().describe('For example: type:track event:"Order*" sig:valid x2')
 const after = z.int().min(0).default(0).describe('Only requests with a higher seq.')
+const receiverInput = {
+  secret,
+  respond: z
+    .array(text())
+    .max(20)
+    .optional()
+    .describe('Answers: 503x3,200 or type=track:500 or reset. By default 200.'),
+}
+const timeoutSeconds = z.number().min(0).max(waitSecondsMax).default(10)
+const waitInput = { receiver, match, after, timeoutSeconds }
+const limit = z.int().min(1).max(eventsMax).default(20)
+const readInput = { receiver, match: match.optional(), after, limit }
+
+/** A receiver to start. */
+export type ReceiverRequest = z.output<z.ZodObject<typeof receiverInput>>
+/** An expectation of webhooks. */
+export type WaitRequest = z.output<z.ZodObject<typeof waitInput>>
+/** A question about what a receiver got. */
+export type ReadRequest = z.output<z.ZodObject<typeof readInput>>
+
 const calls = z
   .array(z.record(z.string(), z.unknown()))
   .min(1)
@@ -77,14 +97,7 @@ function receiverTools({ receivers }: Workbench): readonly AgentTool[] {
     tool({
       name: 'start_receiver',
       description: `Starts a webhook receiver on a free port of this machine, at most ${receiversMax} at once.`,
-      input: {
-        secret,
-        respond: z
-          .array(text())
-          .max(20)
-          .optional()
-          .describe('Answers: 503x3,200 or type=track:500 or reset. By default 200.'),
-      },
+      input: receiverInput,
       output: z.object({ receiver: z.string(), url: z.string() }),
       run: (request) => receivers.start(request),
     }),
@@ -98,12 +111,7 @@ function receiverTools({ receivers }: Workbench): readonly AgentTool[] {
     tool({
       name: 'wait_for_webhook',
       description: 'Waits until webhooks match, or tells which webhook was nearest.',
-      input: {
-        receiver,
-        match,
-        after,
-        timeoutSeconds: z.number().min(0).max(waitSecondsMax).default(10),
-      },
+      input: waitInput,
       output: z.object({
         met: z.boolean(),
         account: z.string(),
@@ -116,12 +124,7 @@ function receiverTools({ receivers }: Workbench): readonly AgentTool[] {
       name: 'read_webhooks',
       description:
         'Returns the requests that a receiver got, with the diagnosis of wrong signatures.',
-      input: {
-        receiver,
-        match: match.optional(),
-        after,
-        limit: z.int().min(1).max(eventsMax).default(20),
-      },
+      input: readInput,
       output: z.object({
         counts: z.record(z.string(), z.int()),
         more: z.int(),
@@ -132,7 +135,7 @@ function receiverTools({ receivers }: Workbench): readonly AgentTool[] {
   ]
 }
 
-function explainTool({ commands, access }: Workbench): AgentTool {
+function explainTool({ run, access }: Workbench): AgentTool {
   return tool({
     name: 'explain_calls',
     description:
@@ -151,13 +154,13 @@ function explainTool({ commands, access }: Workbench): AgentTool {
         source === undefined ? {} : { config: access.config ?? 'evroute.config.json', source }
       const flags = flagsOf({ secret: request.secret, ...configured })
       const argv = ['explain', '-', '--json', ...flags]
-      return commands.run({ argv, rows: request.calls }, signal)
+      return run({ argv, rows: request.calls }, signal)
     },
   })
 }
 
 /** The tools that send to others, or make a service send. */
-export function sendingTools({ commands, access }: Workbench): readonly AgentTool[] {
+export function sendingTools({ run, access }: Workbench): readonly AgentTool[] {
   return [
     tool({
       name: 'send_calls',
@@ -166,7 +169,7 @@ export function sendingTools({ commands, access }: Workbench): readonly AgentToo
       output: commandOutput,
       run: ({ calls: rows, to, secret: signedWith }, signal) => {
         const flags = flagsOf({ to, secret: signedWith, 'retry-for': '20s' })
-        return commands.run({ argv: ['send', '--file=-', '--json', ...flags], rows }, signal)
+        return run({ argv: ['send', '--file=-', '--json', ...flags], rows }, signal)
       },
     }),
     tool({
@@ -182,7 +185,7 @@ export function sendingTools({ commands, access }: Workbench): readonly AgentToo
       output: commandOutput,
       run: ({ url: handler, ...flags }, signal) => {
         const argv = ['check', '--json', ...flagsOf(flags), '--', handler]
-        return commands.run({ argv }, signal)
+        return run({ argv }, signal)
       },
     }),
     tool({
@@ -195,7 +198,7 @@ export function sendingTools({ commands, access }: Workbench): readonly AgentToo
       output: commandOutput,
       run: ({ id, ...flags }, signal) => {
         const argv = ['deliveries', 'retry', '--json', ...flagsOf({ ...flags, ...access })]
-        return commands.run({ argv: [...argv, ...(id === undefined ? [] : ['--', id])] }, signal)
+        return run({ argv: [...argv, ...(id === undefined ? [] : ['--', id])] }, signal)
       },
     }),
   ]
@@ -216,7 +219,7 @@ function filter<State extends z.core.$ZodType>(state: State) {
   }
 }
 
-function deliveryTools({ commands, access }: Workbench): readonly AgentTool[] {
+function deliveryTools({ run, access }: Workbench): readonly AgentTool[] {
   return [
     tool({
       name: 'list_deliveries',
@@ -228,7 +231,7 @@ function deliveryTools({ commands, access }: Workbench): readonly AgentTool[] {
       output: commandOutput,
       run: (flags, signal) => {
         const argv = ['deliveries', 'list', '--json', ...flagsOf({ ...flags, ...access })]
-        return commands.run({ argv }, signal)
+        return run({ argv }, signal)
       },
     }),
     tool({
@@ -238,7 +241,7 @@ function deliveryTools({ commands, access }: Workbench): readonly AgentTool[] {
       output: commandOutput,
       run: ({ id }, signal) => {
         const argv = ['deliveries', 'show', '--json', ...flagsOf({ ...access }), '--', id]
-        return commands.run({ argv }, signal)
+        return run({ argv }, signal)
       },
     }),
   ]

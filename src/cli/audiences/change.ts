@@ -31,11 +31,7 @@ import { refusalError } from './refusal.ts'
 /** A sync that got far enough to have counts. */
 type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
 
-/**
- * Syncs the members of an audience with a list, reports the changes, and delivers the calls about them.
- *
- * @throws EvrouteError if the list cannot be read or the sync cannot begin
- */
+/** Syncs the members of an audience with a list, reports the changes, and delivers the calls about them. */
 export async function syncList(values: SyncValues, run: AudiencesRun): Promise<ExitCode> {
   const { audiences, io } = run
   const report = new SyncReport(values, run)
@@ -204,11 +200,7 @@ interface RemoveCommand {
 
 type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
 
-/**
- * Removes every member of an audience, delivers the calls about it, and deletes the audience.
- *
- * @throws EvrouteError if the audience does not exist or the removal cannot begin
- */
+/** Removes every member of an audience, delivers the calls about it, and deletes the audience. */
 export async function removeMembers(command: RemoveCommand, run: AudiencesRun): Promise<ExitCode> {
   const { audiences, io } = run
   const { key, isDryRun } = command

@@ -1,19 +1,12 @@
 import type { AudienceRefusal } from '../../admin-api/index.ts'
 import type { Audience } from '../../audience/index.ts'
 import { EvrouteError, nearestName, plainText, SettingError } from '../../model/index.ts'
+import { usageError } from '../output/error.ts'
 
-/** The audience that a command asked for. An error names the flag that is wrong. */
-export interface AskedAudience {
-  /** `--key`, or the positional key. */
-  readonly key?: string | undefined
-  /** `--source` */
-  readonly source?: string | undefined
-}
-
-/** Makes the error that says why the work could not begin. */
+/** Makes the error that says why the work could not begin. It names the flag that is wrong. */
 export function refusalError(
   refusal: AudienceRefusal | { readonly kind: 'taken'; readonly audience: Audience },
-  asked: AskedAudience,
+  asked: Readonly<Partial<Record<'key' | 'source', string | undefined>>>,
 ): EvrouteError {
   switch (refusal.kind) {
     case 'running':
@@ -39,11 +32,8 @@ export function refusalError(
 
 /** Makes the error for an unknown key. */
 export function unknownAudience(key: string, knownKeys: readonly string[]): EvrouteError {
-  return new EvrouteError({
-    code: 'invalid_usage',
-    message: `There is no audience and no computed trait "${plainText(key)}"`,
-    hint: knownHint(key, { known: knownKeys, what: 'keys' }),
-  })
+  const message = `There is no audience and no computed trait "${plainText(key)}"`
+  return usageError(message, knownHint(key, { known: knownKeys, what: 'keys' }))
 }
 
 /** Makes the error for a source that does not exist, or for no source if there are several. */
@@ -52,12 +42,8 @@ export function sourceError(source: string | undefined, knownIds: readonly strin
     const hint = `Name one with --source: ${listText(knownIds)}.`
     return new SettingError('--source', 'Cannot tell which source is meant', hint)
   }
-  const message = `There is no source "${plainText(source)}"`
-  return new SettingError(
-    '--source',
-    message,
-    knownHint(source, { known: knownIds, what: 'sources' }),
-  )
+  const hint = knownHint(source, { known: knownIds, what: 'sources' })
+  return new SettingError('--source', `There is no source "${plainText(source)}"`, hint)
 }
 
 function takenError({ key, sourceId, computationClass }: Audience): SettingError {

@@ -47,11 +47,7 @@ function syncedLook({ syncedAtMs }: Audience): 'warning' | 'faint' {
 /** Members per request. */
 const pageMembersMax = 500
 
-/**
- * Shows an audience and its first members.
- *
- * @throws EvrouteError `invalid_usage` for an unknown key
- */
+/** Shows an audience and its first members. */
 export async function showAudience(
   { key, membersMax }: { readonly key: string; readonly membersMax: number },
   run: ReadersRun,

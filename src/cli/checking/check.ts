@@ -24,7 +24,6 @@ import { readHeaders, requireSecret } from '../secret.ts'
  * Checks a handler, and prints verdicts and mistakes.
  *
  * @returns 6 if the handler is wrong, 4 if it did not answer at all
- * @throws SettingError
  */
 export async function check(url: string, values: CheckValues, io: Io): Promise<ExitCode> {
   const { types, only, timeoutMs } = values
@@ -80,40 +79,37 @@ function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckO
       const { expected, reaction } = verdict
       // The summary counts them.
       if (reaction === 'not_sent') return
-      if (heading !== expected) tell(`\n${headingText(expected, view)}`)
+      if (heading !== expected)
+        tell(`
+${view.style.faint(headings[expected])}
+`)
       heading = expected
       tell(verdictText(verdict, view))
     },
     ended: (report, durationMs) => {
       for (const finding of report.findings) writer.write(findingText(finding, view))
-      writer.write(checkSummaryText(countVerdicts(report), durationMs, view))
+      writer.write(checkSummaryText(report, durationMs, view))
     },
   }
 }
 
 function recordOutput(writer: DataWriter): CheckOutput {
-  const write = (record: Readonly<Record<string, unknown>>): void =>
-    writer.write(recordLine(record))
   return {
-    ready: (url, cases) => write({ kind: 'ready', url: endpointName(url), cases }),
+    ready: (url, cases) => writer.record({ kind: 'ready', url: endpointName(url), cases }),
     verdict: ({ id, type, expected, reaction, isRight, status, error, durationMs }) => {
       const verdict = { case: id, type, expected, reaction, right: isRight, status, error }
-      write({ kind: 'verdict', ...verdict, ms: durationMs })
+      writer.record({ kind: 'verdict', ...verdict, ms: durationMs })
     },
     ended: (report, durationMs) => {
       for (const { code, message, fix, cases } of report.findings) {
-        write({ kind: 'finding', code, message, fix, cases })
+        writer.record({ kind: 'finding', code, message, fix, cases })
       }
-      write({ kind: 'summary', ...countVerdicts(report), ms: durationMs })
+      writer.record({ kind: 'summary', ...countVerdicts(report), ms: durationMs })
     },
   }
 }
 
-/**
- * Lists the cases of a check.
- *
- * @throws SettingError for an unknown case
- */
+/** Lists the cases of a check. */
 export async function listCases({ types, only, json }: CheckValues, io: Io): Promise<ExitCode> {
   const cases = checkCases({ types, only, secret: 'not used', id: 'list', nowMs: 0 })
   const lines = cases.map(({ id, expected, type, about }) =>
@@ -131,7 +127,6 @@ interface CheckView {
 }
 
 const casesNamedMax = 6
-/** The room for the name of a case. */
 const caseIdColumns = 16
 const answerColumns = 7
 const durationColumns = 7
@@ -140,11 +135,6 @@ const headings = {
   taken: 'A right handler takes a webhook',
   refused: 'A right handler refuses a webhook',
 } as const
-
-/** Writes the line above the cases that a correct handler takes, or those that it refuses. */
-function headingText(expected: CaseVerdict['expected'], { style }: CheckView): string {
-  return `${style.faint(headings[expected])}\n`
-}
 
 function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckView): string {
   const { id, about, isRight, durationMs } = verdict
@@ -195,20 +185,14 @@ function wrapped(text: string, columnsMax: number): readonly string[] {
   return lines
 }
 
-interface CheckCounts {
-  readonly right: number
-  readonly wrong: number
-  readonly notSent: number
-}
-
-function countVerdicts({ verdicts }: HandlerReport): CheckCounts {
+function countVerdicts({ verdicts }: HandlerReport) {
   const notSent = verdicts.filter(({ reaction }) => reaction === 'not_sent').length
   const right = verdicts.filter(({ isRight }) => isRight).length
   return { right, wrong: verdicts.length - right - notSent, notSent }
 }
 
-function checkSummaryText(counts: CheckCounts, durationMs: number, { style }: CheckView): string {
-  const { right, wrong, notSent } = counts
+function checkSummaryText(report: HandlerReport, durationMs: number, { style }: CheckView): string {
+  const { right, wrong, notSent } = countVerdicts(report)
   const all = right + wrong + notSent
   const isRight = right === all
   const parts = [

@@ -2,14 +2,13 @@ import type { ComputationClass } from '../../audience/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
-import { countFlag, repeatable } from '../flags.ts'
+import { countFlag, idColumnsOption } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { accessOptions, type AccessValues } from '../store-access/access.ts'
 import type { AudiencesRun } from '../store-access/operations.ts'
 
 const membersMax = 1_000_000
-const membersDefault = 10
 
 const whereText =
   'If `evroute serve` delivers from the store, or the store is in memory, the command asks that service\n' +
@@ -32,11 +31,7 @@ const syncOptions = {
     .default('audience'),
   file: option('-f, --file <path>', 'the list, - for stdin: CSV, NDJSON, JSON, gz').required(),
   source: option('--source <id>', 'the source that the calls belong to'),
-  userIds: option(
-    '--id-column <name>',
-    'a column with userIds, repeatable (default: userId, user_id or id)',
-    repeatable,
-  ).or([]),
+  userIds: idColumnsOption,
   value: option('--value-column <name>', 'the column with the value of a trait (default: value)'),
   isDryRun: flag('-n, --dry-run', 'only show what would change'),
   ...accessOptions,
@@ -103,7 +98,7 @@ const addShow = command({
   arguments: [['<key>', keyText]],
   options: {
     members: option('--members <n>', 'show at most this many', countFlag(0, membersMax)).default(
-      membersDefault,
+      10,
     ),
     ...accessOptions,
   },

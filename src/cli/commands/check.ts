@@ -1,12 +1,6 @@
 import { limits, SettingError } from '../../model/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
-import {
-  durationFlagUpTo,
-  eventTypesFlag,
-  headerFlag,
-  repeatable,
-  languageNames,
-} from '../flags.ts'
+import { durationUpTo, eventTypesFlag, headerFlag, repeatable, languageNames } from '../flags.ts'
 
 const options = {
   ...inGroup('The webhooks:', {
@@ -17,7 +11,7 @@ const options = {
     timeoutMs: option(
       '--timeout <duration>',
       'time for one answer, at most 5s [5s]',
-      durationFlagUpTo(limits.endpointDeadlineMs),
+      durationUpTo(limits.endpointDeadlineMs),
     ),
   }),
   ...inGroup('Output:', {

@@ -33,7 +33,7 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
 }
 
 /** Suggests every visible command. The library writes suggestions to the stdout of the process. */
-async function suggestionsFor(program: Command): Promise<Suggestions> {
+async function suggestionsFor(program: Command) {
   const { default: tab } = await import('@bomb.sh/tab/commander')
   // The library adds its own commands. Give it a separate program without ours of the same name.
   const mirror = new Command(program.name())
@@ -43,9 +43,4 @@ async function suggestionsFor(program: Command): Promise<Suggestions> {
     }
   }
   return tab(mirror, { completionCommandName })
-}
-
-interface Suggestions {
-  setup(name: string, executable: string, shell: string): void
-  parse(words: string[]): void
 }

@@ -1,9 +1,8 @@
-import { InvalidArgumentError } from 'commander'
 import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
 import type { Selection } from '../deliveries/change.ts'
-import { countFlag, eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
+import { choicesOf, countFlag, eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
 import { usageError } from '../output/error.ts'
 import { accessOptions } from '../store-access/access.ts'
 
@@ -22,7 +21,7 @@ function filterOptions(states: readonly LoggedState[]) {
     states: option(
       '--state <state>',
       'only deliveries in this state, repeatable',
-      statesFlag(states),
+      choicesOf(states),
     )
       // For help and completion.
       .choices(states),
@@ -36,14 +35,6 @@ function filterOptions(states: readonly LoggedState[]) {
       momentFlag,
     ),
     until: option('--until <moment>', 'accepted before this moment', momentFlag),
-  }
-}
-
-function statesFlag(states: readonly LoggedState[]) {
-  return (text: string, previous: readonly LoggedState[] = []): readonly LoggedState[] => {
-    const state = states.find((candidate) => candidate === text)
-    if (state !== undefined) return [...previous, state]
-    throw new InvalidArgumentError(`It is one of ${states.join(', ')}.`)
   }
 }
 

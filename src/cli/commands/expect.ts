@@ -1,6 +1,6 @@
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
 import { reportOption } from '../expecting/expectation-flags.ts'
-import { countFlag, durationFlag } from '../flags.ts'
+import { countFlag, duration } from '../flags.ts'
 
 const options = {
   ...inGroup('Where:', {
@@ -15,7 +15,7 @@ const options = {
     timeoutMs: option(
       '--timeout <duration>',
       'how long the receiver waits [5s, or within]',
-      durationFlag,
+      duration,
     ),
   }),
   ...inGroup('Output:', {

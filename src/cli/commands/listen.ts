@@ -1,7 +1,7 @@
 import { SettingError } from '../../model/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
 import { expectationOptions, readExpectations } from '../expecting/expectation-flags.ts'
-import { countFlag, durationFlag, durationFlagUpTo, headerFlag, outputOptions } from '../flags.ts'
+import { countFlag, duration, durationUpTo, headerFlag, outputOptions } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { faultOptions, forwardFlag } from '../listening/fault-flags.ts'
 import { usageError } from '../output/error.ts'
@@ -48,7 +48,7 @@ const options = {
     timeoutMs: option(
       '--timeout <duration>',
       'exit after this long; 5 if any are missing',
-      durationFlag,
+      duration,
     ),
   }),
   ...expectationOptions,
@@ -111,7 +111,7 @@ Exit codes: 0 success, 2 usage, 5 an expectation or --count was not met,
 
 /** A duration, or 0 for no limit. */
 function forwardTimeoutFlag(text: string): number {
-  return text === '0' ? 0 : durationFlagUpTo(forwardTimeoutMsMax)(text)
+  return text === '0' ? 0 : durationUpTo(forwardTimeoutMsMax)(text)
 }
 
 async function readProgram(

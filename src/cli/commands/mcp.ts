@@ -1,15 +1,20 @@
-import { command, flag } from '../command.ts'
+import { command, flag, type ValuesOf } from '../command.ts'
 import { targetOptions } from '../store-access/access.ts'
+
+const options = {
+  allowSend: flag('--allow-send', 'also offer send_calls, check_handler and retry_deliveries'),
+  ...targetOptions,
+}
+
+/** The values of the options of `evroute mcp`. */
+export type McpValues = ValuesOf<typeof options>
 
 /** Adds `evroute mcp`. */
 export const addMcpCommand = command({
   name: 'mcp',
   summary: 'give an agent tools for webhooks',
   description: 'Serves tools to a coding agent by the Model Context Protocol, on stdin and stdout.',
-  options: {
-    allowSend: flag('--allow-send', 'also offer send_calls, check_handler and retry_deliveries'),
-    ...targetOptions,
-  },
+  options,
   after: `Examples:
   evroute mcp
   evroute mcp --allow-send --config staging/evroute.config.json
@@ -20,8 +25,8 @@ this machine, wait for webhooks, explain calls and read deliveries. With it the
 agent can also send calls, check handlers and retry deliveries.
 
 Exit codes: 0 the client left, or a signal ended it, 2 usage.`,
-  run: async ({ allowSend, ...access }, context) => {
+  run: async (values, context) => {
     const { serveAgent } = await import('../agents/serve-agent.ts')
-    return serveAgent({ allowSend, access }, context)
+    return serveAgent(values, context)
   },
 })

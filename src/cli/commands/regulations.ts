@@ -1,6 +1,6 @@
 import { SettingError, type RegulationType } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
-import { repeatable, countFlag } from '../flags.ts'
+import { countFlag, idColumnsOption, repeatable } from '../flags.ts'
 import { usageError } from '../output/error.ts'
 import { regulationTexts, regulationTypesText } from '../regulations/regulation-types.ts'
 import { accessOptions, readAccess, readStoreAccess, storeOptions } from '../store-access/access.ts'
@@ -9,11 +9,7 @@ import type { DeleteCommand } from '../regulations/delete.ts'
 const deleteOptions = {
   userIds: option('--user-id <id>', 'a user, repeatable', repeatable).or([]),
   file: option('-f, --file <path>', 'a list of users, - for stdin: CSV, NDJSON, JSON, gz'),
-  idColumns: option(
-    '--id-column <name>',
-    'a column with userIds, repeatable (default: userId, user_id or id)',
-    repeatable,
-  ).or([]),
+  idColumns: idColumnsOption,
   type: option<RegulationType>('--regulation <type>', 'what to do, see below').choices(
     Object.keys(regulationTexts),
   ),
@@ -63,7 +59,7 @@ be rewritten yet, 130 interrupted.`,
     if (values.dryRun) {
       const access = await readAccess(values, io)
       const { planDeletion } = await import('../regulations/plan-deletion.ts')
-      return planDeletion(deletion, { access, io, json: values.json })
+      return planDeletion(deletion, access, { io, json: values.json })
     }
     const { runOperations } = await import('../store-access/operations.ts')
     const { deleteUsers } = await import('../regulations/delete.ts')
@@ -97,7 +93,6 @@ function readDeletion(values: ValuesOf<typeof deleteOptions>): DeleteCommand {
 }
 
 const limitMax = 1_000_000
-const limitDefault = 50
 
 const exitCodesText =
   'Exit codes: 0 success, 2 usage, an unknown id, a wrong configuration or token, 7 the store or the\n' +
@@ -108,9 +103,7 @@ const addList = command({
   summary: 'list regulations, newest first',
   description: 'Lists regulations, newest first.',
   options: {
-    limit: option('--limit <n>', 'list at most this many', countFlag(1, limitMax)).default(
-      limitDefault,
-    ),
+    limit: option('--limit <n>', 'list at most this many', countFlag(1, limitMax)).default(50),
     ...accessOptions,
   },
   after: `Examples:

@@ -79,8 +79,6 @@ function shiftFlag(text: string): TimeShiftBy {
 /**
  * Decides the target of `replay`. Refuses options that don't apply to captures, or don't apply to calls, rather
  * than ignoring them.
- *
- * @throws SettingError with the flag
  */
 function replayTarget(
   options: GivenSendingOptions,

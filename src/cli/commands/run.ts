@@ -1,10 +1,9 @@
 import { SettingError } from '../../model/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
 import { reportOption } from '../expecting/expectation-flags.ts'
-import { choiceOf, countFlag, durationFlag, repeatable, outputOptions } from '../flags.ts'
+import { choiceOf, countFlag, duration, repeatable, outputOptions } from '../flags.ts'
 
 const countMax = 1_000_000_000
-const timeoutMsDefault = 5_000
 
 const options = {
   ...inGroup('Expectations:', {
@@ -13,8 +12,8 @@ const options = {
     timeoutMs: option(
       '--timeout <duration>',
       'wait this long after the command ended [5s]',
-      durationFlag,
-    ).or(timeoutMsDefault),
+      duration,
+    ).or(5_000),
     allowPending: flag('--allow-pending', 'accept deliveries that still wait for a retry'),
     reports: reportOption,
   }),

@@ -1,9 +1,8 @@
 import { logLevels, type LogLevel } from '../../runtime/index.ts'
 import type { ServiceRole } from '../../service/index.ts'
 import { command, flag, option, type ValuesOf } from '../command.ts'
-import { defaultConfigurationPath, durationFlagUpTo } from '../flags.ts'
+import { defaultConfigurationPath, durationUpTo } from '../flags.ts'
 
-const graceMsDefault = 5_000
 const graceMsMax = 60_000
 const drainMsMax = 10 * 60_000
 
@@ -12,12 +11,12 @@ const serveOptions = {
   graceMs: option(
     '--grace <duration>',
     'time to finish requests at the end (default: 5s)',
-    durationFlagUpTo(graceMsMax),
-  ).or(graceMsDefault),
+    durationUpTo(graceMsMax),
+  ).or(5_000),
   drainMs: option(
     '--drain <duration>',
     'serve this long after a signal, with /readyz 503 (default: 0s)',
-    durationFlagUpTo(drainMsMax),
+    durationUpTo(drainMsMax),
   ).or(0),
   role: option<ServiceRole>('--role <role>', 'the work of this process, if several share a store')
     .choices(['all', 'ingest', 'deliver'])

@@ -75,12 +75,12 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
     if (body === undefined) return exitCodes.interrupted
     const check = checkSignature(body, signature, secret)
     if (check === 'valid') {
-      await writeVerdict({ check, diagnosis: null, json }, io)
+      await writeVerdict(check, null, { io, json })
       return exitCodes.ok
     }
     const { diagnose } = await import('../../receiver/index.ts')
     const diagnosis = diagnose({ body, signature, secret, otherSecrets }) ?? null
-    await writeVerdict({ check, diagnosis, json }, io)
+    await writeVerdict(check, diagnosis, { io, json })
     const style = await styleOf(io, 'stderr', color)
     if (!json && check !== 'missing') io.stderr.write(diagnosisText(diagnosis, style))
     io.stderr.write(handler)
@@ -88,13 +88,11 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
   },
 })
 
-interface Verdict {
-  readonly check: SignatureCheck
-  readonly diagnosis: Diagnosis | null
-  readonly json: boolean
-}
-
-async function writeVerdict({ check, diagnosis, json }: Verdict, io: Io): Promise<void> {
+async function writeVerdict(
+  check: SignatureCheck,
+  diagnosis: Diagnosis | null,
+  { io, json }: { readonly io: Io; readonly json: boolean },
+): Promise<void> {
   const valid = check === 'valid'
   const reason = valid ? null : check
   const record = (): string => recordLine({ kind: 'verification', valid, reason, diagnosis })

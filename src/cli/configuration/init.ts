@@ -3,7 +3,6 @@ import { access, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import {
   EvrouteError,
-  messageOf,
   plainText,
   systemCode,
   recordLine,
@@ -14,6 +13,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
 import { shellWord } from '../output/command-line.ts'
+import { cannotWrite } from '../output/error.ts'
 
 interface NewFile {
   readonly path: string
@@ -24,8 +24,6 @@ interface NewFile {
 /**
  * Writes a starter configuration, and new random secrets in files beside it. The configuration itself has no
  * secrets and can be shared.
- *
- * @throws EvrouteError `cannot_write_file`, also if one of the files exists; then no file is touched
  */
 export async function init({ path, force, full, json }: InitValues, io: Io): Promise<ExitCode> {
   const folder = dirname(path)
@@ -45,10 +43,10 @@ export async function init({ path, force, full, json }: InitValues, io: Io): Pro
     io,
     json
       ? recordLine({ kind: 'init', config: path, files: paths })
-      : `${paths.map((each) => `wrote ${plainText(each)}\n`).join('')}${nextSteps({
-          configuration: isFoundBySelf ? undefined : path,
+      : `${paths.map((each) => `wrote ${plainText(each)}\n`).join('')}${nextSteps(
           secretsFolder,
-        })}`,
+          isFoundBySelf ? undefined : path,
+        )}`,
   )
   return exitCodes.ok
 }
@@ -88,8 +86,12 @@ async function schemaFor(folder: string): Promise<{ readonly $schema?: string }>
   }
 }
 
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
+/** @param look - rejects if nothing is there */
+function isThere(
+  path: string,
+  look: (path: string) => Promise<unknown> = access,
+): Promise<boolean> {
+  return look(path).then(
     () => true,
     () => false,
   )
@@ -102,11 +104,7 @@ function randomText(bytes: number): string {
 async function refuseReplacing(files: readonly NewFile[]): Promise<void> {
   for (const { path } of files) {
     // Check the link itself, not its target.
-    const isThere = await lstat(path).then(
-      () => true,
-      () => false,
-    )
-    if (isThere) throw thereAlready(path)
+    if (await isThere(path, lstat)) throw thereAlready(path)
   }
 }
 
@@ -126,12 +124,7 @@ async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Prom
     await writeFile(path, text, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 })
   } catch (error) {
     if (systemCode(error) === 'EEXIST') throw thereAlready(path)
-    throw new EvrouteError({
-      code: 'cannot_write_file',
-      message: `Cannot write ${path}: ${messageOf(error)}`,
-      hint: 'Check that its folder can be written to.',
-      cause: error,
-    })
+    throw cannotWrite(`Cannot write ${path}`, 'Check that its folder can be written to.', error)
   }
 }
 
@@ -161,14 +154,12 @@ export const starterConfiguration: JsonObject = Object.freeze({
   ],
 })
 
-interface StarterFiles {
-  /** The configuration; undefined if `serve` finds it by default. */
-  readonly configuration: string | undefined
-  readonly secretsFolder: string
-}
-
-/** Tells the user how to adapt the starter configuration and try it. */
-function nextSteps({ configuration, secretsFolder }: StarterFiles): string {
+/**
+ * Tells the user how to adapt the starter configuration and try it.
+ *
+ * @param configuration - undefined if `serve` finds it by default
+ */
+function nextSteps(secretsFolder: string, configuration: string | undefined): string {
   const secret = shellWord(`@${secretsFolder}/shared-secret`)
   const writeKey = `$(cat ${shellWord(`${secretsFolder}/write-key`)})`
   const config = configuration === undefined ? '' : ` --config ${shellWord(configuration)}`

@@ -19,11 +19,7 @@ export interface CommandReading {
   readonly log: Log
 }
 
-/**
- * Reads the configuration of a command.
- *
- * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
- */
+/** Reads the configuration of a command. */
 export async function readForCommand(
   { path, json, log }: CommandReading,
   io: Io,
@@ -38,11 +34,7 @@ export async function readForCommand(
   }
 }
 
-/**
- * Reads the configuration of a command that sends nothing. The host names of endpoints are not looked up.
- *
- * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
- */
+/** Reads the configuration of a command that sends nothing. The host names of endpoints are not looked up. */
 export async function readFileOf(path: string, { env }: Io): Promise<Configuration> {
   const outcome = await readConfiguration(path, {
     env,

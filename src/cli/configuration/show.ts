@@ -4,15 +4,11 @@ import type { EffectiveSetting } from '../../service/index.ts'
 import type { ConfigValues } from '../commands/service.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
+import { commandOutput } from '../output/style.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
-import { commandOutput } from '../store-access/readers.ts'
 import { readForCommand } from './read-for-command.ts'
 
-/**
- * Shows every setting in force and its origin. Secrets are masked.
- *
- * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
- */
+/** Shows every setting in force and its origin. Secrets are masked. */
 export async function showConfiguration(options: ConfigValues, io: Io): Promise<ExitCode> {
   const { path, json } = options
   const write = (line: string): void => void io.stderr.write(line)

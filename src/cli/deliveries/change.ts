@@ -11,18 +11,12 @@ import { deliveriesAtOnce, filterOfId, pagesOf } from './show.ts'
 /** The deliveries to change: those of an id, or those that match a filter. */
 export type Selection = { readonly id: string } | { readonly filter: DeliveryFilter }
 
-/**
- * Makes deliveries due at once, with a new retry window, and reports how many.
- *
- * @throws EvrouteError `invalid_usage` for an unknown id
- */
+/** Makes deliveries due at once, with a new retry window, and reports how many. */
 export async function retryDeliveries(selection: Selection, run: ReadersRun): Promise<ExitCode> {
   const { io, json, deliveries } = run
-  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
-  const count = await changeAll(
-    (limit) => deliveries.retry({ nowMs: run.nowMs, filter, limit }),
-    run,
-  )
+  const filter = await filterFor(selection, run)
+  const { nowMs } = run
+  const count = await changeAll((limit) => deliveries.retry({ nowMs, filter, limit }), run)
   if (json) {
     await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
     return exitCodes.ok
@@ -32,17 +26,13 @@ export async function retryDeliveries(selection: Selection, run: ReadersRun): Pr
   return exitCodes.ok
 }
 
-/**
- * Ends pending deliveries as failed and reports how many. A dry run only counts them.
- *
- * @throws EvrouteError `invalid_usage` for an unknown id
- */
+/** Ends pending deliveries as failed and reports how many. A dry run only counts them. */
 export async function discardDeliveries(
   { selection, dryRun }: { readonly selection: Selection; readonly dryRun: boolean },
   run: ReadersRun,
 ): Promise<ExitCode> {
   const { io, json, deliveries, nowMs } = run
-  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
+  const filter = await filterFor(selection, run)
   const count = dryRun
     ? await countPending(filter, run)
     : await changeAll((limit) => deliveries.discard({ nowMs, filter, limit }), run)
@@ -54,6 +44,10 @@ export async function discardDeliveries(
   await writeData(io, `${counted} ${dryRun ? 'would be discarded' : 'discarded'}\n`)
   if (!dryRun && count > 0) await note([afterwards], run)
   return exitCodes.ok
+}
+
+async function filterFor(selection: Selection, run: ReadersRun): Promise<DeliveryFilter> {
+  return 'id' in selection ? filterOfId(selection.id, run) : selection.filter
 }
 
 const afterwards =

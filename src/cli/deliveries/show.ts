@@ -14,10 +14,10 @@ import {
   cutToColumns,
   formatDuration,
   isJsonObject,
+  parseJson,
   plainText,
   recordLine,
   shortText,
-  type JsonObject,
   type RequestRecord,
 } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
@@ -140,11 +140,7 @@ function outlookOf(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): str
   return reason === null ? due : `${due} after ${plainText(reason)}`
 }
 
-/**
- * Shows the whole history of a delivery, or of every delivery of an event.
- *
- * @throws EvrouteError `invalid_usage` for an unknown id
- */
+/** Shows the whole history of a delivery, or of every delivery of an event. */
 export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitCode> {
   const { io, json, deliveries, nowMs, style, columns } = run
   const stdout = new DataWriter(io)
@@ -226,16 +222,9 @@ function requestText(request: RequestRecord, { nowMs, style, columns }: TableVie
 
 function bodyText({ body }: DeliveryStory, style: Style): string {
   if (body === '') return style.bad('  its text is missing in the store')
-  return payloadText({ body: parsed(body), rawBody: Buffer.from(body) }, style).replace(/^/gm, '  ')
-}
-
-function parsed(body: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(body)
-    return isJsonObject(value) ? value : null
-  } catch {
-    return null
-  }
+  const parsed = parseJson(body)
+  const payload = { body: isJsonObject(parsed) ? parsed : null, rawBody: Buffer.from(body) }
+  return payloadText(payload, style).replace(/^/gm, '  ')
 }
 
 /** Deliveries per page, or per request to change them. */

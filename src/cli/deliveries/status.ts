@@ -1,28 +1,13 @@
-import {
-  isoOrNull,
-  type EndpointFault,
-  type LoggedDelivery,
-  type LoggedState,
-} from '../../delivery/index.ts'
+import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
+import { isoOrNull, type LoggedDelivery, type LoggedState } from '../../delivery/index.ts'
 import { formatDuration, plainText } from '../../model/index.ts'
 import { formatSecond } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
 /** The status of a service's destination. */
-export interface DestinationStatus {
-  readonly id: string
-  /** If false, nothing is sent to the destination. */
-  readonly enabled: boolean
-  readonly endpoints: readonly {
-    readonly url: string
-    /** When the endpoint is probed, in milliseconds since 1970; null unless its breaker is open. */
-    readonly probeAtMs: number | null
-    /** Upper bound of requests that start, such as `50/s`; undefined for none. */
-    readonly rate?: string | undefined
-    /** Failures of the endpoint that are not retried. */
-    readonly faults: readonly Omit<EndpointFault, 'lastMs'>[]
-  }[]
+export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabled'> {
+  readonly endpoints: readonly Pick<EndpointFields, 'url' | 'probeAt' | 'rate' | 'faults'>[]
 }
 
 /**
@@ -77,7 +62,7 @@ function waitFor({ endpoints }: DestinationStatus, { holds }: LoggedDelivery, no
     holds.filter(({ untilMs }) => (untilMs ?? Infinity) > nowMs).map(({ url }) => url),
   )
   const left = endpoints.filter(({ url }) => !held.has(url))
-  const probeTimesMs = left.flatMap(({ probeAtMs }) => probeAtMs ?? [])
+  const probeTimesMs = left.flatMap(({ probeAt }) => (probeAt === null ? [] : Date.parse(probeAt)))
   const isDown = left.length > 0 && probeTimesMs.length === left.length
   if (!isDown) {
     const rates = left.flatMap(({ rate }) => rate ?? [])
@@ -119,10 +104,10 @@ export function parkedText(wait: Wait | undefined, nowMs: number): string | unde
 /** Lists failures at the endpoints of a destination that were not retried, for a person. */
 export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
-    faults.map(({ reason, failures, sinceMs }) => {
+    faults.map(({ reason, failures, since }) => {
       const webhooks = countOf(failures, 'webhook')
-      const since = formatSecond(sinceMs, nowMs)
-      return `${webhooks} to ${plainText(url)} failed with ${plainText(reason)} since ${since}, without a retry`
+      const begin = formatSecond(Date.parse(since ?? ''), nowMs)
+      return `${webhooks} to ${plainText(url)} failed with ${plainText(reason)} since ${begin}, without a retry`
     }),
   )
 }
@@ -203,32 +188,39 @@ function ending({ settledAtMs }: LoggedDelivery, nowMs: number): string {
 }
 
 function failureText({ reason }: LoggedDelivery): string {
-  const causes = causesOf(reason)
-  const named = `(${causes.join(', ')})`
-  if (causes.includes('discarded')) return `it was discarded by hand ${named}`
-  if (causes.includes('backlog_full')) return `too many waited for its destination ${named}`
-  if (causes.includes('no_endpoint_left')) {
-    return `its destination has no endpoint left that could take it ${named}`
-  }
-  if (causes.every((cause) => cause.startsWith('status_'))) {
-    return `the ${causes.length === 1 ? 'endpoint' : 'endpoints'} refused it ${named}`
-  }
-  return `it can never succeed ${named}`
+  return causeText(reason, failures, (causes) =>
+    causes.every((cause) => cause.startsWith('status_'))
+      ? `the ${causes.length === 1 ? 'endpoint' : 'endpoints'} refused it`
+      : 'it can never succeed',
+  )
+}
+
+const failures = {
+  discarded: 'it was discarded by hand',
+  backlog_full: 'too many waited for its destination',
+  no_endpoint_left: 'its destination has no endpoint left that could take it',
 }
 
 function expiryText({ reason }: LoggedDelivery): string {
-  const causes = causesOf(reason)
-  const named = `(${causes.join(', ')})`
-  if (causes.includes('abandoned')) return `it waited too long for its first attempt ${named}`
-  if (causes.includes('window_over')) return `its retry window ended while it waited ${named}`
-  if (causes.includes('breaker_open')) {
-    return `it was parked until its retry window ended, because no endpoint answered ${named}`
-  }
-  return `its retry window ended before an endpoint took it ${named}`
+  return causeText(reason, expiries, () => 'its retry window ended before an endpoint took it')
 }
 
-function causesOf(reason: string | null): readonly string[] {
-  return plainText(reason ?? 'no reason was given').split(', ')
+const expiries = {
+  abandoned: 'it waited too long for its first attempt',
+  window_over: 'its retry window ended while it waited',
+  breaker_open: 'it was parked until its retry window ended, because no endpoint answered',
+}
+
+/** @param otherwise - explains causes that have no text */
+function causeText(
+  reason: string | null,
+  texts: Readonly<Record<string, string>>,
+  otherwise: (causes: readonly string[]) => string,
+): string {
+  const causes = plainText(reason ?? 'no reason was given').split(', ')
+  const [, text = otherwise(causes)] =
+    Object.entries(texts).find(([cause]) => causes.includes(cause)) ?? []
+  return `${text} (${causes.join(', ')})`
 }
 
 /** `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`. */

@@ -4,7 +4,6 @@ import {
   imbalances,
   type EventType,
   type Ledger,
-  recordLine,
   sampleCall,
 } from '../../model/index.ts'
 import { eventRecord, Receiver, SummaryMemory, type ReceivedEvent } from '../../receiver/index.ts'
@@ -56,7 +55,7 @@ export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
   const isRight = isAsItShouldBe(ledger, receiver)
   view.closed(ledger, elapsedMs())
   if (options.page) {
-    await makeMistakes({ receiver, url, outlet })
+    await makeMistakes(receiver, url, outlet)
     io.stderr.write(`\nSee them on the page: ${inspectorUrl(url) ?? ''}\nCtrl-C ends it.\n`)
     if (!io.stop.aborted) await once(io.stop, 'abort')
   }
@@ -65,15 +64,7 @@ export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
 }
 
 /** Sends a webhook that fails and is retried, and one with a wrong signature, for the page to explain. */
-async function makeMistakes({
-  receiver,
-  url,
-  outlet,
-}: {
-  readonly receiver: Receiver
-  readonly url: string
-  readonly outlet: WebhookOutlet
-}): Promise<void> {
+async function makeMistakes(receiver: Receiver, url: string, outlet: WebhookOutlet): Promise<void> {
   receiver.respondNext(503)
   await outlet.offer(sampleCall('track'), { line: eventTypes.length + 1 })
   await outlet.finish()
@@ -98,18 +89,15 @@ interface DemoView extends Observer {
 
 function jsonView(io: Io): DemoView {
   const stdout = new DataWriter(io)
-  const write = (record: Readonly<Record<string, unknown>>): void => {
-    stdout.write(recordLine(record))
-  }
   return {
     opened: () => undefined,
     sending: () => undefined,
-    received: (event) => write(eventRecord(event)),
-    request: (record) => write(requestRecord(record)),
-    settled: (delivery) => write(deliveryRecord(delivery)),
+    received: (event) => stdout.record(eventRecord(event)),
+    request: (request) => stdout.record(requestRecord(request)),
+    settled: (delivery) => stdout.record(deliveryRecord(delivery)),
     endpoint: () => undefined,
     closed: (ledger, durationMs) =>
-      write({ kind: 'summary', ...ledger, ms: Math.round(durationMs) }),
+      stdout.record({ kind: 'summary', ...ledger, ms: Math.round(durationMs) }),
   }
 }
 

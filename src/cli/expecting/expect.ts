@@ -18,6 +18,7 @@ import {
   failureText,
   isJsonObject,
   messageOf,
+  parseJson,
   parseUrl,
   plainText,
   SettingError,
@@ -131,20 +132,12 @@ function ask(
     const get = url.protocol === 'https:' ? getHttps : getHttp
     const onResponse = (response: IncomingMessage): void => {
       text(response).then((json) => {
-        resolve({ status: response.statusCode ?? 0, body: parsed(json) })
+        resolve({ status: response.statusCode ?? 0, body: parseJson(json) })
       }, reject)
     }
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     get(url, { signal, agent: false, headers }, onResponse).on('error', reject)
   })
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }
 
 function resultOf(expectation: Expectation, body: JsonObject): ExpectationResult | undefined {
@@ -205,7 +198,6 @@ interface CaptureResults {
  * the file.
  *
  * @param after - skip events up to this `seq`
- * @throws EvrouteError `cannot_read_file`
  */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },

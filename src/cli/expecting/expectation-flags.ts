@@ -15,8 +15,6 @@ export interface ExpectationSettings {
  * Parses the values of {@link expectationOptions}, and of `--filter`.
  *
  * @param secret - the secret that signatures are checked with
- * @throws MatchError for an expectation or a filter that cannot be parsed; SettingError for `--report`
- * without `--expect`, or for an expectation about signatures without a secret
  */
 export async function readExpectations(
   { expect, shown, reports }: ExpectationValues,

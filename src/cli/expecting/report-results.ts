@@ -3,7 +3,7 @@ import { shortfallText, type ExpectationResult } from '../../match/index.ts'
 import { EvrouteError, messageOf, plainText } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
-import { writeError } from '../output/error.ts'
+import { cannotWrite, writeError } from '../output/error.ts'
 import {
   githubAnnotations,
   githubSummary,
@@ -11,7 +11,6 @@ import {
   type Report,
   type ReportCase,
 } from '../output/ci-report.ts'
-
 import { styleOf, type Style } from '../output/style.ts'
 import type { ReportFile } from './expectation-flags.ts'
 
@@ -43,7 +42,6 @@ export function resultRecord({
  * annotations and a job summary.
  *
  * @returns 5 if an expectation or another check failed
- * @throws EvrouteError `cannot_write_file`
  */
 export async function reportResults(
   results: readonly ExpectationResult[],
@@ -124,11 +122,7 @@ async function writeReport(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text)
   } catch (error) {
-    throw new EvrouteError({
-      code: 'cannot_write_file',
-      message: `Cannot write the report ${path}: ${messageOf(error)}`,
-      hint: 'Check that the folder exists and may be written to.',
-      cause: error,
-    })
+    const hint = 'Check that the folder exists and may be written to.'
+    throw cannotWrite(`Cannot write the report ${path}`, hint, error)
   }
 }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { EvrouteError, messageOf } from '../../model/index.ts'
+import { cannotWrite } from '../output/error.ts'
 
 /** A file with the certificate of a test authority, for senders that should trust it. */
 export class AuthorityFile {
@@ -24,16 +24,11 @@ export class AuthorityFile {
       await writeFile(path, authority)
       return new AuthorityFile(path)
     } catch (error) {
-      throw new EvrouteError({
-        code: 'cannot_write_file',
-        message: `Cannot save the certificate of the authority: ${messageOf(error)}`,
-        hint: 'Set TMPDIR to a folder that may be written to.',
-        cause: error,
-      })
+      const hint = 'Set TMPDIR to a folder that may be written to.'
+      throw cannotWrite('Cannot save the certificate of the authority', hint, error)
     }
   }
 
-  /** Deletes the file. */
   remove(): void {
     process.off('exit', this.#remove)
     this.#remove()

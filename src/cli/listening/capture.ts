@@ -1,6 +1,7 @@
 import { open, stat, type FileHandle } from 'node:fs/promises'
-import { EvrouteError, messageOf, recordLine } from '../../model/index.ts'
+import { recordLine, type EvrouteError } from '../../model/index.ts'
 import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
+import { cannotWrite } from '../output/error.ts'
 
 /** An NDJSON file that every request is appended to, with its raw bytes in base64. */
 export class Capture {
@@ -26,7 +27,7 @@ export class Capture {
       if (await isTorn(path)) await file.appendFile('\n')
       return new Capture(path, file)
     } catch (error) {
-      throw cannotWrite(path, error)
+      throw cannotSave(path, error)
     }
   }
 
@@ -58,7 +59,7 @@ export class Capture {
   }
 
   #fail(error: unknown): void {
-    this.#failure.abort(cannotWrite(this.#path, error))
+    this.#failure.abort(cannotSave(this.#path, error))
   }
 }
 
@@ -75,11 +76,7 @@ async function isTorn(path: string): Promise<boolean> {
   }
 }
 
-function cannotWrite(path: string, cause: unknown): EvrouteError {
-  return new EvrouteError({
-    code: 'cannot_write_file',
-    message: `Cannot save to ${path}: ${messageOf(cause)}`,
-    hint: 'Check that the folder exists and may be written to.',
-    cause,
-  })
+function cannotSave(path: string, cause: unknown): EvrouteError {
+  const hint = 'Check that the folder exists and may be written to.'
+  return cannotWrite(`Cannot save to ${path}`, hint, cause)
 }

@@ -46,15 +46,12 @@ const narrowestColumns = 60
 const summaryColumnsMin = 8
 
 const signatureMarks: Readonly<
-  Record<
-    SignatureVerdict,
-    { readonly sign: string; readonly words: string; readonly look: keyof Style }
-  >
+  Record<SignatureVerdict, readonly [sign: string, words: string, look: keyof Style]>
 > = {
-  valid: { sign: '✔', words: 'signed', look: 'good' },
-  invalid: { sign: '✖', words: 'signature', look: 'bad' },
-  missing: { sign: '✖', words: 'unsigned', look: 'bad' },
-  unchecked: { sign: '-', words: 'unchecked', look: 'faint' },
+  valid: ['✔', 'signed', 'good'],
+  invalid: ['✖', 'signature', 'bad'],
+  missing: ['✖', 'unsigned', 'bad'],
+  unchecked: ['-', 'unchecked', 'faint'],
 }
 
 type Cell = readonly [text: string, look: keyof Style]
@@ -127,14 +124,13 @@ function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: E
   return [...before.map(paint), paintSummary(parts, room, style), ...after.map(paint)].join(gap)
 }
 
-/** Makes the cells before and after the summary. */
 function cellsOf(
   event: ReceivedEvent,
   columns: number,
 ): { readonly before: readonly Cell[]; readonly after: readonly Cell[] } {
   const isWide = columns >= wideColumns
   const isNarrowest = columns < narrowestColumns
-  const { sign, words, look } = signatureMarks[event.signature]
+  const [sign, words, look] = signatureMarks[event.signature]
   const userColumnsMax = isWide ? 36 : columns < narrowColumns ? 12 : 16
   const user = cutToColumns(shortText(event.userId ?? '-', userColumnsMax), userColumnsMax)
   const type = (event.type ?? 'malformed').toUpperCase().padEnd(9)
@@ -158,7 +154,6 @@ function cellsOf(
   }
 }
 
-/** The endpoint that was asked, if there are several. */
 function endpointCells({ endpoint }: ReceivedEvent): readonly Cell[] {
   return endpoint === null ? [] : [[`@${endpoint}`, 'name']]
 }
@@ -184,7 +179,6 @@ function typeLook({ kind, type }: ReceivedEvent): keyof Style {
   return type === 'delete' ? 'warning' : 'strong'
 }
 
-/** Colours a summary, cut to the available width. */
 function paintSummary(parts: readonly SummaryPart[], room: number, style: Style): string {
   const columnsMax = Math.max(room, summaryColumnsMin)
   const text = summaryText(parts)

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { isEventType } from '../../model/index.ts'
 import type { DelayRange, Fault, ForwardTarget, TlsKind } from '../../receiver/index.ts'
 import { inGroup, option } from '../command.ts'
-import { countFlag, durationFlagUpTo, repeatable } from '../flags.ts'
+import { countFlag, durationUpTo, repeatable } from '../flags.ts'
 
 const delayMsMax = 60 * 60 * 1_000
 const endpointsMax = 5
@@ -30,7 +30,7 @@ export const faultOptions = inGroup('Answers:', {
 
 function delayFlag(text: string): DelayRange {
   const [from = '', to = from, ...rest] = text.split('..')
-  const read = durationFlagUpTo(delayMsMax)
+  const read = durationUpTo(delayMsMax)
   const range = { fromMs: read(from), toMs: read(to) }
   if (rest.length === 0 && range.fromMs <= range.toMs) return range
   throw new InvalidArgumentError(

@@ -54,7 +54,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const { signature } = event
     if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
     const handled = Promise.all([view.event(event), capture?.append(event)])
-    if (event.withheld === null) program.run(event)
+    if (event.withheld === null) program?.run(event.seq, recordLine(eventRecord(event)))
     return handled
   })
   try {
@@ -77,21 +77,25 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     await receiver.close()
     const isCountReached = receiver.counts.wellFormed >= (options.count ?? 0)
     const results = await judging
-    await program.close(io.stop)
+    await program?.close(io.stop)
     view.summary({ counts: receiver.counts, results, durationMs: elapsedMs() })
     const resultsView = { ...options, title: 'evroute listen', durationMs: elapsedMs() }
     const judged = await reportResults(results, resultsView, screen.io)
-    return gravest([
-      badSignature.signal.aborted ? exitCodes.badSignature : exitCodes.ok,
-      isCountReached ? judged : exitCodes.expectationUnmet,
-    ])
+    return endCode(badSignature.signal, isCountReached, judged)
   } finally {
     await receiver.close()
-    await program.close(io.stop)
+    await program?.close(io.stop)
     authority?.remove()
     await screen.close()
     await capture?.close()
   }
+}
+
+function endCode(badSignature: AbortSignal, isCountReached: boolean, judged: ExitCode): ExitCode {
+  return gravest([
+    badSignature.aborted ? exitCodes.badSignature : exitCodes.ok,
+    isCountReached ? judged : exitCodes.expectationUnmet,
+  ])
 }
 
 function scenarioSettings({ scenario }: ListenOptions): ReceiverOptions {
@@ -117,23 +121,14 @@ function resendOver(
   return async (event) => resentText(await receiver.forward(event))
 }
 
-interface RequestProgram {
-  run(event: ReceivedEvent): void
-  close(stop: AbortSignal): Promise<void>
-}
-
-/** The program of `--on-event`, or a no-op without one. */
-function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): RequestProgram {
-  if (onEvent === undefined) return { run: () => undefined, close: () => Promise.resolve() }
+/** The program of `--on-event`; undefined without one. */
+function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram | undefined {
+  if (onEvent === undefined) return undefined
   const [program, ...args] = onEvent
   const write = (text: string): void => {
     if (!quiet) io.stderr.write(text)
   }
-  const runs = new EventProgram({ program, args, env: io.env, write })
-  return {
-    run: (event) => runs.run(event.seq, recordLine(eventRecord(event))),
-    close: (stop) => runs.close(stop),
-  }
+  return new EventProgram({ program, args, env: io.env, write })
 }
 
 /** Resolves when all expectations are decided, at the latest at the timeout or when the receiver closes. */
@@ -187,11 +182,9 @@ interface ListenView {
 
 function jsonView(screen: ListenScreen): ListenView {
   const stdout = new DataWriter(screen.io)
-  const write = (record: Readonly<Record<string, unknown>>): void =>
-    stdout.write(recordLine(record))
   return {
     ready: ({ url, urls, port, ca, pageToken }) =>
-      write({
+      stdout.record({
         kind: 'ready',
         url,
         urls,
@@ -201,12 +194,12 @@ function jsonView(screen: ListenScreen): ListenView {
         pid: process.pid,
       }),
     event: (event) => {
-      screen.arrive(event, () => write(eventRecord(event)))
+      screen.arrive(event, () => stdout.record(eventRecord(event)))
       return stdout.ready()
     },
     summary: ({ counts, results, durationMs }) => {
       const expectations = results.length === 0 ? {} : { expectations: results.map(resultRecord) }
-      write({ kind: 'summary', ...counts, ...expectations, ms: Math.round(durationMs) })
+      stdout.record({ kind: 'summary', ...counts, ...expectations, ms: Math.round(durationMs) })
     },
   }
 }

@@ -4,14 +4,10 @@ import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { messageOf, plainText, SettingError, systemCode } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
-import { signalTree, spawnTree } from '../process-tree.ts'
+import { signalTree, spawnTree, type TreeCommand } from '../process-tree.ts'
 
 /** The program of `--on-event`, and its surroundings. */
-export interface EventProgramOptions {
-  /** A path, or a name to look up in PATH. No shell is involved. */
-  readonly program: string
-  readonly args: readonly string[]
-  readonly env: Readonly<Record<string, string | undefined>>
+export interface EventProgramOptions extends Omit<TreeCommand, 'stdio'> {
   /** Receives the output of the program, and a line for each failed run. */
   readonly write: (text: string) => void
 }
@@ -185,11 +181,7 @@ function failureOf(code: number | null, signal: string | null): string | undefin
   return code === 0 ? undefined : `ended with ${code ?? ''}`
 }
 
-/**
- * Checks that a program can be run, before any event needs it.
- *
- * @throws SettingError `--on-event`
- */
+/** Checks that a program can be run, before any event needs it. */
 export async function checkProgram(
   program: string,
   { PATH = '' }: Readonly<Record<string, string | undefined>>,

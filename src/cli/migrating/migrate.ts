@@ -15,7 +15,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
-import { styleOf, wantsColor, type Style } from '../output/style.ts'
+import { commandOutput, wantsColor } from '../output/style.ts'
 import { textTable, type TextTableView } from '../output/table.ts'
 
 interface MigrateRun {
@@ -27,11 +27,7 @@ interface MigrateRun {
   }
 }
 
-/**
- * Migrates a store, shows the progress, and compares both sides at the end.
- *
- * @throws SettingError for URLs of other engines; EvrouteError if one of the stores cannot be used
- */
+/** Migrates a store, shows the progress, and compares both sides at the end. */
 export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const { io, view, places } = run
   const elapsedMs = stopwatch()
@@ -57,11 +53,7 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   }
 }
 
-/**
- * Shows what a migration would move.
- *
- * @throws the errors of {@link migrate}
- */
+/** Shows what a migration would move. */
 export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
   const { io, view, places } = run
   const plan = await planMigration(places)
@@ -69,7 +61,7 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
     await writeData(io, recordLine(planRecord(plan)))
     return exitCodes.ok
   }
-  await writeData(io, figuresTable(plan.figures, await tableView(run)))
+  await writeData(io, figuresTable(plan.figures, await commandOutput(view, io)))
   const rows = plan.figures.rows.reduce((sum, count) => sum + count.rows, 0)
   const are = plan.isMoved ? 'were moved' : 'would move'
   note(run, `${formatCount(rows)} rows ${are}: ${shownFrom(run)} to ${plan.place}`)
@@ -80,7 +72,7 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   const { io, view } = run
   if (view.json) await writeData(io, recordLine(outcomeRecord(outcome, durationMs)))
   else if (outcome.kind !== 'interrupted') {
-    await writeData(io, comparedTable(outcome.figures, await tableView(run)))
+    await writeData(io, comparedTable(outcome.figures, await commandOutput(view, io)))
   }
   const place = plainText(outcome.place)
   switch (outcome.kind) {
@@ -107,14 +99,6 @@ function shownFrom({ places }: MigrateRun): string {
 
 function note({ io, view }: MigrateRun, text: string): void {
   if (!view.json) io.stderr.write(`${text}\n`)
-}
-
-async function tableView({
-  io,
-  view,
-}: MigrateRun): Promise<{ style: Style; columns: number | undefined }> {
-  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  return { style: await styleOf(io, 'stdout', view.color), columns }
 }
 
 function comparedTable(figures: readonly ComparedFigure[], view: TextTableView): string {
@@ -150,15 +134,13 @@ function outcomeRecord(
   durationMs: number,
 ): Readonly<Record<string, unknown>> {
   const { kind, place } = outcome
-  const record = { kind: 'migrated', outcome: kind, to: place, ms: Math.round(durationMs) }
-  switch (outcome.kind) {
-    case 'interrupted':
-      return record
-    case 'different':
-      return { ...record, figures: outcome.figures, columns: outcome.columns }
-    case 'moved':
-    case 'already':
-      return { ...record, figures: outcome.figures }
+  return {
+    kind: 'migrated',
+    outcome: kind,
+    to: place,
+    ms: Math.round(durationMs),
+    ...('figures' in outcome ? { figures: outcome.figures } : {}),
+    ...('columns' in outcome ? { columns: outcome.columns } : {}),
   }
 }
 
@@ -191,7 +173,6 @@ export class ProgressText {
     return this.#line
   }
 
-  /** Updates the line. */
   update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
     const counted = `moving ${title}`

@@ -46,6 +46,26 @@ export function styleOf(io: Io, stream: 'stdout' | 'stderr', color = true): Prom
   return createStyle(wantsColor(io, io[stream], color))
 }
 
+/** The streams of a command, and how it writes to them. */
+export interface CommandOutput {
+  readonly io: Io
+  readonly json: boolean
+  readonly color: boolean
+  /** The style of stdout. */
+  readonly style: Style
+  /** The width of stdout; undefined if lines may have any length. */
+  readonly columns: number | undefined
+}
+
+/** Decides from the options how a command writes. */
+export async function commandOutput(
+  { json, color }: Pick<CommandOutput, 'json' | 'color'>,
+  io: Io,
+): Promise<CommandOutput> {
+  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
+  return { io, json, color, style: await styleOf(io, 'stdout', color), columns }
+}
+
 /** Makes a style. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return plainStyle

@@ -16,47 +16,34 @@ export interface DeleteCommand extends SubjectsSource {
   readonly sourceIds: readonly string[] | null
 }
 
+/** What was stored so far. */
 interface Stored {
-  readonly ids: readonly string[]
-  readonly rejected: number
+  readonly ids: string[]
+  rejected: number
 }
 
 /**
  * Stores one or more regulations about users and prints their ids. If this process carries them out, waits
  * for that and reports the result. Nothing is stored before the whole list was read.
- *
- * @throws EvrouteError if the users cannot be read, the list is empty, or a source does not exist
  */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
-  const ids: string[] = []
-  let rejected = 0
-  const stored = await unlessEnded(
-    store(command, run, {
-      created: (id) => ids.push(id),
-      rejected: () => (rejected += 1),
-    }),
-    run.io,
-  )
-  if (stored === undefined) noteInterruption(ids.length, command, run)
-  else if (ids.length === 0 && rejected === 0) throw noSubjects()
+  const stored: Stored = { ids: [], rejected: 0 }
+  const isWhole = await unlessEnded(store(command, run, stored), run.io)
+  if (isWhole === undefined) noteInterruption(stored.ids.length, command, run)
+  else if (stored.ids.length === 0 && stored.rejected === 0) throw noSubjects()
   if (command.type === 'UNSUPPRESS' && command.sourceIds !== null && !run.json) {
     run.report.note(
       'A user who is suppressed for all sources stays suppressed; leave out --source to lift that',
     )
   }
-  return finish({ ids, rejected }, run)
-}
-
-interface StoringListener {
-  readonly created: (id: string) => void
-  readonly rejected: () => void
+  return finish(stored, run)
 }
 
 /** @returns true when all regulations are stored */
 async function store(
   { type, sourceIds, ...source }: DeleteCommand,
   run: OperationsRun,
-  listener: StoringListener,
+  stored: Stored,
 ): Promise<true> {
   const { regulations, report, io, json, stdout } = run
   let users = 0
@@ -64,16 +51,20 @@ async function store(
   const batches = await readSubjects(source, io, {
     read: (count) => (users = count),
     rejected: ({ line, code, message }) => {
-      listener.rejected()
+      stored.rejected += 1
       report.rejected({ file: undefined, line }, { code, message })
     },
   })
   for (const userIds of batches) {
     const outcome = await regulations.create({ type, userIds, sourceIds })
-    if (outcome.kind === 'unknown_source') throw unknownSource(sourceIds, outcome.knownIds)
+    if (outcome.kind === 'unknown_source') {
+      const { knownIds } = outcome
+      const unknown = sourceIds?.find((sourceId) => !knownIds.includes(sourceId))
+      throw sourceError(unknown, knownIds)
+    }
     const { id } = outcome
     const subjects = userIds.length
-    listener.created(id)
+    stored.ids.push(id)
     stdout.write(
       json
         ? recordLine({ kind: 'created', id, regulationType: type, subjects })
@@ -111,8 +102,9 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
     if (found === undefined) continue
     const { archive, archivesLeft, subjectIds } = found
     const nowMs = systemClock.nowMs()
-    const shown = { fields: found, users: subjectIds.length, style, columns, nowMs }
-    stdout.write(json ? recordLine(withoutUsers(found)) : `\n${regulationText(shown)}`)
+    const text = (): string =>
+      `\n${regulationText(found, subjectIds.length, { style, columns, nowMs })}`
+    stdout.write(json ? recordLine(withoutUsers(found)) : text())
     await drained(run)
     // An archive file could not be read or written: it may still contain events of the users.
     if ((archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
@@ -136,12 +128,11 @@ function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields):
   return finishedAt === null && archivesLeft.length === 0 && isNotified
 }
 
-function withoutUsers(record: WholeRegulationFields): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(record).map(([name, value]) =>
-      name === 'subjectIds' ? ['subjects', record.subjectIds.length] : [name, value],
-    ),
-  )
+function withoutUsers({
+  subjectIds,
+  ...record
+}: WholeRegulationFields): Readonly<Record<string, unknown>> {
+  return { ...record, subjects: subjectIds.length }
 }
 
 function noteInterruption(
@@ -156,11 +147,4 @@ function noteInterruption(
       ? '; running it again notifies the stored users twice'
       : ''
   report.note(`Interrupted: ${regulations} stored, and not all users are in them${again}`)
-}
-
-function unknownSource(sourceIds: readonly string[] | null, knownIds: readonly string[]): Error {
-  return sourceError(
-    sourceIds?.find((id) => !knownIds.includes(id)),
-    knownIds,
-  )
 }

@@ -12,13 +12,6 @@ import { ServiceApi } from '../store-access/service-api.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
-/** The parameters of {@link planDeletion}. */
-export interface DeletionPlanParts {
-  readonly access: Access
-  readonly io: Io
-  readonly json: boolean
-}
-
 interface Surroundings {
   /** The ids of the known sources; undefined if only the destinations of a service are known. */
   readonly sourceIds: readonly string[] | undefined
@@ -32,12 +25,11 @@ interface Surroundings {
 /**
  * Reports how many users a deletion would affect, and how many notifications it would send. Stores nothing
  * and opens no store.
- *
- * @throws EvrouteError if the users cannot be read, the list is empty, or a source does not exist
  */
 export async function planDeletion(
   command: DeleteCommand,
-  { access, io, json }: DeletionPlanParts,
+  access: Access,
+  { io, json }: { readonly io: Io; readonly json: boolean },
 ): Promise<ExitCode> {
   const surroundings = await lookAround(access, io, json)
   const uncheckedSources = checkSources(command, surroundings)
@@ -92,8 +84,6 @@ async function lookAround(access: Access, io: Io, json: boolean): Promise<Surrou
 /**
  * Checks the sources of a deletion. Of a service, only the sources of its destinations are known, so for
  * others this only warns.
- *
- * @throws EvrouteError if a source does not exist
  */
 function checkSources(
   { sourceIds }: DeleteCommand,

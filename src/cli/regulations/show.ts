@@ -1,4 +1,4 @@
-import { EvrouteError, plainText, recordLine } from '../../model/index.ts'
+import { plainText, recordLine } from '../../model/index.ts'
 import type {
   ListedRegulationFields,
   OverallStatus,
@@ -7,6 +7,7 @@ import type {
 import { openDeliveryLog } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
+import { usageError } from '../output/error.ts'
 import { formatPast, formatSpan } from '../output/moments.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
@@ -66,36 +67,30 @@ function tableColumns(nowMs: number): readonly TableColumn<ListedRegulationField
   ]
 }
 
-/**
- * Shows what a regulation has erased and sent, and its users.
- *
- * @throws EvrouteError `invalid_usage` for an unknown id
- */
+/** Shows what a regulation has erased and sent, and its users. */
 export async function showRegulation(id: string, run: ReadersRun): Promise<ExitCode> {
   const { regulations, io, json, nowMs, style, columns } = run
   const found = await regulations.find(id)
   if (found === undefined) {
-    throw new EvrouteError({
-      code: 'invalid_usage',
-      message: `There is no regulation "${plainText(id)}"`,
-      hint: 'See `evroute regulations list` for the ids.',
-    })
+    const hint = 'See `evroute regulations list` for the ids.'
+    throw usageError(`There is no regulation "${plainText(id)}"`, hint)
   }
-  const view = { fields: found, users: found.subjectIds, style, columns, nowMs }
-  await writeData(io, json ? recordLine(found) : regulationText(view))
+  const text = (): string => regulationText(found, found.subjectIds, { style, columns, nowMs })
+  await writeData(io, json ? recordLine(found) : text())
   return exitCodes.ok
 }
 
-/**
- * Releases an archive that no longer exists, so that regulations stop waiting for it.
- *
- * @throws EvrouteError `invalid_usage` for an unknown archive, or a store without archives
- */
+/** Releases an archive that no longer exists, so that regulations stop waiting for it. */
 export async function releaseArchive(name: string, access: StoreAccess, io: Io): Promise<ExitCode> {
   const log = await openDeliveryLog(await storeUrlOf(access, io), { write: true })
   try {
     const isReleased = await log.sharedRegulations?.release({ name })
-    if (isReleased !== true) throw noArchive(name)
+    if (isReleased !== true) {
+      throw usageError(
+        `No regulation waits for an archive "${plainText(name)}"`,
+        'Name it as `evroute regulations show <id>` does; only a store in PostgreSQL has archives of others.',
+      )
+    }
   } finally {
     await log.close()
   }
@@ -103,22 +98,7 @@ export async function releaseArchive(name: string, access: StoreAccess, io: Io):
   return exitCodes.ok
 }
 
-function noArchive(name: string): EvrouteError {
-  return new EvrouteError({
-    code: 'invalid_usage',
-    message: `No regulation waits for an archive "${plainText(name)}"`,
-    hint: 'Name it as `evroute regulations show <id>` does; only a store in PostgreSQL has archives of others.',
-  })
-}
-
-interface RegulationView {
-  readonly fields: RegulationFields
-  /** The ids of the users, or their number if the ids are unknown. */
-  readonly users: readonly string[] | number
-  readonly style: Style
-  readonly columns: number | undefined
-  readonly nowMs: number
-}
+type RegulationView = Pick<ReadersRun, 'style' | 'columns' | 'nowMs'>
 
 const statusLooks: Readonly<Record<OverallStatus, keyof Style>> = {
   INITIALIZED: 'warning',
@@ -156,24 +136,33 @@ function momentOf(at: string | null): number {
   return at === null ? 0 : Date.parse(at)
 }
 
-/** Writes the progress of a regulation, for a person. */
-export function regulationText(view: RegulationView): string {
-  const { style, columns } = view
-  const pairs = pairsText(pairsOf(view), style)
-  const streams = streamsOf(view.fields)
-  if (streams.length === 0) return pairs
-  return `${pairs}\n${textTable(streams, streamColumns, { style, columns })}`
+/**
+ * Writes the progress of a regulation, for a person.
+ *
+ * @param users - their ids, or their number if the ids are unknown
+ */
+export function regulationText(
+  fields: RegulationFields,
+  users: readonly string[] | number,
+  view: RegulationView,
+): string {
+  const pairs = pairsText(pairsOf(fields, users, view), view.style)
+  const streams = streamsOf(fields)
+  return streams.length === 0 ? pairs : `${pairs}\n${textTable(streams, streamColumns, view)}`
 }
 
-function pairsOf(view: RegulationView): readonly (readonly [string, string])[] {
-  const { fields, style, nowMs } = view
+function pairsOf(
+  fields: RegulationFields,
+  users: readonly string[] | number,
+  { style, nowMs }: RegulationView,
+): readonly (readonly [string, string])[] {
   const { id, regulationType, overallStatus, sources, createdAt, finishedAt } = fields
   const moment = (at: string | null): string => formatPast(momentOf(at), nowMs)
   return [
     ['Regulation', style.strong(plainText(id))],
     ['Type', `${regulationType}: ${regulationTexts[regulationType]}`],
     ['Status', style[statusLooks[overallStatus]](overallStatus)],
-    ['Users', usersText(view)],
+    ['Users', usersText(users, style)],
     ['Sources', sources === null ? 'all' : plainText(sources.join(', '))],
     ['Made', moment(createdAt)],
     ['Finished', finishedAt === null ? 'not yet' : moment(finishedAt)],
@@ -187,7 +176,7 @@ function pairsOf(view: RegulationView): readonly (readonly [string, string])[] {
   ]
 }
 
-function usersText({ users, style }: RegulationView): string {
+function usersText(users: readonly string[] | number, style: Style): string {
   if (typeof users === 'number') return formatCount(users)
   const shown = users.slice(0, usersShownMax).map((id) => style.name(plainText(id)))
   const others = users.length - shown.length

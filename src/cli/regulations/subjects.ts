@@ -1,8 +1,9 @@
 import { readUserIds } from '../../lists/index.ts'
-import { EvrouteError } from '../../model/index.ts'
+import type { EvrouteError } from '../../model/index.ts'
 import { regulationLimits } from '../../privacy/index.ts'
 import { openListInput } from '../input.ts'
 import type { Io } from '../io.ts'
+import { usageError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
 
 /** The users of a regulation. */
@@ -22,11 +23,8 @@ export interface RejectedSubject {
 
 /** Makes the error for a list without users. */
 export function noSubjects(): EvrouteError {
-  return new EvrouteError({
-    code: 'invalid_usage',
-    message: 'Cannot tell whom it is about: the list is empty',
-    hint: 'It has a row for each user, as CSV with a header, NDJSON or JSON.',
-  })
+  const hint = 'It has a row for each user, as CSV with a header, NDJSON or JSON.'
+  return usageError('Cannot tell whom it is about: the list is empty', hint)
 }
 
 /** Maximum size of the ids in one regulation, in bytes. The API accepts requests of twice that size. */
@@ -46,8 +44,6 @@ export interface SubjectsListener {
 /**
  * Reads the users in batches, one per regulation, each user once per batch. Reads the whole list before it
  * returns, so that a list that cannot be read completely changes nothing.
- *
- * @throws EvrouteError if the file cannot be read or has too many users
  */
 export async function readSubjects(
   source: SubjectsSource,
@@ -67,11 +63,10 @@ export async function readSubjects(
 
 function tooManySubjects(): EvrouteError {
   const usersMax = batchesMax * regulationLimits.usersMax
-  return new EvrouteError({
-    code: 'invalid_usage',
-    message: `Cannot take more than ${formatCount(usersMax)} users, or ${batchesMax} MB of ids, from one list`,
-    hint: 'Split the list into several files, and run the command with each.',
-  })
+  return usageError(
+    `Cannot take more than ${formatCount(usersMax)} users, or ${batchesMax} MB of ids, from one list`,
+    'Split the list into several files, and run the command with each.',
+  )
 }
 
 async function* subjectBatches(

@@ -1,17 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import { EvrouteError, messageOf, plainText, systemCode } from '../../model/index.ts'
+import { messageOf, plainText, systemCode, type EvrouteError } from '../../model/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
-import { signalTree, spawnTree } from '../process-tree.ts'
-
-/** The command to run. */
-export interface ChildCommand {
-  /** A path, or a name to look up in PATH. No shell is involved. */
-  readonly program: string
-  readonly args: readonly string[]
-  readonly env: Readonly<Record<string, string | undefined>>
-}
+import { usageError } from '../output/error.ts'
+import { signalTree, spawnTree, type TreeCommand } from '../process-tree.ts'
 
 /** Grace period between SIGTERM and SIGKILL for leftover processes, in milliseconds. */
 const leftoversGraceMs = 500
@@ -44,7 +37,7 @@ export class Child {
   }
 
   /** @throws EvrouteError `invalid_usage` if the program does not exist or is not executable */
-  static async start({ program, args, env }: ChildCommand): Promise<Child> {
+  static async start({ program, args, env }: Omit<TreeCommand, 'stdio'>): Promise<Child> {
     try {
       const child = spawnTree({ program, args, env, stdio: 'inherit' })
       await once(child, 'spawn')
@@ -88,8 +81,7 @@ function exitCode(code: unknown, signal: unknown): number {
 function cannotRun(program: string, cause: unknown): EvrouteError {
   const name = plainText(program)
   const [reason, hint] = reasonsOf(systemCode(cause), messageOf(cause))
-  const message = `Cannot run ${name}: ${reason}`
-  return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
+  return usageError(`Cannot run ${name}: ${reason}`, hint, cause)
 }
 
 function reasonsOf(code: string | undefined, message: string): readonly [string, string] {

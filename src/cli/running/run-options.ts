@@ -6,11 +6,7 @@ import { usageError } from '../output/error.ts'
 import { readSecret } from '../secret.ts'
 import type { RunOptions } from './run.ts'
 
-/**
- * Checks the options, reads the secret, and parses the expectations.
- *
- * @throws SettingError, MatchError, EvrouteError `invalid_usage` without a command
- */
+/** Checks the options, reads the secret, and parses the expectations. */
 export async function readRunOptions(
   values: RunValues,
   [program, ...args]: readonly string[],

@@ -7,29 +7,25 @@ import {
   type NumberedSubject,
 } from '../../match/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
+import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-code.ts'
-import type { ReportFile } from '../expecting/expectation-flags.ts'
 import { reportResults } from '../expecting/report-results.ts'
 import type { Io } from '../io.ts'
 import { Capture } from '../listening/capture.ts'
 import type { ReportCase } from '../output/ci-report.ts'
 import { formatCount } from '../output/numbers.ts'
 import { Child } from './child.ts'
-import { RunView, type RunViewOptions } from './run-view.ts'
-import { TestBed, type TestBedOptions } from './test-bed.ts'
+import { openRunView, type RunView, type RunViewOptions } from './run-view.ts'
+import { openTestBed, type TestBed, type TestBedOptions } from './test-bed.ts'
 
 /** The checked options of `evroute run`. */
-export interface RunOptions extends TestBedOptions, RunViewOptions {
+export interface RunOptions
+  extends
+    TestBedOptions,
+    RunViewOptions,
+    Pick<RunValues, 'reports' | 'timeoutMs' | 'allowPending' | 'hold' | 'save'> {
   readonly command: readonly [program: string, ...args: string[]]
   readonly expectations: readonly Expectation[]
-  readonly reports: readonly ReportFile[]
-  /** Maximum wait for expectations after the command has ended, in milliseconds. */
-  readonly timeoutMs: number
-  /** If true, pending deliveries at the end don't fail the run. */
-  readonly allowPending: boolean
-  /** Whether to keep the receiver and its page until a signal if the run fails. */
-  readonly hold: boolean
-  readonly save?: string | undefined
 }
 
 interface Run {
@@ -37,7 +33,7 @@ interface Run {
   readonly io: Io
   readonly view: RunView
   readonly bed: TestBed
-  readonly awaited: Awaited
+  readonly awaited: AwaitedRequests
 }
 
 const lookMs = 20
@@ -49,15 +45,13 @@ const quietMs = 100
  * neither processes nor open ports behind.
  *
  * @returns the exit code of the command; if that is 0, whether the expectations were met
- * @throws EvrouteError `invalid_usage` if the command cannot be run, `cannot_write_file` if a file cannot be
- * written
  */
 export async function run(options: RunOptions, io: Io): Promise<number> {
-  const view = await RunView.open(options, io)
+  const view = await openRunView(options, io)
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   try {
-    await using bed = await TestBed.open(options)
-    const awaited = new Awaited(options.expectations, systemClock.nowMs())
+    await using bed = await openTestBed(options)
+    const awaited = new AwaitedRequests(options.expectations, systemClock.nowMs())
     bed.receiver.on('event', (event) => {
       awaited.observe(event)
       view.event(event)
@@ -86,14 +80,9 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
     // A request in progress at the timeout has arrived and counts.
     await (options.hold ? bed.closeService() : bed.close())
     const cases = pending > 0 && !options.allowPending ? [pendingCase(pending)] : []
-    const resultsView = {
-      ...options,
-      title: 'evroute run',
-      durationMs: elapsedMs(),
-      json: false,
-      cases,
-    }
-    view.summary(receiver.counts, resultsView.durationMs)
+    const durationMs = elapsedMs()
+    const resultsView = { ...options, title: 'evroute run', durationMs, json: false, cases }
+    view.summary(receiver.counts, durationMs)
     if (options.allowPending) view.pending(pending)
     const expected = await reportResults(awaited.results(), resultsView, io)
     const end = code === 0 ? expected : code
@@ -164,14 +153,13 @@ async function untilAllCame({
 }
 
 /** Tracks all expectations of a run. */
-export class Awaited {
+export class AwaitedRequests {
   readonly #trackers: readonly ExpectationTracker<NumberedSubject>[]
 
   constructor(expectations: readonly Expectation[], startedAtMs: number) {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
-  /** Counts a request. */
   observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }

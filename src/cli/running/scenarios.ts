@@ -12,15 +12,11 @@ import { scenarioNamed, scenarios, Receiver, type Scenario } from '../../receive
 import { createRuntime, systemClock, VirtualClock, type LogLine } from '../../runtime/index.ts'
 import { openStore } from '../../store/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
+import type { RunValues } from '../commands/run.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
+import { countOf } from '../output/numbers.ts'
 import { styleOf, type Style } from '../output/style.ts'
-
-interface ScenariosOptions extends ScenarioRun {
-  readonly scenarios: readonly Scenario[]
-  readonly json: boolean
-  readonly color: boolean
-}
 
 interface JudgedScenario {
   readonly scenario: Scenario
@@ -29,11 +25,7 @@ interface JudgedScenario {
   readonly complaints: readonly string[]
 }
 
-/**
- * Returns the scenario with this name, or all of them.
- *
- * @throws SettingError `scenario` for an unknown name
- */
+/** Returns the scenario with this name, or all of them. */
 export function scenariosNamed(name: string): readonly Scenario[] {
   return name === 'all' ? scenarios : [scenarioNamed(name)]
 }
@@ -43,7 +35,11 @@ export function scenariosNamed(name: string): readonly Scenario[] {
  *
  * @returns 5 if a scenario did not go as expected
  */
-export async function runScenarios(options: ScenariosOptions, io: Io): Promise<ExitCode> {
+export async function runScenarios(
+  options: ScenarioRun &
+    Pick<RunValues, 'json' | 'color'> & { readonly scenarios: readonly Scenario[] },
+  io: Io,
+): Promise<ExitCode> {
   const { json, color } = options
   const stdout = new DataWriter(io)
   const style = await styleOf(io, 'stdout', color)
@@ -108,7 +104,7 @@ function observationText(
   const duration = isRetried ? ` in ${formatDuration(spanMs(requests))}` : ''
   const states = tallyText(settled.map(({ state }) => state))
   const answers = tallyText(requests.map(answerOf))
-  return `${count} ${count === 1 ? 'request' : 'requests'}${what}${duration}: ${answers}; ${states}`
+  return `${countOf(count, 'request')}${what}${duration}: ${answers}; ${states}`
 }
 
 function answerOf({ status, error }: ScenarioObservation['requests'][number]): string {
@@ -122,8 +118,8 @@ function tallyText(names: readonly string[]): string {
 }
 
 /** Counts the occurrences of each name, in the order of their first. */
-function tally(names: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
+function tally<Name>(names: readonly Name[]): ReadonlyMap<Name, number> {
+  const counts = new Map<Name, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return counts
 }
@@ -201,11 +197,9 @@ export async function runScenario(
   { settings, webhooks }: Scenario,
   { deadlineMs }: ScenarioRun = {},
 ): Promise<ScenarioObservation> {
-  const [requests, settled, logged] = [
-    [] as RequestRecord[],
-    [] as SettledDelivery[],
-    [] as string[],
-  ]
+  const requests: RequestRecord[] = []
+  const settled: SettledDelivery[] = []
+  const logged: string[] = []
   const warn: LogLine = (_, fields) => logged.push(String(fields?.['code']))
   await using receiver = new Receiver({ ...settings, secret, strict: true })
   const { urls } = await receiver.start()
@@ -242,14 +236,6 @@ export async function runScenario(
   }
   // Requests that were never answered become events when the receiver closes.
   await receiver.close()
-  return { settled, requests, arrived: arrivals(receiver), logged }
-}
-
-function arrivals({ events }: Receiver): readonly number[] {
-  const counts = new Map<unknown, number>()
-  for (const { body } of events) {
-    const messageId = body?.['messageId']
-    counts.set(messageId, (counts.get(messageId) ?? 0) + 1)
-  }
-  return [...counts.values()]
+  const messageIds = receiver.events.map(({ body }) => body?.['messageId'])
+  return { settled, requests, arrived: [...tally(messageIds).values()], logged }
 }

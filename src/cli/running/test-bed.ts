@@ -27,82 +27,59 @@ export interface CommandEnvironment {
   readonly EVROUTE_WRITE_KEY: string | undefined
 }
 
-interface TestBedParts {
-  readonly receiver: Receiver
-  readonly environment: CommandEnvironment
-  readonly service?: Service
-  readonly clock?: SkippableClock | undefined
-}
-
 /** A receiver, optionally with a service in front of it, on free ports. */
-export class TestBed implements AsyncDisposable {
-  readonly receiver: Receiver
-  /** Environment variables for the command; undefined hides a variable of the outer environment. */
-  readonly environment: CommandEnvironment
-  readonly #service: Service | undefined
-  readonly #clock: SkippableClock | undefined
+export type TestBed = Awaited<ReturnType<typeof openTestBed>>
 
-  private constructor(parts: TestBedParts) {
-    this.receiver = parts.receiver
-    this.environment = parts.environment
-    this.#service = parts.service
-    this.#clock = parts.clock
+/** Opens a test bed. */
+export async function openTestBed(options: TestBedOptions) {
+  const clock = options.virtualClock ? new SkippableClock() : undefined
+  const runtime = createRuntime(clock === undefined ? {} : { clock })
+  const { secret = runtime.newId(), respond, serve } = options
+  const receiver = new Receiver({ secret, respond })
+  const { url } = await receiver.start()
+  const writeKey = `wk_${runtime.newId()}`
+  const service = serve
+    ? await openService(receiver, { url, secret, writeKey, runtime })
+    : undefined
+  const environment: CommandEnvironment = {
+    EVROUTE_URL: url,
+    EVROUTE_SECRET: secret,
+    // A test must never post to a service that the surrounding shell happens to name.
+    EVROUTE_ENDPOINT: service?.address.url,
+    EVROUTE_WRITE_KEY: service && writeKey,
   }
-
-  /** @throws SettingError for an invalid answer plan; EvrouteError `cannot_listen` */
-  static async open(options: TestBedOptions): Promise<TestBed> {
-    const clock = options.virtualClock ? new SkippableClock() : undefined
-    const runtime = createRuntime(clock === undefined ? {} : { clock })
-    const { secret = runtime.newId(), respond, serve } = options
-    const receiver = new Receiver({ secret, respond })
-    const { url } = await receiver.start()
-    const sinks = { EVROUTE_URL: url, EVROUTE_SECRET: secret }
-    if (!serve) {
-      // A test must never post to a service that the surrounding shell happens to name.
-      const environment = { ...sinks, EVROUTE_ENDPOINT: undefined, EVROUTE_WRITE_KEY: undefined }
-      return new TestBed({ receiver, environment })
-    }
-    const writeKey = `wk_${runtime.newId()}`
-    try {
-      const service = await startLocalService({ url, secret, writeKey, runtime })
-      const served = { EVROUTE_ENDPOINT: service.address.url, EVROUTE_WRITE_KEY: writeKey }
-      return new TestBed({ receiver, environment: { ...sinks, ...served }, service, clock })
-    } catch (error) {
-      await receiver.close()
-      throw error
-    }
-  }
-
-  /** Deliveries of the service that are not settled. */
-  async pending(): Promise<number> {
-    return (await this.#service?.pending()) ?? 0
-  }
-
-  /** Call it when the command has ended. With a virtual clock, retries take no time from then on. */
-  commandEnded(): void {
-    this.#clock?.skip()
-  }
-
-  /** Closes the service. Undelivered webhooks are lost. The receiver continues. */
-  async closeService(): Promise<void> {
-    await this.#service?.close()
-  }
-
-  /**
-   * Closes the service and the receiver. The receiver first reports the requests in progress. Undelivered
-   * webhooks are lost.
-   */
-  async close(): Promise<void> {
+  /** Undelivered webhooks are lost. The receiver continues. */
+  const closeService = async (): Promise<void> => service?.close()
+  /** The receiver first reports the requests in progress. Undelivered webhooks are lost. */
+  const close = async (): Promise<void> => {
     // First, so that it sends nothing to a closed receiver.
-    await this.closeService()
-    await this.receiver.close()
+    await closeService()
+    await receiver.close()
   }
-
-  /** Closes everything, as `close` does. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close()
+  return {
+    receiver,
+    /** Environment variables for the command; undefined hides a variable of the outer environment. */
+    environment,
+    /** Deliveries of the service that are not settled. */
+    pending: async () => (await service?.pending()) ?? 0,
+    /** Call it when the command has ended. With a virtual clock, retries take no time from then on. */
+    commandEnded: () => clock?.skip(),
+    closeService,
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }
+
+async function openService(receiver: Receiver, parts: LocalServiceParts): Promise<Service> {
+  try {
+    return await startLocalService(parts)
+  } catch (error) {
+    await receiver.close()
+    throw error
+  }
+}
+
+type LocalServiceParts = Parameters<typeof startLocalService>[0]
 
 interface Waiting {
   readonly dueMs: number

@@ -39,7 +39,8 @@ export class CaptureOutlet implements Outlet {
           concurrency: 1,
           compose: (webhook, endpoint) => {
             const nowMs = runtime.clock.nowMs()
-            return composeCaptured(readCapturedText(webhook.body), endpoint, { newSecret, nowMs })
+            const content = JSON.parse(webhook.body) as CapturedContent
+            return composeCaptured(content, endpoint, { newSecret, nowMs })
           },
         },
       ],
@@ -61,24 +62,17 @@ export class CaptureOutlet implements Outlet {
   }
 
   async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
-    const reading = readCapturedRequest(row)
+    const reading = readShifted(row, position, this.#shift)
     if (reading.kind === 'rejected') return reading
-    const { request } = reading
-    const body = this.#shift?.apply(request.body) ?? request.body
-    const delivery = {
-      destinationId: this.#destinationId,
-      body: capturedText({ ...request, body }),
-    }
+    const { messageId, request } = reading
+    const { type, userId, headers, body } = request
     this.#taken++
-    const event = {
-      // Use a separate source for each request, because a webhook that was received twice is sent twice.
-      sourceId: `capture:${this.#taken}`,
-      messageId: request.messageId ?? capturedId(position),
-      type: request.type,
-      userId: request.userId,
-      deliveries: [delivery],
-    }
-    await this.#pipeline.add([event])
+    // Use a separate source for each request, because a webhook that was received twice is sent twice.
+    const sourceId = `capture:${this.#taken}`
+    // A store keeps one text per delivery.
+    const text = JSON.stringify({ headers, body } satisfies CapturedContent)
+    const deliveries = [{ destinationId: this.#destinationId, body: text }]
+    await this.#pipeline.add([{ sourceId, messageId, type, userId, deliveries }])
     return { kind: 'taken' }
   }
 
@@ -99,78 +93,62 @@ export class CaptureOutlet implements Outlet {
   }
 }
 
-/** Makes the id of a request that has no messageId in its body. */
-function capturedId({ line }: RowPosition): string {
-  return `line-${line}`
+type ShiftedRow =
+  | { readonly kind: 'request'; readonly messageId: string; readonly request: CapturedRequest }
+  | Extract<OfferResult, { readonly kind: 'rejected' }>
+
+/** Reads a captured request, and moves its timestamps. A request without a messageId gets one for its line. */
+function readShifted(
+  row: JsonObject,
+  { line }: RowPosition,
+  shift: TimeShift | undefined,
+): ShiftedRow {
+  const reading = readCapturedRequest(row)
+  if (reading.kind === 'rejected') return reading
+  const { request } = reading
+  const body = shift?.apply(request.body) ?? request.body
+  return {
+    kind: 'request',
+    messageId: request.messageId ?? `line-${line}`,
+    request: { ...request, body },
+  }
 }
 
-type CapturePlanParts = OutletParts & {
-  readonly target: CapturedTarget
-  readonly planned: (plan: Plan) => void
-}
-
-/** A dry run of a capture: plans requests and sends none. */
-export class CapturePlanOutlet implements Outlet {
-  readonly #parts: CapturePlanParts
-  readonly #shift: TimeShift | undefined
-  #taken = 0
-
-  constructor(parts: CapturePlanParts) {
-    const { target, runtime } = parts
-    this.#parts = parts
-    this.#shift =
-      target.shiftBy === undefined ? undefined : new TimeShift(target.shiftBy, runtime.clock)
-  }
-
-  offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
-    const reading = readCapturedRequest(row)
-    if (reading.kind === 'rejected') return Promise.resolve(reading)
-    const { request } = reading
-    const { target, runtime, planned } = this.#parts
-    const [endpoint = { url: '', headers: {} }] = target.destination.endpoints
-    const captured = { ...request, body: this.#shift?.apply(request.body) ?? request.body }
-    const { newSecret } = target
-    const nowMs = runtime.clock.nowMs()
-    const { headers } = composeCaptured(captured, endpoint, { newSecret, nowMs })
-    this.#taken++
-    planned({
-      messageId: request.messageId ?? capturedId(position),
-      type: request.type,
-      decision: undefined,
-      urls: target.destination.endpoints.map(({ url }) => endpointName(url)),
-      body: captured.body,
-      signature: headers['x-signature'] ?? null,
-    })
-    return Promise.resolve({ kind: 'taken' })
-  }
-
-  finish(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  ledger(): Promise<OutletLedger> {
-    return Promise.resolve({ ...emptyLedger, accepted: this.#taken, routed: this.#taken })
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve()
+/** Makes the outlet for a dry run of a capture: it plans requests and sends none. */
+export function capturePlanOutlet(
+  parts: CaptureOutletParts & { readonly planned: (plan: Plan) => void },
+): Outlet {
+  const { runtime, planned, target } = parts
+  const { destination, newSecret, shiftBy } = target
+  const shift = shiftBy === undefined ? undefined : new TimeShift(shiftBy, runtime.clock)
+  const [endpoint = { url: '', headers: {} }] = destination.endpoints
+  const urls = destination.endpoints.map(({ url }) => endpointName(url))
+  const done = (): Promise<void> => Promise.resolve()
+  let taken = 0
+  return {
+    offer: (row, position) => {
+      const reading = readShifted(row, position, shift)
+      if (reading.kind === 'rejected') return Promise.resolve(reading)
+      const { messageId, request } = reading
+      const nowMs = runtime.clock.nowMs()
+      const { headers } = composeCaptured(request, endpoint, { newSecret, nowMs })
+      const { type, body } = request
+      taken++
+      planned({
+        ...{ messageId, type, urls, body },
+        decision: undefined,
+        signature: headers['x-signature'] ?? null,
+      })
+      return Promise.resolve({ kind: 'taken' })
+    },
+    finish: done,
+    stop: done,
+    close: done,
+    ledger: () => Promise.resolve({ ...emptyLedger, accepted: taken, routed: taken }),
   }
 }
 
 type CapturedContent = Pick<CapturedRequest, 'headers' | 'body'>
-
-/** Serialises a captured request: a store keeps one text per delivery. */
-function capturedText({ headers, body }: CapturedContent): string {
-  return JSON.stringify({ headers, body })
-}
-
-function readCapturedText(text: string): CapturedContent {
-  return JSON.parse(text) as CapturedContent
-}
 
 interface Resigning {
   /** The new secret; undefined to keep the signatures. */

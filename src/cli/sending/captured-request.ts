@@ -5,6 +5,7 @@ import {
   isRejectionCode,
   formatTimestamp,
   parseDuration,
+  parseJson,
   parseTimestamp,
   type EventType,
   type JsonObject,
@@ -48,7 +49,7 @@ export function readCapturedRequest(row: JsonObject): CapturedRow {
   if (body === undefined) {
     return rejected('wrong_type', 'rawBase64 of the captured request must be text in base64')
   }
-  const parsed = parse(body)
+  const parsed = parseJson(body.replace(/^\ufeff/, ''))
   if (!isJsonObject(parsed)) {
     return rejected('not_an_object', 'The body of the captured request is no JSON object')
   }
@@ -78,14 +79,6 @@ function readText(base64: JsonValue | undefined): string | undefined {
   const bytes = Buffer.from(base64, 'base64')
   // Buffer decodes invalid base64 to other bytes without an error.
   return bytes.toString('base64') === base64 && isUtf8(bytes) ? bytes.toString('utf8') : undefined
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\ufeff/, ''))
-  } catch {
-    return undefined
-  }
 }
 
 /** Values that a header can carry: printable Latin-1 and tabs. */
@@ -167,20 +160,11 @@ function timesOf(text: string): readonly TimeRange[] {
 function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimeRange | undefined {
   const position = indices?.[2]
   if (name === undefined || value === undefined || position === undefined) return undefined
-  const field = parseText(name) ?? ''
-  const atMs = timeNames.has(field) ? parseTimestamp(parseText(value)) : undefined
+  const [field, text] = [parseJson(name) as string, parseJson(value) as JsonValue]
+  const atMs = timeNames.has(field) ? parseTimestamp(text) : undefined
   return atMs === undefined
     ? undefined
     : { name: field, start: position[0], end: position[1], atMs }
-}
-
-/** Parses a JSON string literal. */
-function parseText(literal: string): string | undefined {
-  try {
-    return JSON.parse(literal) as string
-  } catch {
-    return undefined
-  }
 }
 
 const latestMs = 8_640_000_000_000_000

@@ -50,8 +50,6 @@ const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId'
 /**
  * Makes a call from the sample of its type, the flags and the `key=value` pairs. With a pair or a flag of the
  * type's own fields, only the ids of the sample stay. An id replaces the sample's id.
- *
- * @throws SettingError for a flag that the type does not have, or a pair that cannot be parsed
  */
 export function composeCall(
   type: EventType,

@@ -18,9 +18,7 @@ import {
   noDeletions,
   readDeletion,
   type OfferResult,
-  type RowPosition,
   type Outlet,
-  type OutletLedger,
   type OutletParts,
 } from './outlet.ts'
 import {
@@ -56,56 +54,37 @@ export interface Plan {
   readonly signature: string | null
 }
 
-/** An outlet for dry runs: it does everything except sending, and passes on the plans. */
-export class DryOutlet implements Outlet {
-  readonly #planning: Planning
-  readonly #calls: CallQueue
+type DryOutletParts = OutletParts & {
+  readonly target: WebhookTarget | ServiceTarget | ConfiguredTarget
+  readonly planned: (plan: Plan) => void
+}
 
-  constructor(
-    parts: OutletParts & {
-      readonly target: WebhookTarget | ServiceTarget | ConfiguredTarget
-      readonly planned: (plan: Plan) => void
+/** Makes the outlet for dry runs: it does everything except sending, and passes on the plans. */
+export function dryOutlet(parts: DryOutletParts): Outlet {
+  const { target, planned, runtime, listener, options } = parts
+  const planning =
+    target.kind === 'service'
+      ? servicePlanning(target, planned)
+      : webhookPlanning(target, runtime, planned)
+  const transport = createInProcessTransport(async ({ calls }) => ({
+    rejected: await planning.accept(calls),
+  }))
+  const client = new Client(commandLineSourceId, { ...queueOptions(options), runtime, transport })
+  const queue = new CallQueue(client, (call, position) => {
+    if (isRejectionCode(call.code)) listener.rejected(position, { ...call, code: call.code })
+  })
+  return {
+    offer: async (row, position) => {
+      if (row['type'] !== 'delete') return queue.offer(row, position)
+      await queue.flush()
+      return planning.offerDeletion(row)
     },
-  ) {
-    const { target, planned, runtime, listener, options } = parts
-    this.#planning =
-      target.kind === 'service'
-        ? new ServicePlanning(target.endpoint, planned)
-        : new WebhookPlanning(target, runtime, planned)
-    const transport = createInProcessTransport(async ({ calls }) => ({
-      rejected: await this.#planning.accept(calls),
-    }))
-    const client = new Client(commandLineSourceId, {
-      ...queueOptions(options),
-      runtime,
-      transport,
-    })
-    this.#calls = new CallQueue(client, (call, position) => {
-      if (isRejectionCode(call.code)) listener.rejected(position, { ...call, code: call.code })
-    })
-  }
-
-  async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
-    if (row['type'] !== 'delete') return this.#calls.offer(row, position)
-    await this.#calls.flush()
-    return this.#planning.offerDeletion(row)
-  }
-
-  finish(): Promise<void> {
-    return this.#calls.flush()
-  }
-
-  stop(): Promise<void> {
-    return this.#calls.close(0)
-  }
-
-  /** Nothing is sent, so there are no deliveries. */
-  async ledger(): Promise<OutletLedger> {
-    return { ...(await this.#planning.ledger()), deliveries: 0, delivered: 0, pending: 0 }
-  }
-
-  close(): Promise<void> {
-    return this.#calls.close(0)
+    finish: () => queue.flush(),
+    stop: () => queue.close(0),
+    close: () => queue.close(0),
+    // Nothing is sent, so there are no deliveries.
+    ledger: () =>
+      Promise.resolve({ ...planning.ledger(), deliveries: 0, delivered: 0, pending: 0 }),
   }
 }
 
@@ -113,134 +92,97 @@ interface Planning {
   /** @returns the rejected calls */
   accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]>
   offerDeletion(row: JsonObject): Promise<OfferResult>
-  ledger(): Promise<DeliveryLedger>
+  ledger(): DeliveryLedger
+}
+
+/** Plans webhooks with the same intake that sending uses, and stores nothing. */
+function webhookPlanning(
+  target: WebhookTarget | ConfiguredTarget,
+  runtime: Runtime,
+  planned: (plan: Plan) => void,
+): Planning {
+  const isNamed = target.kind === 'configured'
+  const sourceId = isNamed ? target.sourceId : sourceIdOf(target.destination)
+  const destinations = isNamed ? target.destinations : [target.destination]
+  const bodyStyle = isNamed ? undefined : target.bodyStyle
+  const stored = new PlannedEvents()
+  const add = (events: readonly NewEvent[]) => Promise.resolve(stored.add(events))
+  const intake = new Intake({ add, destinations, runtime })
+  const show = (events: readonly AcceptedEvent[]): void => {
+    for (const accepted of events) {
+      // Intake decides for connected destinations only.
+      const { decisions, deliveries } = planEvent(accepted.event, destinations)
+      for (const [index, destination] of destinations.entries()) {
+        const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body
+        const body = text === undefined ? null : inStyle(text, bodyStyle)
+        const plan = planFor({ ...accepted, decision: decisions[index] }, destination, body)
+        planned({ ...plan, isNamed })
+      }
+    }
+  }
+  return {
+    accept: async (calls) => {
+      const results = await intake.accept({ sourceId, calls })
+      show(results.filter((result) => result.kind === 'accepted'))
+      return results.filter((result) => result.kind === 'rejected')
+    },
+    offerDeletion: async (row) => {
+      const deletion = readDeletion(row)
+      if (deletion.kind === 'rejected') return deletion
+      show(await intake.acceptDeletion(deletion, sourceId))
+      return { kind: 'taken' }
+    },
+    ledger: () => stored.ledger,
+  }
 }
 
 type PlannedEvent = Pick<AcceptedEvent, 'event' | 'outcome'> & {
   readonly decision: RoutingDecision | undefined
 }
 
-/** Plans webhooks with the same intake that sending uses, and stores nothing. */
-class WebhookPlanning implements Planning {
-  readonly #sourceId: string
-  readonly #destinations: readonly Destination[]
-  readonly #bodyStyle: BodyStyle | undefined
-  readonly #isNamed: boolean
-  readonly #planned: (plan: Plan) => void
-  readonly #events = new PlannedEvents()
-  readonly #intake: Intake
-
-  constructor(
-    target: WebhookTarget | ConfiguredTarget,
-    runtime: Runtime,
-    planned: (plan: Plan) => void,
-  ) {
-    this.#isNamed = target.kind === 'configured'
-    if (target.kind === 'configured') {
-      this.#sourceId = target.sourceId
-      this.#destinations = target.destinations
-    } else {
-      this.#sourceId = sourceIdOf(target.destination)
-      this.#destinations = [target.destination]
-      this.#bodyStyle = target.bodyStyle
-    }
-    this.#planned = planned
-    this.#intake = new Intake({
-      add: (events) => Promise.resolve(this.#events.add(events)),
-      destinations: this.#destinations,
-      runtime,
-    })
-  }
-
-  async accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
-    const results = await this.#intake.accept({ sourceId: this.#sourceId, calls })
-    this.#show(results.filter((result) => result.kind === 'accepted'))
-    return results.filter((result) => result.kind === 'rejected')
-  }
-
-  async offerDeletion(row: JsonObject): Promise<OfferResult> {
-    const deletion = readDeletion(row)
-    if (deletion.kind === 'rejected') return deletion
-    this.#show(await this.#intake.acceptDeletion(deletion, this.#sourceId))
-    return { kind: 'taken' }
-  }
-
-  ledger(): Promise<DeliveryLedger> {
-    return Promise.resolve(this.#events.ledger)
-  }
-
-  #show(events: readonly AcceptedEvent[]): void {
-    for (const accepted of events) {
-      // Intake decides for connected destinations only.
-      const { decisions, deliveries } = planEvent(accepted.event, this.#destinations)
-      for (const [index, destination] of this.#destinations.entries()) {
-        const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body
-        this.#planned(this.#plan({ ...accepted, decision: decisions[index] }, destination, text))
-      }
-    }
-  }
-
-  #plan(
-    { event, outcome, decision }: PlannedEvent,
-    destination: Destination,
-    text: string | undefined,
-  ): Plan {
-    const { id, endpoints, sharedSecret, filter } = destination
-    const isDuplicate = outcome === 'duplicate'
-    const body = isDuplicate || text === undefined ? null : inStyle(text, this.#bodyStyle)
-    const isFiltered = decision?.reason === 'filter_not_matched'
-    return {
-      messageId: event.messageId,
-      type: event.type,
-      isNamed: this.#isNamed,
-      decision: isDuplicate
-        ? { destinationId: id, send: false, reason: 'duplicate', hint: undefined }
-        : decision && (isFiltered ? { ...decision, hint: filter?.whyNot(event) } : decision),
-      urls: endpoints.map(({ url }) => endpointName(url)),
-      headerNames: endpoints.map(({ headers }) => Object.keys(headers)),
-      body,
-      signature: body === null || sharedSecret === undefined ? null : signBody(body, sharedSecret),
-    }
+/** @param text - the body; null if the destination gets none */
+function planFor(
+  { event, outcome, decision }: PlannedEvent,
+  { id, endpoints, sharedSecret, filter }: Destination,
+  text: string | null,
+): Plan {
+  const isDuplicate = outcome === 'duplicate'
+  const body = isDuplicate ? null : text
+  const isFiltered = decision?.reason === 'filter_not_matched'
+  return {
+    messageId: event.messageId,
+    type: event.type,
+    decision: isDuplicate
+      ? { destinationId: id, send: false, reason: 'duplicate', hint: undefined }
+      : decision && (isFiltered ? { ...decision, hint: filter?.whyNot(event) } : decision),
+    urls: endpoints.map(({ url }) => endpointName(url)),
+    headerNames: endpoints.map(({ headers }) => Object.keys(headers)),
+    body,
+    signature: body === null || sharedSecret === undefined ? null : signBody(body, sharedSecret),
   }
 }
 
 /** Plans calls for a service, which makes the routing decisions itself. */
-class ServicePlanning implements Planning {
-  readonly #endpoint: string
-  readonly #planned: (plan: Plan) => void
-  #taken = 0
-
-  constructor(endpoint: string, planned: (plan: Plan) => void) {
-    this.#endpoint = endpoint
-    this.#planned = planned
-  }
-
-  accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
-    return Promise.resolve(calls.flatMap((call, index) => this.#planCall(call, index)))
-  }
-
-  offerDeletion(): Promise<OfferResult> {
-    return Promise.resolve(noDeletions)
-  }
-
-  ledger(): Promise<DeliveryLedger> {
-    return Promise.resolve({ ...emptyLedger, accepted: this.#taken, routed: this.#taken })
-  }
-
-  /** @returns the rejection of an invalid call, else nothing */
-  #planCall(value: unknown, index: number): readonly RejectedCall[] {
+function servicePlanning({ endpoint }: ServiceTarget, planned: (plan: Plan) => void): Planning {
+  let taken = 0
+  const rejectionOf = (value: unknown, index: number): readonly RejectedCall[] => {
     const check = checkParsedCall(value)
     if (check.kind === 'invalid') return [{ ...check, index }]
-    this.#taken++
-    this.#planned({
+    taken++
+    planned({
       messageId: check.call['messageId'] as string,
       type: check.type,
       decision: undefined,
-      urls: [endpointName(this.#endpoint)],
+      urls: [endpointName(endpoint)],
       body: JSON.stringify(check.call),
       signature: null,
     })
     return []
+  }
+  return {
+    accept: (calls) => Promise.resolve(calls.flatMap(rejectionOf)),
+    offerDeletion: () => Promise.resolve(noDeletions),
+    ledger: () => ({ ...emptyLedger, accepted: taken, routed: taken }),
   }
 }
 

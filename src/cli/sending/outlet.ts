@@ -26,9 +26,7 @@ export interface Outlet {
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
   stop(): Promise<void>
-  /** The ledger so far. */
   ledger(): Promise<OutletLedger>
-  /** Releases all resources. */
   close(): Promise<void>
 }
 
@@ -40,9 +38,7 @@ interface OutletListener {
 
 /** Learns what a service does with rows. For webhooks, the observer of the runtime learns this instead. */
 export interface ServiceListener extends OutletListener {
-  /** Called when the service acknowledged a row. */
   acknowledged(): void
-  /** Called when a batch failed and will be retried. */
   retrying(retry: BatchRetry): void
   /** Called when a row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void
@@ -52,7 +48,6 @@ export interface ServiceListener extends OutletListener {
 export interface OutletParts {
   readonly options: SendingOptions
   readonly runtime: Runtime
-  /** Learns what happens to rows later. */
   readonly listener: OutletListener
 }
 
@@ -113,7 +108,6 @@ export class CallQueue {
     }
   }
 
-  /** Resolves when every accepted call is done. */
   flush(): Promise<void> {
     return this.#client.flush()
   }

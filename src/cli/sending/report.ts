@@ -4,7 +4,6 @@ import {
   failureText,
   formatDuration,
   plainText,
-  recordLine,
   type DeliveryLedger,
   type EndpointChange,
   type JsonObject,
@@ -46,11 +45,6 @@ const problemLinesMax = 20
 /** Maximum number of lines about rejected rows. No other output says which rows to fix. */
 const rejectionLinesMax = 100
 
-interface RowProblem {
-  readonly code: string
-  readonly message: string
-}
-
 /** What is shown, and how. */
 export interface ReportOptions extends Pick<
   SendingOptions,
@@ -82,11 +76,7 @@ interface ReportParts {
 
 /** Reports what happens while calls are sent: records on stdout, or lines on stderr. */
 export class Report implements Observer {
-  readonly #io: Io
-  readonly #options: ReportOptions
-  readonly #style: Style
-  readonly #dataStyle: Style
-  readonly #elapsedMs: () => number
+  readonly #parts: ReportParts
   readonly #stdout: DataWriter
   #endProgress = (): void => undefined
   #done = 0
@@ -99,13 +89,9 @@ export class Report implements Observer {
   #retriesAnnounced = false
   #whyFiltered: string | undefined
 
-  private constructor({ io, options, elapsedMs, style, dataStyle }: ReportParts) {
-    this.#io = io
-    this.#stdout = new DataWriter(io)
-    this.#options = options
-    this.#style = style
-    this.#dataStyle = dataStyle
-    this.#elapsedMs = elapsedMs
+  private constructor(parts: ReportParts) {
+    this.#parts = parts
+    this.#stdout = new DataWriter(parts.io)
   }
 
   /**
@@ -126,10 +112,10 @@ export class Report implements Observer {
    * @param text - returns the progress line
    */
   begin(text: () => string): void {
-    const { quiet, json, color } = this.#options
-    if (json && this.#io.stderr.isTTY !== true) return
-    const view = { quiet, color: wantsColor(this.#io, this.#io.stderr, color) }
-    this.#endProgress = startProgress(this.#io, text, view)
+    const { quiet, json, color } = this.#parts.options
+    if (json && this.#parts.io.stderr.isTTY !== true) return
+    const view = { quiet, color: wantsColor(this.#parts.io, this.#parts.io.stderr, color) }
+    this.#endProgress = startProgress(this.#parts.io, text, view)
   }
 
   /**
@@ -144,15 +130,15 @@ export class Report implements Observer {
       total,
       pending: Math.max(taken - this.#done, 0),
       failed: this.#failed,
-      elapsedMs: this.#elapsedMs(),
+      elapsedMs: this.#parts.elapsedMs(),
       problem: this.#lastProblem,
     })
   }
 
   /** A log on stderr: details if DEBUG asks for them, warnings unless `--quiet` is given. */
   get log(): Log {
-    const { debug, info } = logFromEnvironment({ ...this.#io.env })
-    if (this.#options.quiet) return { debug, info, warn: silentLog.warn }
+    const { debug, info } = logFromEnvironment({ ...this.#parts.io.env })
+    if (this.#parts.options.quiet) return { debug, info, warn: silentLog.warn }
     const { warn } = lineLog((line) => this.#line(line))
     return {
       debug,
@@ -170,9 +156,9 @@ export class Report implements Observer {
     if (outcome !== 'success') {
       this.#lastProblem = `${failureText(error ?? '')} from ${endpointName(url)}`
     }
-    if (this.#options.json) {
-      this.#record(requestRecord(record))
-    } else if (this.#options.verbose) {
+    if (this.#parts.options.json) {
+      this.#stdout.record(requestRecord(record))
+    } else if (this.#parts.options.verbose) {
       this.#line(`${this.#requestText(record)}\n`)
     } else if (outcome !== 'success') {
       this.#problem(this.#requestText(record))
@@ -186,7 +172,7 @@ export class Report implements Observer {
   }
 
   endpoint({ url, probeAtMs, error }: EndpointChange): void {
-    if (this.#options.json) return
+    if (this.#parts.options.json) return
     const name = endpointName(url)
     const text =
       probeAtMs === null
@@ -200,20 +186,21 @@ export class Report implements Observer {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
 
-  /** Reports that a batch for a service will be retried. */
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
-    if (this.#options.json) return
+    if (this.#parts.options.json) return
     const calls = countOf(callCount, 'call')
     const next = `next try in ${formatDuration(Math.round(delayMs))}`
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
-  /** Reports a rejected row. */
-  rejected({ file, line }: RowPosition, { code, message }: RowProblem): void {
-    const { json, quiet, verbose } = this.#options
+  rejected(
+    { file, line }: RowPosition,
+    { code, message }: Readonly<Record<'code' | 'message', string>>,
+  ): void {
+    const { json, quiet, verbose } = this.#parts.options
     if (json) {
-      this.#record({
+      this.#stdout.record({
         kind: 'rejected',
         ...(file === undefined ? {} : { file }),
         line,
@@ -230,11 +217,10 @@ export class Report implements Observer {
 
   /** Reports an error that ends the transfer early. The summary still follows. */
   failure(error: unknown): void {
-    const { json } = this.#options
-    this.#io.stderr.write(json ? errorRecord(error) : errorText(error, this.#style))
+    const { json } = this.#parts.options
+    this.#parts.io.stderr.write(json ? errorRecord(error) : errorText(error, this.#parts.style))
   }
 
-  /** Reports that a service acknowledged a row. */
   acknowledged(): void {
     this.#done++
   }
@@ -242,20 +228,20 @@ export class Report implements Observer {
   /** Reports a row that `--only` left out. */
   filtered(plan: Plan): void {
     this.#whyFiltered = plan.decision?.hint
-    if (this.#options.dryRun === true) this.planned(plan)
+    if (this.#parts.options.dryRun === true) this.planned(plan)
     else this.#done++
   }
 
   /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
-    if (!this.#options.json) {
-      if (!this.#options.quiet) this.#stdout.write(planText(plan, this.#dataStyle))
+    if (!this.#parts.options.json) {
+      if (!this.#parts.options.quiet) this.#stdout.write(planText(plan, this.#parts.dataStyle))
       return
     }
     const { messageId, type, decision, isNamed, urls, body, signature } = plan
     const { destinationId, send = true, reason = null, hint = null } = decision ?? {}
-    this.#record({
+    this.#stdout.record({
       kind: 'plan',
       messageId,
       type,
@@ -272,25 +258,26 @@ export class Report implements Observer {
   /** Writes the summary, whose counts balance. */
   summary({ ledger, durationMs, skipped }: Closing): void {
     this.#endProgress()
-    if (this.#options.json) {
+    if (this.#parts.options.json) {
       const passedOver = skipped === undefined ? {} : { skipped }
-      this.#record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
+      this.#stdout.record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
       return
     }
-    if (!this.#options.quiet) this.#notesOnWhatIsNotShown(skipped ?? 0)
+    if (!this.#parts.options.quiet) this.#notesOnWhatIsNotShown(skipped ?? 0)
     const single = this.#singleText(ledger, durationMs)
-    if (single !== undefined) this.#io.stderr.write(`${single}\n`)
-    if (single !== undefined && !this.#options.verbose) return
-    const isDry = this.#options.dryRun ?? false
-    this.#io.stderr.write(summaryLine(ledger, durationMs, { style: this.#style, isDry }))
+    if (single !== undefined) this.#parts.io.stderr.write(`${single}\n`)
+    if (single !== undefined && !this.#parts.options.verbose) return
+    const isDry = this.#parts.options.dryRun ?? false
+    this.#parts.io.stderr.write(
+      summaryLine(ledger, durationMs, { style: this.#parts.style, isDry }),
+    )
   }
 
   /** Writes a note for the user to stderr, whatever the flags. */
   note(text: string): void {
-    this.#io.stderr.write(`${text}\n`)
+    this.#parts.io.stderr.write(`${text}\n`)
   }
 
-  /** Resolves when the reader of stdout has caught up. */
   async ready(): Promise<void> {
     await this.#stdout.ready()
   }
@@ -300,18 +287,14 @@ export class Report implements Observer {
     this.#endProgress()
   }
 
-  #record(record: Readonly<Record<string, unknown>>): void {
-    this.#stdout.write(recordLine(record))
-  }
-
   #settled(delivery: EndedDelivery, explanation: string): void {
     const { messageId, type, state, attempts, reason } = delivery
     this.#done++
     if (state !== 'delivered') this.#failed++
     this.#delivery = { ...delivery, explanation }
-    if (this.#options.json) {
-      this.#record(deliveryRecord(delivery))
-    } else if (state !== 'delivered' && this.#options.single === undefined) {
+    if (this.#parts.options.json) {
+      this.#stdout.record(deliveryRecord(delivery))
+    } else if (state !== 'delivered' && this.#parts.options.single === undefined) {
       const why = `${failureText(reason ?? '')}${explanation}`
       const outcome = `${state} after ${countOf(attempts, 'attempt')}: ${why}`
       this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
@@ -319,7 +302,7 @@ export class Report implements Observer {
   }
 
   #notesOnWhatIsNotShown(skipped: number): void {
-    const { verbose } = this.#options
+    const { verbose } = this.#parts.options
     const rejections = this.#rejectionLines - rejectionLinesMax
     if (rejections > 0 && !verbose) {
       const rows = countOf(rejections, 'more rejected row')
@@ -336,39 +319,40 @@ export class Report implements Observer {
    * Writes the line about the only call; undefined for the rows of a file, or if nothing became of the call.
    */
   #singleText(ledger: Closing['ledger'], durationMs: number): string | undefined {
-    const { single, dryRun } = this.#options
+    const { single, dryRun } = this.#parts.options
     if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
     const name = callName(single.call)
     const { urls } = single
-    if (dryRun === true) return plannedText({ name, urls, ledger }, this.#style)
+    if (dryRun === true) return plannedText({ name, urls, ledger }, this.#parts.style)
     const [delivery, request, whyFiltered] = [this.#delivery, this.#request, this.#whyFiltered]
     const end = { delivery, request, whyFiltered, ledger, durationMs }
-    return singleText({ name, urls, ...end }, this.#style)
+    return singleText({ name, urls, ...end }, this.#parts.style)
   }
 
   #problem(text: string): void {
-    if (this.#options.quiet) return
+    if (this.#parts.options.quiet) return
     this.#problemLines++
-    if (this.#problemLines <= problemLinesMax || this.#options.verbose) this.#line(`${text}\n`)
+    if (this.#problemLines <= problemLinesMax || this.#parts.options.verbose)
+      this.#line(`${text}\n`)
   }
 
   /** Says once that failed requests are retried: the next line may take a while. */
   #announceRetries(error: string | null): void {
-    const { quiet, retryForMs, retryNote } = this.#options
+    const { quiet, retryForMs, retryNote } = this.#parts.options
     if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return
     this.#retriesAnnounced = true
     const cause =
       error === 'ECONNREFUSED' ? 'Nothing listens there; is `evroute listen` running? ' : ''
     const how = retryNote ?? `Retries for ${formatDuration(retryForMs)}; see --retry-for`
-    this.#line(`${this.#style.faint(`  └ ${cause}${how}`)}\n`)
+    this.#line(`${this.#parts.style.faint(`  └ ${cause}${how}`)}\n`)
   }
 
   #line(line: string): void {
-    if (this.#options.json && !this.#options.verbose) return
-    this.#io.stderr.write(line)
+    if (this.#parts.options.json && !this.#parts.options.verbose) return
+    this.#parts.io.stderr.write(line)
   }
 
   #requestText(record: RequestRecord): string {
-    return requestText(record, this.#style, this.#options.retryForMs)
+    return requestText(record, this.#parts.style, this.#parts.options.retryForMs)
   }
 }

@@ -1,61 +1,41 @@
 import type { Ledger } from '../../model/index.ts'
 import type { OutletLedger } from './outlet.ts'
 
+/**
+ * - `parsed`: rows that will be offered;
+ * - `read`: rows that were offered to the outlet, valid or not;
+ * - `rejected`: at once or later;
+ * - `filtered`: rows that `--only` left out. The outlet never sees them.
+ */
+type Counted = 'parsed' | 'read' | 'rejected' | 'filtered'
+
 /** Counts rows while they are read, independently of the outlet's ledger, so that one can check the other. */
 export class RowCounts {
-  #read = 0
-  #rejected = 0
-  #filtered = 0
-  #parsed = 0
+  readonly #counts: Record<Counted, number> = { parsed: 0, read: 0, rejected: 0, filtered: 0 }
 
-  /** All rows that were read, valid or not. */
+  get parsed(): number {
+    return this.#counts.parsed
+  }
+
   get read(): number {
-    return this.#read
+    return this.#counts.read
   }
 
   /** Rows that were read and not rejected. */
   get taken(): number {
-    return this.#read - this.#rejected
+    return this.#counts.read - this.#counts.rejected
   }
 
-  /** Counts rows that were parsed and will be offered. */
-  wereParsed(rows: number): void {
-    this.#parsed += rows
-  }
-
-  get parsed(): number {
-    return this.#parsed
-  }
-
-  /** Counts a row that is offered to the outlet. */
-  wasRead(): void {
-    this.#read++
-  }
-
-  /** Counts a row that was rejected, at once or later. */
-  wasRejected(): void {
-    this.#rejected++
-  }
-
-  /** Counts a row that `--only` left out: the outlet never sees it. */
-  wasFiltered(): void {
-    this.#filtered++
+  add(name: Counted, rows = 1): void {
+    this.#counts[name] += rows
   }
 
   /** Returns the ledger of a complete transfer. */
   ledger(stored: OutletLedger): OutletLedger & Ledger {
-    return {
-      read: this.#read,
-      rejected: this.#rejected,
-      ...stored,
-      accepted: stored.accepted + this.#filtered,
-      filtered: stored.filtered + this.#filtered,
-    }
-  }
-
-  /** Returns how many rows were read that the outlet does not know yet. */
-  waiting(stored: OutletLedger): number {
-    return Math.max(0, this.#read - this.#rejected - this.#filtered - stored.accepted)
+    const { read, rejected, filtered } = this.#counts
+    const { accepted, filtered: others } = stored
+    const counted = { read, rejected, accepted: accepted + filtered, filtered: others + filtered }
+    return { ...stored, ...counted }
   }
 
   /**
@@ -64,7 +44,7 @@ export class RowCounts {
    */
   ledgerOfStore(stored: OutletLedger): OutletLedger & Ledger {
     const ledger = this.ledger(stored)
-    return { ...ledger, read: ledger.accepted + this.#rejected }
+    return { ...ledger, read: ledger.accepted + ledger.rejected }
   }
 
   /**
@@ -72,8 +52,8 @@ export class RowCounts {
    * accepted and pending.
    */
   ledgerOfCut(stored: OutletLedger): OutletLedger & Ledger {
-    const waiting = this.waiting(stored)
     const ledger = this.ledger(stored)
+    const waiting = Math.max(0, this.taken - ledger.accepted)
     return {
       ...ledger,
       accepted: ledger.accepted + waiting,

@@ -69,8 +69,6 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   /**
    * Whether the files contain captured requests. Resolves when the first good row was read or the command
    * must end early. Without a good row in the first 64 groups, the files count as calls.
-   *
-   * @throws EvrouteError `cannot_read_file`
    */
   async holdCapture(): Promise<boolean> {
     this.#isCapture ??= this.#readToGoodRow()

@@ -84,7 +84,6 @@ export class InputMeter {
   /** The size of all inputs; NaN if one is a pipe. */
   #size = 0
 
-  /** @param io - its stdin is the input `-` */
   constructor(io: Io) {
     this.#io = io
   }

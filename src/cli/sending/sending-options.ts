@@ -12,8 +12,8 @@ import { flag, inGroup, option, withDefaults, type ValuesOf } from '../command.t
 import {
   choiceOf,
   countFlag,
-  durationFlag,
-  durationFlagUpTo,
+  duration,
+  durationUpTo,
   headerFlag,
   repeatable,
   outputOptions,
@@ -90,16 +90,10 @@ export const sendingOptions = {
   ...inGroup('Delivery:', {
     only: option('--only <match>', "send only what matches: 'type:track'"),
     store: option('--store <url>', 'keep undelivered webhooks here and resume later'),
-    retryForMs: option(
-      '--retry-for <duration>',
-      'retry a delivery for up to 30d [60s]',
-      durationFlag,
+    retryForMs: option('--retry-for <duration>', 'retry a delivery for up to 30d [60s]', duration),
+    timeoutMs: option('--timeout <duration>', 'time for one answer, at most 5s [5s]', duration).or(
+      limits.endpointDeadlineMs,
     ),
-    timeoutMs: option(
-      '--timeout <duration>',
-      'time for one answer, at most 5s [5s]',
-      durationFlag,
-    ).or(limits.endpointDeadlineMs),
     clock: option(
       '--clock <kind>',
       'real or virtual; virtual retries at once [real]',
@@ -113,7 +107,7 @@ export const sendingOptions = {
     flushAfterMs: option(
       '--flush-after <duration>',
       'flush interval [5s]',
-      durationFlagUpTo(flushAfterMsMax),
+      durationUpTo(flushAfterMsMax),
     ),
     dryRun: flag('-n, --dry-run', 'show what would be sent; send nothing'),
   }),
@@ -139,11 +133,7 @@ export interface GivenSendingOptions extends SendingOptions {
   readonly target: WebhookTarget | ServiceTarget
 }
 
-/**
- * Checks the shared options, and reads the secret or the write key and the store.
- *
- * @throws SettingError; EvrouteError `cannot_read_file`
- */
+/** Checks the shared options, and reads the secret or the write key and the store. */
 export async function readSendingOptions(
   given: Partial<SendingValues>,
   io: Io,

@@ -1,5 +1,5 @@
 import { Client, type FailedCall } from '../../client/index.ts'
-import { endpointName, isRejectionCode, type JsonObject } from '../../model/index.ts'
+import { emptyLedger, endpointName, isRejectionCode, type JsonObject } from '../../model/index.ts'
 import {
   CallQueue,
   queueOptions,
@@ -62,18 +62,11 @@ export class ServiceOutlet implements Outlet {
 
   /** Reads the ledger. Each accepted call is one delivery: to the service. */
   ledger(): Promise<OutletLedger> {
+    const [accepted, acknowledged, failed] = [this.#accepted, this.#acknowledged, this.#failed]
     return Promise.resolve({
-      accepted: this.#accepted,
-      routed: this.#accepted,
-      filtered: 0,
-      duplicate: 0,
-      suppressed: 0,
-      deliveries: this.#accepted,
-      delivered: this.#acknowledged,
-      failed: this.#failed,
-      expired: 0,
-      pending: this.#accepted - this.#acknowledged - this.#failed,
-      acknowledged: this.#acknowledged,
+      ...{ ...emptyLedger, accepted, routed: accepted, deliveries: accepted },
+      ...{ delivered: acknowledged, failed, pending: accepted - acknowledged - failed },
+      acknowledged,
     })
   }
 

@@ -28,14 +28,13 @@ import type {
   OutletParts,
   ServiceListener,
 } from './outlet.ts'
-import { DryOutlet, type Plan } from './dry-outlet.ts'
+import { dryOutlet, type Plan } from './dry-outlet.ts'
 import { Pace, StoppableClock } from './pace.ts'
 import { Report } from './report.ts'
 import { RowCounts } from './row-counts.ts'
 import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
 
-/** The parameters of {@link transfer}. */
 export interface TransferOptions {
   readonly io: Io
   readonly options: SendingOptions
@@ -69,7 +68,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const counts = new RowCounts()
   const listener = {
     rejected: (position: RowPosition, rejection: Rejection): void => {
-      counts.wasRejected()
+      counts.add('rejected')
       report.rejected(position, rejection)
     },
     acknowledged: () => report.acknowledged(),
@@ -78,15 +77,16 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   }
   const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
   report.begin(() => report.progress(counts.taken, request.total(counts.parsed)))
+  const sending = { ...request, runtime, report, counts, outlet }
   try {
-    const errors = await sendAll({ ...request, runtime, report, counts, outlet })
+    const errors = await sendAll(sending)
     const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
     const ledger = isCut ? cutLedger(request, counts, stored) : counts.ledger(stored)
     report.summary({ ledger, durationMs: elapsedMs(), skipped: skipped?.() })
     const codes = errors.map(({ error }) => exitCodeOf(error))
-    return gravest([...codes, verdict({ request, ledger, report, outlet })])
+    return gravest([...codes, verdict(sending, ledger)])
   } finally {
     report.close()
     await outlet.close()
@@ -157,10 +157,10 @@ async function offerAll(rows: AsyncIterable<PositionedRow>, sending: Sending): P
   for await (const { row, position } of rows) {
     await pace.turn(io.stop)
     if (io.stop.aborted) return
-    counts.wasRead()
+    counts.add('read')
     const result = row.kind === 'bad' ? row : await offer(row.value, position, sending)
     if (result.kind === 'bad' || result.kind === 'rejected') {
-      counts.wasRejected()
+      counts.add('rejected')
       report.rejected(position, result)
     }
     await report.ready()
@@ -176,7 +176,7 @@ async function offer(
   const outcome = applyOnly(options.only, row)
   if (outcome.kind === 'fits') return outlet.offer(row, position)
   if (outcome.kind === 'rejected') return outcome
-  counts.wasFiltered()
+  counts.add('filtered')
   const { call, whyNot } = outcome
   const { type, messageId } = call
   report.filtered({
@@ -208,7 +208,7 @@ async function* eachRow(
       const group = await stoppable(groups.next(), io.stop).finally(release)
       if (group === undefined || group.done === true) return
       const { file, rows } = group.value
-      counts.wereParsed(rows.length)
+      counts.add('parsed', rows.length)
       for (const row of rows) yield { row, position: { file, line: row.line } }
     }
   } catch (error) {
@@ -218,16 +218,10 @@ async function* eachRow(
   }
 }
 
-interface TransferEnd {
-  readonly request: TransferOptions
-  readonly ledger: OutletLedger & Ledger
-  readonly report: Report
-  readonly outlet: Outlet
-}
-
 /** Decides the exit code from the ledger and the way the command ended. Prints notes about problems. */
-function verdict({ request, ledger, report, outlet }: TransferEnd): ExitCode {
-  const { stop } = request.io
+function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
+  const { io, report, outlet } = sending
+  const { stop } = io
   const codes: ExitCode[] = []
   for (const { equation } of imbalances(ledger)) {
     report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
@@ -250,7 +244,7 @@ function verdict({ request, ledger, report, outlet }: TransferEnd): ExitCode {
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.rejected > 0) codes.push(exitCodes.badInput)
-  const next = nextCommand({ request, ledger, report, outlet }, hasFailedBefore)
+  const next = nextCommand(sending, ledger, hasFailedBefore)
   if (next !== undefined) report.note(`Next: ${next}`)
   return gravest(codes)
 }
@@ -261,10 +255,10 @@ function whereTheyStay({ storeName }: Outlet): string {
 
 /** Returns the command to run next; undefined if nothing is left to do. */
 function nextCommand(
-  { request, ledger, outlet }: TransferEnd,
+  { io, options, again, outlet }: Sending,
+  ledger: Ledger,
   hasFailedBefore: boolean,
 ): string | undefined {
-  const { io, options, again } = request
   if (outlet.storeName === undefined) return undefined
   if (io.stop.aborted || ledger.pending > 0) return again
   if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return undefined
@@ -287,7 +281,6 @@ function cutLedger(
  * Opens the outlet for the options. Code that sends is imported on demand.
  *
  * @param planned - called with each plan of a dry run
- * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for an invalid store URL
  */
 async function openOutlet(
   parts: OutletParts & { readonly listener: ServiceListener },
@@ -295,16 +288,11 @@ async function openOutlet(
 ): Promise<Outlet> {
   const { target, dryRun } = parts.options
   if (target.kind === 'captured') {
-    if (dryRun) {
-      const { CapturePlanOutlet } = await import('./capture-outlet.ts')
-      return new CapturePlanOutlet({ ...parts, target, planned })
-    }
-    const { CaptureOutlet } = await import('./capture-outlet.ts')
+    const { CaptureOutlet, capturePlanOutlet } = await import('./capture-outlet.ts')
+    if (dryRun) return capturePlanOutlet({ ...parts, target, planned })
     return CaptureOutlet.open({ ...parts, target })
   }
-  if (dryRun) {
-    return new DryOutlet({ ...parts, target, planned })
-  }
+  if (dryRun) return dryOutlet({ ...parts, target, planned })
   switch (target.kind) {
     case 'configured':
       throw new Error('Calls are only planned for the destinations of a configuration')

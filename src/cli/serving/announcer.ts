@@ -1,14 +1,8 @@
 import { formatDuration, plainText } from '../../model/index.ts'
-import {
-  jsonLog,
-  lineLog,
-  logFrom,
-  systemClock,
-  type Log,
-  type LogLevel,
-} from '../../runtime/index.ts'
+import { jsonLog, lineLog, logFrom, systemClock, type Log } from '../../runtime/index.ts'
 import type { Service, ServiceWork } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
+import type { ServeValues } from '../commands/service.ts'
 import type { Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 
@@ -26,11 +20,7 @@ export interface Announcer {
 }
 
 /** The parts of the configuration that the announcements name. */
-export interface AnnouncedService {
-  readonly path: string
-  readonly graceMs: number
-  readonly logLevel: LogLevel
-}
+type AnnouncedService = Pick<ServeValues, 'path' | 'graceMs' | 'logLevel'>
 
 /**
  * Creates an announcer that writes lines of text to a terminal, else JSON lines.

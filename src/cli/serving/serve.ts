@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
 import { messageOf, recordLine } from '../../model/index.ts'
 import {
@@ -24,9 +25,6 @@ import { createAnnouncer, type Announcer } from './announcer.ts'
 /**
  * Runs the service of a configuration until a signal, and follows changes of the configuration. A closed
  * stdout does not end it: other clients depend on the service.
- *
- * @throws ConfigurationError; EvrouteError for a port, a file or a store that cannot be used, at the start or
- * later
  */
 export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
   const announcer = createAnnouncer(options, io, options.json)
@@ -42,16 +40,15 @@ export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
   return exitCodes.ok
 }
 
-async function run(
-  configuration: Configuration,
-  parts: {
-    readonly options: ServeValues
-    readonly io: Io
-    readonly announcer: Announcer
-    readonly reloads: Reloads
-  },
-): Promise<void> {
-  const { options, io, announcer, reloads } = parts
+interface Serving {
+  readonly options: ServeValues
+  readonly io: Io
+  readonly announcer: Announcer
+  readonly reloads: Reloads
+}
+
+async function run(configuration: Configuration, serving: Serving): Promise<void> {
+  const { options, io, announcer, reloads } = serving
   const failed = new AbortController()
   const service = await Service.start({
     configuration,
@@ -63,8 +60,9 @@ async function run(
     tellReady(service, options, io)
     announcer.serving(service)
     reloads.follow(service)
-    await aborted(AbortSignal.any([io.interrupted, failed.signal]))
-    if (!failed.signal.aborted) await drain(service, { options, announcer, failed: failed.signal })
+    const end = AbortSignal.any([io.interrupted, failed.signal])
+    if (!end.aborted) await once(end, 'abort')
+    if (!failed.signal.aborted) await drain(service, serving, failed.signal)
     if (!failed.signal.aborted) announcer.ending(service.work)
   } finally {
     await service.close(failed.signal.aborted ? 0 : options.graceMs)
@@ -76,13 +74,9 @@ async function run(
 /** Gives load balancers time to send their requests elsewhere. */
 async function drain(
   service: Service,
-  parts: {
-    readonly options: ServeValues
-    readonly announcer: Announcer
-    readonly failed: AbortSignal
-  },
+  { options, announcer }: Serving,
+  failed: AbortSignal,
 ): Promise<void> {
-  const { options, announcer, failed } = parts
   if (options.drainMs === 0) return
   announcer.draining(options.drainMs)
   service.drain()
@@ -162,13 +156,6 @@ function problemsText(error: unknown): string {
   if (!(error instanceof ConfigurationError)) return messageOf(error)
   // A line of the log has no room for excerpts.
   return error.problems.map((problem) => problemText(problem).split('\n', 1)[0]).join('; ')
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 /** Interval between two looks at a file, in milliseconds. */

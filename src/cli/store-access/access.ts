@@ -62,9 +62,6 @@ export type AccessValues = ValuesOf<typeof accessOptions>
 /**
  * Reads which store or service the options name: the service of `--api`, else the store of `--store` or
  * EVROUTE_STORE, else the store of the configuration.
- *
- * @throws SettingError for options that exclude each other, or an invalid URL or token; EvrouteError
- * `cannot_read_file`
  */
 export async function readAccess(values: TargetValues, io: Io): Promise<Access> {
   const { config, store, api, token } = values
@@ -81,11 +78,7 @@ export async function readAccess(values: TargetValues, io: Io): Promise<Access> 
   return { kind: 'service', url: checkUrl('--api', api), token: await readToken(token, io) }
 }
 
-/**
- * Reads which store the options name: that of `--store` or EVROUTE_STORE, else that of the configuration.
- *
- * @throws SettingError for an invalid URL; EvrouteError `cannot_read_file`
- */
+/** Reads which store the options name: that of `--store` or EVROUTE_STORE, else that of the configuration. */
 export async function readStoreAccess(
   { config, store }: Pick<TargetValues, 'config' | 'store'>,
   io: Io,
@@ -131,8 +124,6 @@ type Target =
  * is the service of the configuration.
  *
  * @param configuration - of commands that need more of it than the store
- * @throws ConfigurationError with all problems; EvrouteError if there is no configuration, or its service
- * does not answer
  */
 export async function findTarget(
   access: Access,

@@ -1,14 +1,6 @@
 import { resolve } from 'node:path'
 import type { AudienceOperations } from '../../admin-api/index.ts'
-import {
-  EvrouteError,
-  imbalances,
-  plainText,
-  type DeliveryLedger,
-  type EndpointChange,
-  type RequestRecord,
-  type SettledDelivery,
-} from '../../model/index.ts'
+import { EvrouteError, imbalances, plainText, type DeliveryLedger } from '../../model/index.ts'
 import { createRuntime, stopwatch, type Observer, type Runtime } from '../../runtime/index.ts'
 import { AudiencePreviews, OfflineService, type Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
@@ -17,28 +9,27 @@ import { codeOfEnd, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exi
 import { namingColumnFlag } from '../input.ts'
 import { DataWriter, stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
+import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
 import { findTarget, readAccess, type Access, type AccessValues } from './access.ts'
 import { askConfiguredService, inUse } from './configured-service.ts'
-import { commandOutput, regulationRecords, withStore, type CommandOutput } from './readers.ts'
+import { regulationRecords, withStore } from './readers.ts'
 import { RemoteAudiences, remoteRegulations, type ChangedRegulations } from './remote.ts'
 import { ServiceApi } from './service-api.ts'
 
-/** The audiences that a command works on. */
-export interface OpenedAudiences {
+/** The audiences and regulations that a command works on. */
+interface OpenedOperations {
   readonly audiences: AudienceOperations
+  readonly regulations: ChangedRegulations
   /** Set if this process delivers; undefined if a running service does, or nothing is delivered. */
   readonly offline: OfflineWork | undefined
 }
 
-/** The audiences and regulations that a command works on. */
-export interface OpenedOperations extends OpenedAudiences {
-  readonly regulations: ChangedRegulations
-}
+type OpenedAudiences = Omit<OpenedOperations, 'regulations'>
 
 /** The service in this process. */
-export interface OfflineWork {
+interface OfflineWork {
   readonly service: Pick<OfflineService, 'idle' | 'ledger' | 'stop'>
   readonly storeUrl: string
 }
@@ -62,35 +53,17 @@ const retryNote =
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens the operations that the options name, and runs the work. The work is done by the
- * service that the options name, else in this process, on the store of a configuration. If another process
- * delivers from that store, or it is in memory, the service of the configuration does the work.
- *
- * @throws SettingError for options that exclude each other; ConfigurationError with all problems; EvrouteError
- * if nothing can do the work
+ * Opens the operations that the options name, and runs the work. The work is done by the service that the options
+ * name, else in this process, on the store of a configuration. If another process delivers from that store, or it
+ * is in memory, the service of the configuration does the work.
  */
-export function runOperations(
-  values: AccessValues,
-  io: Io,
-  work: (run: OperationsRun) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  return runWith({ values, io, open: withOperations }, work)
-}
+export const runOperations = runnerOf(withOperations)
 
 /**
  * Like {@link runOperations} for a dry run, which delivers nothing. It only reads the store, so another
  * process may deliver from it.
- *
- * @throws SettingError for options that exclude each other; ConfigurationError with all problems; EvrouteError
- * if nothing can do the work
  */
-export function runPreview(
-  values: AccessValues,
-  io: Io,
-  work: (run: AudiencesRun) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  return runWith({ values, io, open: withPreviews }, work)
-}
+export const runPreview = runnerOf(withPreviews)
 
 interface OpeningParts {
   readonly io: Io
@@ -99,39 +72,40 @@ interface OpeningParts {
   readonly json: boolean
 }
 
-interface Opening<Opened> {
-  readonly values: AccessValues
-  readonly io: Io
-  readonly open: (
-    parts: OpeningParts,
-    work: (opened: Opened) => Promise<ExitCode>,
-  ) => Promise<ExitCode>
-}
+type Open<Opened> = (
+  parts: OpeningParts,
+  work: (opened: Opened) => Promise<ExitCode>,
+) => Promise<ExitCode>
 
-async function runWith<Opened>(
-  { values, io, open }: Opening<Opened>,
+type Runner<Opened> = (
+  values: AccessValues,
+  io: Io,
   work: (run: Opened & WorkRun) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const access = await readAccess(values, io)
-  const output = await commandOutput(values, io)
-  const { json, color } = output
-  const elapsedMs = stopwatch()
-  const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
-  const report = await Report.open(io, look, elapsedMs)
-  const watch = new DeliveryWatch(json ? undefined : report)
-  const runtime = createRuntime({ log: report.log, observer: watch })
-  let parts = (): readonly string[] => []
-  const showProgress: WorkRun['showProgress'] = (shown) => (parts = shown)
-  const stdout = new DataWriter(io)
-  try {
-    return await open({ io, access, runtime, json }, (opened) => {
-      report.begin(() => [...parts(), ...watch.progress].join(' · '))
-      return work({ ...opened, ...output, stdout, report, showProgress, elapsedMs })
-    })
-  } catch (error) {
-    throw namingColumnFlag(error)
-  } finally {
-    report.close()
+) => Promise<ExitCode>
+
+function runnerOf<Opened>(open: Open<Opened>): Runner<Opened> {
+  return async (values, io, work) => {
+    const access = await readAccess(values, io)
+    const output = await commandOutput(values, io)
+    const { json, color } = output
+    const elapsedMs = stopwatch()
+    const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
+    const report = await Report.open(io, look, elapsedMs)
+    const watch = watchDeliveries(json ? undefined : report)
+    const runtime = createRuntime({ log: report.log, observer: watch })
+    let parts = (): readonly string[] => []
+    const showProgress: WorkRun['showProgress'] = (shown) => (parts = shown)
+    const stdout = new DataWriter(io)
+    try {
+      return await open({ io, access, runtime, json }, (opened) => {
+        report.begin(() => [...parts(), ...watch.progress()].join(' · '))
+        return work({ ...opened, ...output, stdout, report, showProgress, elapsedMs })
+      })
+    } catch (error) {
+      throw namingColumnFlag(error)
+    } finally {
+      report.close()
+    }
   }
 }
 
@@ -218,37 +192,26 @@ function remote(api: ServiceApi): OpenedOperations {
   return { audiences, regulations: remoteRegulations(api), offline: undefined }
 }
 
-/** Counts settled deliveries and forwards problems to the next observer. */
-class DeliveryWatch implements Observer {
-  readonly #next: Observer | undefined
-  #delivered = 0
-  #undelivered = 0
-
-  /** @param next - shows problems to a person; undefined if programs get only the counts */
-  constructor(next: Observer | undefined) {
-    this.#next = next
-  }
-
-  request(record: RequestRecord): void {
-    this.#next?.request(record)
-  }
-
-  settled(delivery: SettledDelivery): void {
-    if (delivery.state === 'delivered') this.#delivered++
-    else this.#undelivered++
-    this.#next?.settled(delivery)
-  }
-
-  endpoint(change: EndpointChange): void {
-    this.#next?.endpoint(change)
-  }
-
-  /** The counts so far, as parts of a progress line. */
-  get progress(): readonly string[] {
-    return [
-      ...(this.#delivered > 0 ? [`${formatCount(this.#delivered)} delivered`] : []),
-      ...(this.#undelivered > 0 ? [`${formatCount(this.#undelivered)} not delivered`] : []),
-    ]
+/**
+ * Counts settled deliveries, as parts of a progress line.
+ *
+ * @param next - shows problems to a person; undefined if programs get only the counts
+ */
+function watchDeliveries(next: Observer | undefined): Observer & {
+  readonly progress: () => readonly string[]
+} {
+  const counts = { delivered: 0, 'not delivered': 0 }
+  return {
+    request: (record) => next?.request(record),
+    settled: (delivery) => {
+      counts[delivery.state === 'delivered' ? 'delivered' : 'not delivered']++
+      next?.settled(delivery)
+    },
+    endpoint: (change) => next?.endpoint(change),
+    progress: () =>
+      Object.entries(counts)
+        .filter(([, count]) => count > 0)
+        .map(([name, count]) => `${formatCount(count)} ${name}`),
   }
 }
 

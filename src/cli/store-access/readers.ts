@@ -13,7 +13,7 @@ import { storeName } from '../../store/index.ts'
 import type { DestinationStatus } from '../deliveries/status.ts'
 import { codeOfEnd, gravest, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
-import { styleOf, type Style } from '../output/style.ts'
+import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { findTarget, readAccess, type Access, type AccessValues } from './access.ts'
 import type { ServiceApi } from './service-api.ts'
 
@@ -46,16 +46,6 @@ export interface OpenedReaders {
   readonly regulations: RegulationRecords
 }
 
-/** The streams of a command, and how it writes to them. */
-export interface CommandOutput {
-  readonly io: Io
-  readonly json: boolean
-  readonly color: boolean
-  readonly style: Style
-  /** The width of stdout; undefined if lines may have any length. */
-  readonly columns: number | undefined
-}
-
 /** The context of a command that reads a store or asks a service. */
 export interface ReadersRun extends OpenedReaders, CommandOutput {
   readonly nowMs: number
@@ -69,23 +59,10 @@ export interface ReadersValues extends AccessValues {
   readonly write?: boolean
 }
 
-/** Decides from the options how a command writes. */
-export async function commandOutput(
-  { json, color }: Pick<AccessValues, 'json' | 'color'>,
-  io: Io,
-): Promise<CommandOutput> {
-  const style = await styleOf(io, 'stdout', color)
-  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  return { io, json, color, style, columns }
-}
-
 /**
- * Opens the store or service that the options name, and runs the work. Another process may
- * deliver from the store. A store that an option names must exist. If the store of a configuration does not
- * exist yet, it is empty, unless the command changes it.
- *
- * @throws SettingError for options that exclude each other; ConfigurationError with all problems; EvrouteError
- * if the store cannot be opened or the service does not answer
+ * Opens the store or service that the options name, and runs the work. Another process may deliver from the store. A
+ * store that an option names must exist. If the store of a configuration does not exist yet, it is empty, unless the
+ * command changes it.
  */
 export async function runReaders(
   values: ReadersValues,

@@ -69,17 +69,7 @@ export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
     },
     destinations: async () => {
       const path = `v1/destinations${queryOf({})}`
-      const { destinations } = await api.read<DestinationsRecord>({ path }, 'destinations')
-      return destinations.map(({ id, enabled, endpoints }) => ({
-        id,
-        enabled,
-        endpoints: endpoints.map(({ url, probeAt, rate, faults }) => ({
-          url,
-          rate,
-          probeAtMs: momentOrNull(probeAt),
-          faults: faults.map(({ since, ...same }) => ({ ...same, sinceMs: moment(since) })),
-        })),
-      }))
+      return (await api.read<DestinationsRecord>({ path }, 'destinations')).destinations
     },
   }
 }

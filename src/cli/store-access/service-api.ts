@@ -9,6 +9,7 @@ import {
   EvrouteError,
   isJsonObject,
   messageOf,
+  parseJson,
   plainText,
   SettingError,
   systemCode,
@@ -162,7 +163,7 @@ export class ServiceApi {
         redirect: 'manual',
         signal: AbortSignal.any([timeout, stop]),
       })
-      return { status: response.status, body: parsed(await response.text()) }
+      return { status: response.status, body: parseJson(await response.text()) }
     } catch (error) {
       if (stop.aborted) throw isChange ? this.#unanswered() : error
       const timedOut = `no answer within ${answerTimeoutMs / 1_000} s`
@@ -197,7 +198,7 @@ export class ServiceApi {
   }
 
   async #refusalOf(response: IncomingMessage): Promise<Error> {
-    const reply = { status: response.statusCode ?? 0, body: parsed(await text(response)) }
+    const reply = { status: response.statusCode ?? 0, body: parseJson(await text(response)) }
     const error = this.#refused(reply)
     const refusal = refusalIn(reply)
     return refusal === undefined ? error : new ServiceRefusal(refusal.code, error)
@@ -293,19 +294,11 @@ async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator {
   for await (const chunk of bytes) {
     const lines = `${held}${decoder.write(Buffer.from(chunk))}`.split('\n')
     held = lines.pop() ?? ''
-    for (const line of lines) if (line !== '') yield parsed(line)
+    for (const line of lines) if (line !== '') yield parseJson(line)
     if (held.length > lineCharactersMax) {
       yield undefined
       return
     }
   }
-  if (held !== '') yield parsed(held)
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
+  if (held !== '') yield parseJson(held)
 }

@@ -9,7 +9,6 @@ export interface BottomText {
   readonly cursorBack: number
 }
 
-/** The parts of a {@link BottomLine}. */
 export interface BottomLineParts {
   readonly stream: OutputStream
   readonly clock: Clock

@@ -1,23 +1,5 @@
 import { plainText, columnsOf, cutToColumns } from '../../model/index.ts'
 
-/** A key that is not a printable character; `unknown` has no meaning here. */
-type NamedKey =
-  | 'enter'
-  | 'escape'
-  | 'backspace'
-  | 'delete'
-  | 'up'
-  | 'down'
-  | 'left'
-  | 'right'
-  | 'home'
-  | 'end'
-  | 'erase_line'
-  | 'erase_word'
-  | 'interrupt'
-  | 'suspend'
-  | 'unknown'
-
 /** A key press on a terminal in raw mode. */
 export type Key =
   { readonly kind: NamedKey } | { readonly kind: 'character'; readonly text: string }
@@ -25,34 +7,31 @@ export type Key =
 /** An escape sequence (CSI, SS3), a key with Alt, the escape key, or one character. */
 const press = /\u001b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^\u001b])?|[^]/gu
 
-const namedKeys: ReadonlyMap<string, NamedKey> = new Map<string, NamedKey>([
-  ['\r', 'enter'],
-  ['\n', 'enter'],
-  ['\u001b', 'escape'],
-  ['\u007f', 'backspace'],
-  ['\b', 'backspace'],
-  ['\u001b[3~', 'delete'],
-  ['\u001b[A', 'up'],
-  ['\u001bOA', 'up'],
-  ['\u001b[B', 'down'],
-  ['\u001bOB', 'down'],
-  ['\u001b[D', 'left'],
-  ['\u001bOD', 'left'],
-  ['\u001b[C', 'right'],
-  ['\u001bOC', 'right'],
-  ['\u001b[H', 'home'],
-  ['\u001bOH', 'home'],
-  ['\u001b[1~', 'home'],
-  ['\u0001', 'home'],
-  ['\u001b[F', 'end'],
-  ['\u001bOF', 'end'],
-  ['\u001b[4~', 'end'],
-  ['\u0005', 'end'],
-  ['\u0015', 'erase_line'],
-  ['\u0017', 'erase_word'],
-  ['\u0003', 'interrupt'],
-  ['\u001a', 'suspend'],
-])
+/** What terminals send for each key that is not a printable character. */
+const sequences = {
+  enter: ['\r', '\n'],
+  escape: ['\u001b'],
+  backspace: ['\u007f', '\b'],
+  delete: ['\u001b[3~'],
+  up: ['\u001b[A', '\u001bOA'],
+  down: ['\u001b[B', '\u001bOB'],
+  left: ['\u001b[D', '\u001bOD'],
+  right: ['\u001b[C', '\u001bOC'],
+  home: ['\u001b[H', '\u001bOH', '\u001b[1~', '\u0001'],
+  end: ['\u001b[F', '\u001bOF', '\u001b[4~', '\u0005'],
+  erase_line: ['\u0015'],
+  erase_word: ['\u0017'],
+  interrupt: ['\u0003'],
+  suspend: ['\u001a'],
+} as const
+
+type NamedKey = keyof typeof sequences | 'unknown'
+
+const namedKeys: ReadonlyMap<string, NamedKey> = new Map(
+  Object.entries(sequences).flatMap(([kind, texts]) =>
+    texts.map((text) => [text, kind as NamedKey] as const),
+  ),
+)
 
 /**
  * Parses the keys in input that arrived at once. An escape at the end is the escape key: terminals send a

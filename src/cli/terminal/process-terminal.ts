@@ -6,7 +6,6 @@ import { StringDecoder } from 'node:string_decoder'
 export interface TerminalListeners {
   /** Called when the user typed text, one key or several. */
   input(text: string): void
-  /** Called when the window was resized. */
   resized(): void
   /** Called when reading keys starts, or starts again. */
   entered(): void
@@ -40,7 +39,6 @@ export class ProcessTerminal implements Terminal {
   #enter = (): void => undefined
   #isLent = false
 
-  /** @param interrupt - acts like a SIGINT */
   constructor(interrupt: () => void) {
     this.#interrupt = interrupt
   }

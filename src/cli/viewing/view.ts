@@ -9,11 +9,7 @@ import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
 import { formatCount } from '../output/numbers.ts'
 import { readSecret } from '../secret.ts'
 
-/**
- * Shows a capture on a page until a signal.
- *
- * @throws SettingError for an invalid URL; EvrouteError `cannot_read_file`, `port_in_use` or `cannot_listen`
- */
+/** Shows a capture on a page until a signal. */
 export async function view(path: string, values: ViewValues, io: Io): Promise<ExitCode> {
   const { port, to, json, open } = values
   const secret = await readSecret(values.secret, io)

@@ -18,7 +18,7 @@ const minute = 60_000
 function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStatus {
   const endpoints = probeTimesMs.map((probeAtMs, index) => ({
     url: [a, b][index]!,
-    probeAtMs,
+    probeAt: probeAtMs === null ? null : formatTimestamp(probeAtMs),
     faults: [],
   }))
   return { id: 'crm', enabled, endpoints }
@@ -46,7 +46,7 @@ describe('waitsAt', () => {
         {
           id: 'crm',
           enabled: true,
-          endpoints: [{ url: a, probeAtMs: null, rate: '50/s', faults: [] }],
+          endpoints: [{ url: a, probeAt: null, rate: '50/s', faults: [] }],
         },
       ],
       { kind: 'in_turn', rates: '50/s' },

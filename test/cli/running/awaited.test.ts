@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Awaited } from '../../../src/cli/running/run.ts'
+import { AwaitedRequests } from '../../../src/cli/running/run.ts'
 import { parseExpectation, type NumberedSubject } from '../../../src/match/index.ts'
 
 const atMs = Date.UTC(2026, 0, 2)
@@ -8,8 +8,8 @@ function event(type: string, seq: number): NumberedSubject {
   return { seq, atMs, body: { type }, signature: 'valid', status: 200, path: '/', bytes: 1 }
 }
 
-function awaited(expectations: readonly string[], ...types: readonly string[]): Awaited {
-  const all = new Awaited(
+function awaited(expectations: readonly string[], ...types: readonly string[]): AwaitedRequests {
+  const all = new AwaitedRequests(
     expectations.map((text) => parseExpectation(text)),
     atMs,
   )

@@ -12,6 +12,7 @@ import {
   type Receiver,
 } from '../../../receiver/index.ts'
 import { systemClock } from '../../../runtime/index.ts'
+import type { ListenValues } from '../../commands/listen.ts'
 import type { Io } from '../../io.ts'
 import { countOf } from '../../output/numbers.ts'
 import { styleOf, type Style } from '../../output/style.ts'
@@ -31,19 +32,15 @@ import {
   type NextFailure,
 } from './step-keys.ts'
 
-interface ListenScreenOptions {
+interface ListenScreenOptions extends Pick<ListenValues, 'input' | 'json' | 'quiet' | 'color'> {
   readonly filter?: Match | undefined
   readonly save?: string | undefined
-  readonly input: boolean
-  readonly json: boolean
-  readonly quiet: boolean
-  readonly color: boolean
 }
 
 /** The output of `listen`. It decides which requests are shown. */
 export interface ListenScreen {
   readonly io: Io
-  /** Starts reading keys. */
+  /** Reads keys until `close`. */
   open(targets: KeyTargets): void
   /** Records a request, and shows it now, after a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
@@ -90,10 +87,13 @@ export interface KeyTargets {
   readonly openPage: () => Promise<string>
 }
 
-type PrintingEffect = Extract<
-  KeyEffect,
-  { readonly event: ReceivedEvent } | { readonly text: string }
->
+type EffectOf<Kind> = KeyEffect extends infer Effect
+  ? Effect extends { readonly kind: infer Kinds }
+    ? Kind extends Kinds
+      ? Effect
+      : never
+    : never
+  : never
 
 /** Requests that a pause keeps for later. */
 const heldMax = 1_000
@@ -101,7 +101,7 @@ const heldMax = 1_000
 /** The default file for requests that the user saves. */
 const captureFile = './evroute-capture.ndjson'
 
-class ListenKeys {
+class ListenKeys implements ListenScreen {
   /** Streams that write above the bottom line. */
   readonly io: Io
   readonly #parts: ListenKeysParts
@@ -128,7 +128,6 @@ class ListenKeys {
     this.io = { ...io, stdout: this.#line.over(io.stdout), stderr: this.#line.over(io.stderr) }
   }
 
-  /** Reads keys until {@link close}. */
   open(targets: KeyTargets): void {
     this.#targets = targets
     this.#parts.io.stop.addEventListener('abort', this.#onStop, { once: true })
@@ -140,7 +139,6 @@ class ListenKeys {
     })
   }
 
-  /** Records a request, and shows it now, after a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void {
     const display = displayOf(this.#state, event)
     this.#state = afterArrival(this.#state, event)
@@ -169,60 +167,26 @@ class ListenKeys {
     this.#line.draw()
   }
 
-  #do(effect: KeyEffect): void {
-    const { terminal } = this.#parts
-    if ('event' in effect || 'text' in effect) {
-      this.#doWith(effect)
-      return
-    }
-    switch (effect.kind) {
-      case 'fail_next':
-        this.#failNext(effect.failure)
-        break
-      case 'clear':
-        this.#line.clear(terminal.rows)
-        break
-      case 'show_held':
-        this.#showHeld()
-        break
-      case 'interrupt':
-        terminal.interrupt()
-        break
-      case 'open_page':
-        this.#start(() => this.#targets?.openPage() ?? Promise.resolve(''))
-        break
-      case 'suspend':
-        terminal.suspend()
-        break
-    }
+  readonly #actions: { readonly [Kind in KeyEffect['kind']]: (effect: EffectOf<Kind>) => void } = {
+    tell: ({ text }) => this.#tell(text),
+    show: ({ event }) => this.io.stderr.write(eventDetails(event, this.#parts.style)),
+    compare: ({ event, other }) =>
+      this.io.stderr.write(comparisonText(event, other, this.#parts.style)),
+    curl: ({ event }) => this.io.stderr.write(`${curlCommand(event, this.#targets?.url ?? '')}\n`),
+    edit: ({ event }) => this.#start(() => this.#edit(event)),
+    resend: ({ event }) => this.#start(() => this.#resend(event)),
+    save: ({ event }) => this.#start(() => this.#save(event)),
+    fail_next: ({ failure }) => this.#failNext(failure),
+    clear: () => this.#line.clear(this.#parts.terminal.rows),
+    show_held: () => this.#showHeld(),
+    interrupt: () => this.#parts.terminal.interrupt(),
+    open_page: () => this.#start(() => this.#targets?.openPage() ?? Promise.resolve('')),
+    suspend: () => this.#parts.terminal.suspend(),
   }
 
-  /** Carries out the effects that print something or are about a request. */
-  #doWith(effect: PrintingEffect): void {
-    const { style } = this.#parts
-    switch (effect.kind) {
-      case 'tell':
-        this.#tell(effect.text)
-        break
-      case 'show':
-        this.io.stderr.write(eventDetails(effect.event, style))
-        break
-      case 'compare':
-        this.io.stderr.write(comparisonText(effect.event, effect.other, style))
-        break
-      case 'curl':
-        this.io.stderr.write(`${curlCommand(effect.event, this.#targets?.url ?? '')}\n`)
-        break
-      case 'edit':
-        this.#start(() => this.#edit(effect.event))
-        break
-      case 'resend':
-        this.#start(() => this.#resend(effect.event))
-        break
-      case 'save':
-        this.#start(() => this.#save(effect.event))
-        break
-    }
+  #do(effect: KeyEffect): void {
+    const act = this.#actions[effect.kind] as (effect: KeyEffect) => void
+    act(effect)
   }
 
   #hold(show: () => void): void {
