@@ -43,7 +43,7 @@ export interface PipelineOptions {
   readonly processes?: DeliveringProcesses | undefined
   /** Whether to send deliveries; true by default. If false, they are left to other processes. */
   readonly delivers?: boolean
-  /** How long after a delivery's first attempt another attempt may start; 4 h by default. */
+  /** How long to retry a delivery after its first attempt; 4 h by default. */
   readonly retryWindowMs?: number
   /** How long an endpoint may take to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
@@ -215,7 +215,7 @@ export class Pipeline {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    // Leave only now: another process then takes over at once, so no request may still be in flight.
+    // Leave only now, when no request is in flight: a different process takes over at once.
     await this.#shares?.close()
     await this.#targets.close()
     await this.#store.close()

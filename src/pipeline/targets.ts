@@ -19,10 +19,7 @@ import type { EndpointShare } from './process-shares.ts'
 
 /** A destination with the settings that only its sender needs. */
 export interface SendingDestination extends Destination {
-  /**
-   * How long after a delivery's first attempt another attempt may start; the pipeline's `retryWindowMs` by
-   * default.
-   */
+  /** How long to retry a delivery after its first attempt; the pipeline's `retryWindowMs` by default. */
   readonly retryForMs?: number
   /** Also signs requests as Standard Webhooks defines; not by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
@@ -55,7 +52,7 @@ export type TraceRequest = (
 export interface TargetsOptions {
   /** Clock, randomness and log, for senders. */
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>
-  /** How long after a delivery's first attempt another attempt may start; 4 h by default. */
+  /** How long to retry a delivery after its first attempt; 4 h by default. */
   readonly retryWindowMs?: number | undefined
   /** How long an endpoint may take to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number | undefined
@@ -100,7 +97,8 @@ export class Targets {
   /**
    * Replaces the destinations. A target keeps its sender if nothing changes that the sender depends on.
    *
-   * @returns the targets, and the unused senders, which the caller has to {@link close}
+   * @returns the targets, and the senders that are no longer used: {@link close} them once the dispatcher has
+   * the new targets
    */
   configure({ destinations, guard }: Sending): ConfiguredTargets {
     const before = new Map(this.#targets.map((target) => [target.destination.id, target]))

@@ -72,7 +72,7 @@ export class ArchiveErasures {
     this.#erased.delete(id)
   }
 
-  /** Forgets the regulations that are no longer unfinished, because another process finished them. */
+  /** Forgets every regulation that is no longer unfinished: a different process has finished it. */
   forgetAllBut(isUnfinished: (id: string) => boolean): void {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
   }

@@ -103,9 +103,9 @@ export interface RegulationStore extends RegulationReader {
    * - The users leave the audiences of its sources, without calls to destinations.
    * - The regulation's own notifications are erased once they are delivered.
    *
-   * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries cannot be retried
-   * by hand. If an engine keeps files, no trace of the users is left in them, except for the regulation itself,
-   * suppressions, and notifications that are not delivered.
+   * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries can't be retried
+   * manually. If an engine keeps files, no trace of the users is left in them, except for the regulation
+   * itself, suppressions, and notifications that are not delivered.
    */
   erase(request: EraseRequest): Promise<EraseResult>
   /** Adds to the counts of what was erased from archives. */

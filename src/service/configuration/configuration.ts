@@ -38,7 +38,7 @@ export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys
 export interface ConfiguredDestination extends Destination {
   /** Adds a Standard Webhooks signature for each secret; undefined for none. */
   readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined
-  /** How long after a delivery's first attempt another attempt may start. */
+  /** How long to retry a delivery after its first attempt. */
   readonly retryForMs: number
 }
 
