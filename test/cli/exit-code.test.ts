@@ -19,7 +19,7 @@ describe('gravest', () => {
     expect(gravest([second, first])).toBe(first)
   })
 
-  test('is 0 where nothing happened', () => {
+  test('is 0 without any code', () => {
     expect(gravest([])).toBe(exitCodes.ok)
   })
 })

@@ -34,11 +34,11 @@ describe('flags', () => {
     expect(() => timestampFlag('yesterday')).toThrow('2026-11-20T10:15:00Z')
   })
 
-  test('collects what is repeated', () => {
+  test('collects repeated values', () => {
     expect(repeatable('b', repeatable('a'))).toEqual(['a', 'b'])
   })
 
-  test('reads headers, of which the last of a name wins', () => {
+  test('reads headers; the last of a name wins', () => {
     const first = headerFlag('X-Team: growth')
     expect(headerFlag('X-Path:a:b', first)).toEqual({ 'X-Team': 'growth', 'X-Path': 'a:b' })
     expect(headerFlag('x-team: sales', first)).toEqual({ 'x-team': 'sales' })

@@ -58,7 +58,7 @@ describe('stoppable', () => {
     await expect(stoppable(Promise.reject(new Error('no')), signal)).rejects.toThrow('no')
   })
 
-  test('does not wait where the stop came before', async () => {
+  test('does not wait if the stop came before', async () => {
     expect(await stoppable(new Promise(() => undefined), AbortSignal.abort())).toBeUndefined()
   })
 })

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const asking = ['audit', '--api', 'http://127.0.0.1:9', '--token']
 
-test('what is wrong with a secret is reported with the flag that it is given with', async () => {
+test('the error of a secret names its flag', async () => {
   const folder = await temporaryFolder()
   const file = join(folder, 'empty')
   await writeFile(file, '\n')

@@ -3,7 +3,7 @@ import { runBinary } from '../support/binary.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
 
-/** Sends one call and gives what became of it; waiting between tries takes no time. */
+/** Sends one call and returns the outcome. Waiting between tries takes no time. */
 async function send(...argv: readonly string[]) {
   const flags = ['send', 'track', '--json', '--clock', 'virtual']
   const { code, records } = await runBinary([...flags, ...argv])
@@ -41,7 +41,7 @@ describe('an endpoint', () => {
     expect(delivery).toMatchObject({ state: 'expired', attempts: requests.length, reason })
   })
 
-  test('that nobody listens at is tried until the window ends', async () => {
+  test('without a listener is tried until the window ends', async () => {
     const { code, delivery } = await send('--to', await unreachableUrl(), '--retry-for', '15s')
     expect(code).toBe(4)
     expect(delivery).toMatchObject({ state: 'expired', attempts: 2, reason: 'ECONNREFUSED' })
@@ -65,7 +65,7 @@ describe('an endpoint', () => {
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('that works is enough where another one does not, which is not asked again', async () => {
+  test('that works is enough, and a failing one is not asked again', async () => {
     const works = await TestEndpoint.start(200)
     const broken = await TestEndpoint.start(503)
     const { code, delivery } = await send('--to', works.url, '--to', broken.url)

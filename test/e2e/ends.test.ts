@@ -43,7 +43,7 @@ const printing: readonly (readonly string[])[] = [
   ['completion', 'bash'],
 ]
 
-/** Their codes where no output is read; 0 for all others. */
+/** Their exit codes if no output is read; 0 for all others. */
 const codes: Readonly<Record<string, number>> = { expect: 5, verify: 6, migrate: 7 }
 
 /** Commands that read an endless stdin. */
@@ -83,7 +83,7 @@ const lasting: readonly { readonly argv: readonly string[]; readonly code: numbe
   },
 ]
 
-/** Commands that wait for nothing, or for a database, which has 10 s to answer. */
+/** Commands that wait for nothing, or up to 10 s for a database. */
 const brief: readonly string[] = [
   'backup',
   'completion',
@@ -123,7 +123,7 @@ function filled(argv: readonly string[], values: Readonly<Record<string, string>
   return argv.map((text) => text.replace(/[A-Z]{3,}/g, (name) => values[name] ?? name))
 }
 
-/** How a command ended, and what it said of mistakes. */
+/** The end of a command, and its error messages. */
 async function endOf(command: TestProcess, argv: readonly string[]) {
   const { code, stderr } = await command.ended
   const noise = /EPIPE|Error|bug|fault|^ +at /m.test(stderr) ? stderr : ''
@@ -134,7 +134,7 @@ const quietly =
   (code: number) =>
   (argv: readonly string[]): object => ({ argv: argv.join(' '), code, noise: '' })
 
-/** Prints only what its client asks for: `mcp.test.ts` ends it in each way. */
+/** Prints only answers to its client: `mcp.test.ts` ends it in each way. */
 const answering = ['mcp']
 
 test('every command is tried here', async () => {

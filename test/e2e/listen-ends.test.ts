@@ -15,7 +15,7 @@ test.each([
     process.on('SIGTERM', () => undefined)
     fetch('${witness.url}').catch(() => undefined).finally(() => process.exit())`
   const flags = ['--port', '0', '--json', '--tls', 'valid', '--on-event', process.execPath]
-  // What Node itself keeps there from one start to the next is not of this command.
+  // Node keeps files of its own there between starts.
   const env = { TMPDIR, NODE_DISABLE_COMPILE_CACHE: '1' }
   const command = startBinary(['listen', ...flags, '--', '-e', program], env)
   const { url, ca } = (await command.stdout.record('ready')) as { url: string; ca: string }

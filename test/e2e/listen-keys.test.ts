@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const controlC = '\u0003'
 const hint = /h help · q quit · 0 received/
 
-/** A real shell command on a terminal of its own, which no other process looks at. */
+/** A real shell command on a terminal of its own. */
 async function onTerminal(shellCommand: string, env: Readonly<Record<string, string>> = {}) {
   const folder = await temporaryFolder()
   const screen = new CapturedStream()
@@ -36,7 +36,7 @@ async function listening(flags = '', { wrap = (command: string) => command, env 
   const { folder, screen, ended, terminal } = await onTerminal(wrap(command), env)
   const [, url = ''] = await screen.matching(/(http:\/\/127\.0\.0\.1:\d+)/)
   await screen.matching(hint)
-  /** Presses keys and resolves with what is on the screen once it shows what they are to lead to. */
+  /** Presses keys and resolves with the screen once it shows the expected text. */
   const press = async (keys: string, shows: RegExp): Promise<string> => {
     screen.text = ''
     terminal.write(keys)
@@ -219,7 +219,7 @@ describe('the settings of the terminal come back', () => {
     await settingsAreBack(folder)
   })
 
-  test('after a second Ctrl-C, which does not wait', async () => {
+  test('at once after a second Ctrl-C', async () => {
     // A program that goes on for longer keeps the command from ending.
     const { folder, screen, ended, press, post } = await listening('--on-event sleep 60', {
       wrap: betweenSettings,
@@ -265,7 +265,7 @@ describe('the settings of the terminal come back', () => {
     expect(await ended).toBe(0)
   })
 
-  test('after a Ctrl-Z that nobody could continue, and keys are read again', async () => {
+  test('after a Ctrl-Z without a shell to continue it, and reads keys again', async () => {
     const { folder, ended, press } = await listening('', { wrap: betweenSettings })
     await press('\u001a', hint)
     await press('h', /quits at once/)

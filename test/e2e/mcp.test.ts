@@ -96,7 +96,7 @@ describe('an agent', () => {
     expect(await refusal(client, 'read_webhooks', { receiver })).toContain('Start one with')
   })
 
-  test('learns which webhook was nearest, and what is wrong with a signature', async () => {
+  test('learns which webhook was nearest, and why a signature is wrong', async () => {
     const client = await agent('--allow-send')
     const { receiver, url } = await startReceiver(client, { secret: 'not-a-real-secret' })
     await call(client, 'send_calls', { calls: [track], to: [url], secret: 'another-secret' })
@@ -150,7 +150,7 @@ describe('an agent', () => {
     expect(await refusal(client, 'start_receiver', {})).toMatch(/8 are running.*stop_receiver/)
   })
 
-  test('is told what is wrong with its input', async () => {
+  test('gets an error for invalid input', async () => {
     const client = await agent()
     const { receiver } = await startReceiver(client)
     expect(await refusal(client, 'wait_for_webhook', { receiver, match: 'type:trak' })).toContain(

@@ -64,7 +64,7 @@ describe('a second signal', () => {
   })
 })
 
-test('a run outlives the readers of what it tells', async () => {
+test('a run outlives the readers of its output', async () => {
   const endpoint = await TestEndpoint.start('hang')
   const told = `fetch('${endpoint.url}').catch(() => undefined)`
   const command = startBinary(['run', '--', node, '-e', told])

@@ -79,13 +79,13 @@ test('a service that is killed twice under load delivers every call that it answ
   expect(await service.ended).toMatchObject({ code: 0 })
   const audit = await runBinary(['audit', '--store', store, '--json'])
   expect(audit.code).toBe(0)
-  // What was stored, but not answered before a kill, was sent again and is known.
+  // Calls that were stored but not answered before a kill were sent again, and are duplicates.
   expect(audit.records).toMatchObject([
     { balanced: true, ledger: { routed: calls, deliveries: calls, delivered: calls, pending: 0 } },
   ])
 })
 
-test('a service that is killed as it answers has stored what it answered for', async () => {
+test('a service that is killed while it answers has stored the calls that it acknowledged', async () => {
   const endpoint = await TestEndpoint.start()
   const { path, configure } = await prepare(endpoint)
   await configure(0)
@@ -113,7 +113,7 @@ test('a service that is killed as it answers has stored what it answered for', a
   await expect.poll(missing, { timeout: 10_000 }).toEqual([])
 })
 
-test('a sender says what a service that is gone has not answered for', async () => {
+test('a sender reports the calls that a killed service did not acknowledge', async () => {
   const endpoint = await TestEndpoint.start()
   const { lines, path, configure } = await prepare(endpoint)
   await configure(0)

@@ -7,7 +7,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** Rows of this size fill what room there is quickly. */
+/** Rows of this size fill the disk quickly. */
 const padding = 'x'.repeat(20_000)
 
 /** Limits of a running process can be raised on Linux only. */
@@ -55,7 +55,7 @@ test.skipIf(process.platform !== 'linux')(
     while (status === 200) status = await post()
     expect(status).toBe(503)
     const acknowledged = posted - 1
-    // What a settlement writes may find room where an event does not.
+    // A settlement may still fit where an event does not.
     execFileSync('prlimit', ['--pid', String(pid), '--fsize=1:'])
     open()
     await service.stderr.matching(/the store cannot be written for now/)

@@ -15,7 +15,7 @@ interface Document {
   readonly [section: string]: unknown
 }
 
-/** What `evroute init` writes, on free ports, with webhooks to that URL. */
+/** The configuration of `evroute init`, on free ports, with webhooks to this URL. */
 async function initialised(url: string, changes: object = {}) {
   const folder = await temporaryFolder()
   const path = join(folder, 'evroute.config.json')
@@ -55,7 +55,7 @@ function logged(service: TestProcess, message: string): Promise<RegExpExecArray>
 }
 
 describe('serve', () => {
-  test('makes a signed webhook of what is posted, as the next steps of init say', async () => {
+  test('turns a posted call into a signed webhook, as the next steps of init say', async () => {
     const { folder, path, writeKey, document } = await initialised('http://127.0.0.1:4100/')
     const secret = `@${join(folder, 'evroute.secrets', 'shared-secret')}`
     const flags = ['--port', '0', '--json', '--count', '1', '--strict', '--secret', secret]
@@ -145,7 +145,7 @@ describe('serve', () => {
     service.closeOutput()
     const sources = [{ id: 'website', writeKeys: [writeKey, 'wk_example_next'] }]
     await writeFile(path, JSON.stringify({ ...document, sources }))
-    // It logs that it follows, and that nobody reads it.
+    // It logs that it follows the file, and nothing reads the log.
     const status = async () => (await post(url, 'wk_example_next', 'm_1')).status
     await expect.poll(status, { timeout: 20_000 }).toBe(200)
     await endpoint.received(1)
@@ -153,7 +153,7 @@ describe('serve', () => {
     expect(await service.ended).toMatchObject({ code: 0, signal: null })
   })
 
-  test('ends with 0 on SIGTERM, returns what is in progress, and delivers it the next time', async () => {
+  test('ends with 0 on SIGTERM, returns deliveries in progress, and delivers them the next time', async () => {
     const endpoint = await TestEndpoint.start(['hang', 200])
     const { path, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path, '--grace', '100ms')

@@ -72,7 +72,7 @@ test('two services probe a dead endpoint once each time, and use it together onc
   expect((await post(url, 60)).status).toBe(200)
   const gapsMs = (): readonly number[] =>
     arrivalsMs.slice(1).map((atMs, index) => atMs - (arrivalsMs[index] ?? 0))
-  // Whatever opened the breakers came at once.
+  // The failures that opened the breakers came at once.
   const rounds = (): readonly number[] => {
     const all = gapsMs()
     return all.slice(all.findIndex((gapMs) => gapMs > openMs / 2))

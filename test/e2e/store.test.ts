@@ -5,7 +5,7 @@ import { binaryPath, runBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('a replay onto a full disk ends with 7, its books are those of the store, and it can continue', async () => {
+test('a replay onto a full disk ends with 7, its ledger matches the store, and it can continue', async () => {
   const folder = await temporaryFolder()
   const [file, store] = [join(folder, 'calls.ndjson'), `sqlite:${join(folder, 'store.db')}`]
   const rows = Array.from({ length: 5_000 }, (_, index) => ({

@@ -31,7 +31,7 @@ describe('the streams', () => {
     }
   })
 
-  test('tell with DEBUG=analytics what the client does', async () => {
+  test('log the work of the client with DEBUG=analytics', async () => {
     const endpoint = await TestEndpoint.start()
     const argv = ['send', 'track', '-q', '--json', '--to', endpoint.url]
     const debug = await runBinary(argv, { DEBUG: 'analytics' })
@@ -63,7 +63,7 @@ describe('the streams', () => {
     expect(stderr).not.toMatch(/EPIPE|Error|^ +at /m)
   })
 
-  test('that wake nobody any more do not make it look as if a command had done its work', async () => {
+  test('that never drain do not make a command look finished', async () => {
     const silent = join(await temporaryFolder(), 'silent.cjs')
     await writeFile(
       silent,
@@ -91,7 +91,7 @@ describe('the streams', () => {
     },
   )
 
-  test('of a transfer do not wait for what is left when the reader went away', async () => {
+  test('of a transfer do not wait for the rest when the reader leaves', async () => {
     const endpoint = await TestEndpoint.start(({ body }) => (body.length > 0 ? 200 : 500))
     const command = startBinary([
       'send',

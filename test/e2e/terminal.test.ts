@@ -82,14 +82,14 @@ describe('on a terminal', () => {
     expect(endpoint.bodies).toMatchObject([{ event: 'E' }])
   })
 
-  test('Ctrl-C ends a command that waits for what is typed', async () => {
+  test('Ctrl-C ends a command that waits for typed input', async () => {
     const { screen, ended, type } = onTerminal(['sign', '--secret', 'k'])
     await screen.matching(/Reading from the terminal/)
     type(controlC)
     expect(await ended).toBe(130)
   })
 
-  test('a refused setting ends the command, whatever was to be shown', async () => {
+  test('a refused setting ends the command before any output', async () => {
     const argv = ['send', 'track', '--endpoint', 'ftp://example.com', '--write-key', 'k']
     const { screen, ended } = onTerminal(argv)
     expect(await ended).toBe(2)

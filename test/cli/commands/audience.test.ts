@@ -10,7 +10,7 @@ import { placeFor, withoutTime } from '../store-access/places.ts'
 
 const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file']
 
-/** What each call says of whom. */
+/** The user and the value in each call. */
 const traitsOf = (endpoint: TestEndpoint): readonly unknown[] =>
   endpoint.bodies.map((body) => {
     const { userId, traits } = body as { userId: string; traits: object }
@@ -41,7 +41,7 @@ describe('audience sync', () => {
     ])
   })
 
-  test('prints records, and lets no member leave where rows were rejected', async () => {
+  test('prints records, and removes no member if rows were rejected', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
@@ -113,7 +113,7 @@ describe('audience sync', () => {
     const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     await command.stderr.matching(/It is tried again/)
     const before = endpoint.requests.length
-    // Another process delivers meanwhile, which a reader may.
+    // A command that only reads may run while another process delivers.
     expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n- u_1\n' })
     command.stop()
     await command.ended
@@ -143,7 +143,7 @@ describe('audience sync', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '~ u_3 450\n' })
   })
 
-  test('ends with 4 where a call is refused, and reports it', async () => {
+  test('ends with 4 and reports the call if an endpoint refuses it', async () => {
     const endpoint = await TestEndpoint.start(404)
     const place = await placeFor(endpoint.url)
     const { code, stderr } = await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
@@ -228,7 +228,7 @@ describe('audience sync', () => {
     expect(stderr).toContain(hint)
   })
 
-  test('wants a source where there are several, and a key of its own', async () => {
+  test('requires a source if there are several, and a key that no other source has', async () => {
     const sources = ['website', 'app'].map((id) => ({ id, writeKeys: [`wk_${id}`] }))
     const place = await placeFor('http://127.0.0.1:1/', { sources, destinations: [] })
     const sync = (...flags: readonly string[]) =>
@@ -295,7 +295,7 @@ describe('audience list, show and remove', () => {
     expect((await place.run(['audience', 'list', '--store', place.store])).code).toBe(7)
   })
 
-  test('needs no configuration where a store is named', async () => {
+  test('needs no configuration if --store names a store', async () => {
     const { place } = await filled()
     const env = { EVROUTE_STORE: place.store }
     const { code, records } = await place.run(['audience', 'list', '--json'], { env })

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { delivered, failed, retried, storeWith } from '../deliveries/stores.ts'
 
 describe('backup', () => {
-  test('copies the store of a running service, which starts again from the copy', async () => {
+  test('copies the store of a running service, and a service starts from the copy', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const folder = await temporaryFolder()
     const document = documentFor(endpoint, { store: 'sqlite:./live.db' })
@@ -20,7 +20,7 @@ describe('backup', () => {
     expect(backup).toMatchObject({ code: 0, stderr: '' })
     expect(backup.stdout).toBe(`${file}: ${size.toLocaleString('en')} bytes\n`)
     expect(mode & 0o777).toBe(0o600)
-    // What comes later is not in the copy.
+    // The copy lacks later events.
     await live.track('m_4')
     await live.service.close()
 
@@ -37,7 +37,7 @@ describe('backup', () => {
     expect(await restored.admin('/v1/audit')).toMatchObject({ body: { balanced: true } })
   })
 
-  test('copies what happened to deliveries', async () => {
+  test('copies the history of deliveries', async () => {
     const { url, path } = await storeWith(delivered, failed, retried)
     const file = `${path}-copy`
     expect(await run(['backup', file], { env: { EVROUTE_STORE: url } })).toMatchObject({ code: 0 })
@@ -79,7 +79,7 @@ describe('backup', () => {
     expect(await readdir(folder)).toEqual(['copy.db'])
   })
 
-  test('leaves nothing where it cannot write', async () => {
+  test('leaves no file behind if it cannot write', async () => {
     const { url } = await storeWith(delivered)
     const folder = await temporaryFolder()
     const ended = await run(['backup', join(folder, 'missing/copy.db'), '--store', url])

@@ -57,7 +57,7 @@ describe('check', () => {
     expect(stdout).toMatch(/^import .*createServer\(/s)
   })
 
-  test('ends with 4 where nothing answers', async () => {
+  test('ends with 4 if nothing answers', async () => {
     const { code, stdout } = await checked(await unreachableUrl())
     expect(code).toBe(4)
     expect(stdout).toMatch(/✖ plain +ECONNREFUSED/)

@@ -137,7 +137,7 @@ describe('config', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  test('is coloured where it is asked to be', async () => {
+  test('is coloured on request', async () => {
     const path = await written(document)
     const shown = (argv: readonly string[]) =>
       run(['config', '--config', path, ...argv], { env: { ...env, FORCE_COLOR: '1' } })
@@ -145,7 +145,7 @@ describe('config', () => {
     expect((await shown(['--no-color'])).stdout).not.toContain('\u001b')
   })
 
-  test('names the command that makes a configuration where there is none', async () => {
+  test('names the command that makes a configuration if there is none', async () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     expect(await run(['config', '--config', path])).toMatchObject({
       code: 7,

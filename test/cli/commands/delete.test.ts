@@ -8,7 +8,7 @@ import { placeFor, serving } from '../store-access/places.ts'
 const id = /reg_\w{27}/
 
 describe('delete', () => {
-  test('erases and notifies, and reports what was done without saying of whom', async () => {
+  test('erases and notifies, and reports the work without naming users', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     const sync = ['audience', 'sync', '--name', 'VIP', '--file', '-']
@@ -81,7 +81,7 @@ describe('delete', () => {
     expect(listed.stdout).toBe('')
   })
 
-  test('says on an interrupt what is stored, and what running it again does', async () => {
+  test('says after an interrupt how much is stored, and what a second run does', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const users = Array.from({ length: 50_000 }, (_, index) => `${index}\n`)
     const file = await place.file('left.csv', `id\n${users.join('')}`)
@@ -103,7 +103,7 @@ describe('delete', () => {
     expect((await place.run(lift)).stderr).not.toContain(note)
   })
 
-  test('says in a dry run which sources a service was not asked about', async () => {
+  test('names in a dry run the sources that it could not check with a service', async () => {
     const place = await placeFor('http://127.0.0.1:1/')
     const { api } = await serving(place)
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY', '--dry-run', ...api]
@@ -162,7 +162,7 @@ describe('delete', () => {
     expect(stderr).toContain("The list is empty: it doesn't even have a header. Check the program")
   })
 
-  test('ends with 4 where a notification is refused', async () => {
+  test('ends with 4 if an endpoint refuses a notification', async () => {
     const place = await placeFor((await TestEndpoint.start(410)).url)
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY']
     const { code, stdout, stderr } = await place.run(argv)

@@ -128,7 +128,7 @@ describe('deliveries show', () => {
     expect((await show(url, 'crm/2')).stdout).toContain('PAGE crm/9')
   })
 
-  test('shows where a delivery waits, and for what', async () => {
+  test('shows why a delivery waits', async () => {
     const holds = [
       { url: 'https://example.com/a', untilMs: null },
       { url: 'https://example.com/b', untilMs: nowMs + hourMs },
@@ -189,7 +189,7 @@ describe('deliveries show', () => {
     for (const { stdout } of shown) expect(stdout.includes('\u001b[')).toBe(coloured)
   })
 
-  test('ends with 2 when there is no such delivery', async () => {
+  test('ends with 2 for an unknown delivery', async () => {
     const { url } = await storeWith(delivered)
     for (const id of ['crm/2', 'mail/1', 'm_2', '', 'crm/', '/1', 'crm/99999999999999999999']) {
       const { code, stdout, stderr } = await showJson(url, id)

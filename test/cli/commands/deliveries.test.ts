@@ -314,7 +314,7 @@ describe('deliveries retry', () => {
     expect(await idsOf(url, '--state', 'failed')).toEqual(['crm/3'])
   })
 
-  test('retries what the flags select, and everything with --all', async () => {
+  test('retries the deliveries that the flags select, or all with --all', async () => {
     const { url } = await storeWith(
       { ...failed, type: 'page' },
       failed,

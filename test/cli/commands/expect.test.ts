@@ -67,7 +67,7 @@ describe('expect --in', () => {
     expect(stderr).toContain('\n... and 1,002 more\n')
   })
 
-  test('shows what is missing side by side, and ends with 5', async () => {
+  test('shows the differences side by side, and ends with 5', async () => {
     const argv = ['expect', 'properties.revenue:>20', 'user:u_1 x1', '--in', await capture()]
     const { code, stderr } = await run(argv)
     expect(code).toBe(5)
@@ -208,7 +208,7 @@ describe('expect', () => {
     expect((await run(argv)).stderr).not.toContain('::error ')
   })
 
-  test('ends with 7 where a report cannot be written; the summary of a job is no reason', async () => {
+  test('ends with 7 if a report cannot be written, but not for the summary of a job', async () => {
     const folder = await temporaryFolder()
     await mkdir(join(folder, 'taken'))
     const argv = ['expect', 'type:track', '--in', await capture()]

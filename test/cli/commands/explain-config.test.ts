@@ -40,7 +40,7 @@ async function explain(argv: readonly string[], changes: object = {}) {
 }
 
 describe('explain --config', () => {
-  test('says which destination takes a call, and why the others do not', async () => {
+  test('says which destinations take a call, and why others do not', async () => {
     const { code, records } = await explain(['--source', 'website', '--json'])
     expect(code).toBe(0)
     expect(
@@ -71,7 +71,7 @@ describe('explain --config', () => {
     )
   })
 
-  test('needs a source only where there are several', async () => {
+  test('requires a source only if there are several', async () => {
     const ambiguous = await explain([])
     expect(ambiguous.code).toBe(2)
     expect(ambiguous.stderr).toContain('The sources are website, app.')
@@ -101,7 +101,7 @@ describe('explain --config', () => {
     expect(stdout).not.toContain('growth')
   })
 
-  test('prints the place in a filter that cannot be read', async () => {
+  test('points at the mistake in an invalid filter', async () => {
     const bad = { destinations: [destination('crm', { filter: 'type:track status:500' })] }
     const { code, stderr } = await explain([], bad)
     expect(code).toBe(2)

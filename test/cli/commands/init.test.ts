@@ -25,7 +25,7 @@ function textsIn(folder: string): Promise<readonly string[]> {
   )
 }
 
-/** The schema that a configuration names which is made in that folder. */
+/** The schema named by a configuration that init makes in this folder. */
 async function schemaOf(folder: string): Promise<unknown> {
   expect(await initIn(folder)).toMatchObject({ code: 0 })
   const text = await readFile(configIn(folder), 'utf8')
@@ -85,7 +85,7 @@ describe('init', () => {
     }
   })
 
-  test('says the five steps in which a destination is set up, and commands to go on with', async () => {
+  test('prints the five steps of setting up a destination, and the next commands', async () => {
     const folder = await temporaryFolder()
     const { stdout } = await initIn(folder)
     const steps = stdout.split('\n').filter((line) => /^ +\d\. /.test(line))
@@ -124,7 +124,7 @@ describe('init', () => {
     )
   })
 
-  test('names the schema that will be there where the package is not installed yet', async () => {
+  test('names the future path of the schema if the package is not installed yet', async () => {
     expect(await schemaOf(await temporaryFolder())).toBe(
       './node_modules/evroute/dist/evroute.config.schema.json',
     )
@@ -169,7 +169,7 @@ describe('init', () => {
     expect(await readdir(folder)).toEqual(['evroute.config.json'])
   })
 
-  test('says what it wrote in a record, without secrets', async () => {
+  test('lists the files in a record, without secrets', async () => {
     const folder = await temporaryFolder()
     const { records, stdout } = await initIn(folder, ['--json'])
     expect(records).toEqual([
@@ -187,7 +187,7 @@ describe('init', () => {
     }
   })
 
-  test('ends with 7 where it cannot write', async () => {
+  test('ends with 7 if it cannot write', async () => {
     const folder = await temporaryFolder()
     await writeFile(join(folder, 'file'), '')
     const { code, stderr } = await initIn(join(folder, 'file'))

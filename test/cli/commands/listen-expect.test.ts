@@ -78,7 +78,7 @@ describe('listen --expect', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'expectation_unmet' } })
   })
 
-  test('is judged by what arrived when a signal ends it', async () => {
+  test('is judged by the requests so far if a signal ends it', async () => {
     const { command, url } = await listening(['--expect', 'type:track x1'])
     expect(command.stderr.text).toContain('Expecting  type:track x1 until --timeout or Ctrl-C\n')
     await post(url, order)

@@ -21,7 +21,7 @@ async function listening(...argv: readonly string[]): Promise<{
   return { command, ready }
 }
 
-/** Starts the receiver and gives what it says of itself. */
+/** Starts the receiver and returns its ready record. */
 async function banner(
   argv: readonly string[],
   settings?: RunSettings,
@@ -87,7 +87,7 @@ describe('listen', () => {
     expect((await command.ended).records[1]).toMatchObject({ status: null, injected: 'reset' })
   })
 
-  test('opens several endpoints and says which was asked, in records', async () => {
+  test('opens several endpoints, and records which one got a request', async () => {
     const { command, ready } = await listening(
       ...['--endpoints', '3', '--respond', 'endpoint=2:503', '--count', '2'],
     )
@@ -148,14 +148,14 @@ describe('listen --tls', () => {
     await command.ended
   })
 
-  test('has no such file for a self-signed certificate', async () => {
+  test('writes no authority file for a self-signed certificate', async () => {
     const { command, ready } = await listening('--tls', 'self-signed')
     expect(ready.ca).toBeNull()
     command.stop()
     await command.ended
   })
 
-  test('ends with 7 where that file cannot be written', async () => {
+  test('ends with 7 if that file cannot be written', async () => {
     const { TMPDIR } = process.env
     process.env['TMPDIR'] = '/nowhere'
     try {

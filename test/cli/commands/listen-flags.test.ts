@@ -31,7 +31,7 @@ describe('listen refuses at once', () => {
   })
 })
 
-test('says which request a repeat repeats', async () => {
+test('names the request that a repeat repeats', async () => {
   const command = start(['listen', '-p', '0', '--count', '3'])
   const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
   for (const messageId of ['m_1', 'm_2', 'm_1']) await post(url, { ...track, messageId })

@@ -67,7 +67,7 @@ describe('listen --forward-to', () => {
     expect(stdout).toContain(`  └ ${endpoint.url} answered 401\n  └ its signature is valid: `)
   })
 
-  test('answers 502 where nothing listens, says so and continues', async () => {
+  test('answers 502 if nothing listens there, says so and continues', async () => {
     const target = await unreachableUrl()
     const command = start(['listen', '-p', '0', '--forward-to', target, '--count', '2'])
     const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)

@@ -103,7 +103,7 @@ describe('listen --json', () => {
     expect(records.at(-1)).toMatchObject({ received: 3, wellFormed: 2, malformed: 1 })
   })
 
-  test('ends with 5 when --timeout comes before --count, with 0 when there is no --count', async () => {
+  test('ends at --timeout with 5 if --count is not reached, with 0 without --count', async () => {
     const unmet = await run(['listen', '-p', '0', '--json', '--count', '1', '--timeout', '1ms'])
     expect(unmet.code).toBe(5)
     expect(unmet.records.at(-1)).toMatchObject({ kind: 'summary', received: 0 })
@@ -209,7 +209,7 @@ describe('listen', () => {
     expect(JSON.parse(saved!)).toMatchObject({ v: 1, kind: 'event', type: 'track' })
   })
 
-  test('ends with 7 where the file cannot be written, or the port is in use', async () => {
+  test('ends with 7 if the file cannot be written or the port is in use', async () => {
     const unwritable = await run(['listen', '-p', '0', '--save', '/nowhere/capture.ndjson'])
     expect(unwritable.code).toBe(7)
     expect(unwritable.stderr).toContain('Cannot save to /nowhere/capture.ndjson')
@@ -247,7 +247,7 @@ describe('listen', () => {
     expect(stderr).toContain(hint)
   })
 
-  test('says on stderr where it listens and whether it checks, and counts at the end', async () => {
+  test('prints its URL and whether it checks signatures on stderr, and counts at the end', async () => {
     const { command, url } = await listening(['--secret', 'k'])
     expect(command.stderr.text).toMatch(
       /^Listening {2}http:\/\/127\.0\.0\.1:\d+\nPage {7}http:\/\/127\.0\.0\.1:\d+\/_evroute\/\nSignature {2}checked\nCtrl-C stops it\. In another terminal:\n {2}evroute send track .*\n\n$/,
@@ -341,7 +341,7 @@ describe('listen', () => {
     expect(stdout).toContain('      no json\n')
   })
 
-  test('colours where it is wanted', async () => {
+  test('colours its output on request', async () => {
     const { command, url } = await listening(['-v', '--count', '1'], {
       env: { FORCE_COLOR: '1' },
     })

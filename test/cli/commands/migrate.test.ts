@@ -22,7 +22,7 @@ const migrate = (from: string, to: string, ...flags: readonly string[]) =>
   run(['migrate', '--from', from, '--to', to, ...flags])
 
 describe('migrate', () => {
-  test('moves a store, prints both sides and says where it is now', async () => {
+  test('moves a store, prints both sides and names the new store', async () => {
     const { from, to } = await newPlace()
     const { code, stdout, stderr } = await migrate(from, to)
     expect(code).toBe(0)
@@ -52,7 +52,7 @@ describe('migrate', () => {
     expect(figures).toContainEqual({ what: 'deliveries', source: 6, target: 6 })
   })
 
-  test('only reports what would move in a dry run, in text and to programs', async () => {
+  test('only reports in a dry run what would move, as text and as records', async () => {
     const { from, to } = await newPlace()
     const { code, stdout, stderr } = await migrate(from, to, '--dry-run')
     expect(code).toBe(0)
@@ -81,7 +81,7 @@ describe('migrate', () => {
     expect(await migrate(from, to)).toMatchObject({ code: 0 })
   })
 
-  test('continues without readers of what it prints', async () => {
+  test('continues if nothing reads its output', async () => {
     const { from, to } = await newPlace()
     const running = start(['migrate', '--from', from, '--to', to])
     running.stop('output_closed')
@@ -89,7 +89,7 @@ describe('migrate', () => {
     expect(await run(['audit', '--store', to])).toMatchObject({ code: 0 })
   })
 
-  test('ends with 1 where the database stores something else', async () => {
+  test('ends with 1 if the database stores something else', async () => {
     const { from, to } = await newPlace()
     const [, schema = ''] = /search_path(?:=|%3D)(\w+)/.exec(to) ?? []
     await (await openStore(to)).close()
@@ -122,7 +122,7 @@ describe('migrate', () => {
     expect(stderr).not.toContain('hush')
   })
 
-  test('takes the URL from a variable, and shows no password where it cannot be used', async () => {
+  test('takes the URL from a variable, and shows no password if the URL is unusable', async () => {
     const { from } = await newPlace()
     const env = { TO: 'postgres://me:hush@127.0.0.1:1/x' }
     const { code, stderr } = await run(['migrate', '--from', from, '--to', 'env:TO'], { env })

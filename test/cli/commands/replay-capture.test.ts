@@ -46,7 +46,7 @@ async function replay(file: string, argv: readonly string[] = []) {
   return { ...ended, requests: endpoint.requests, summary: ended.records.at(-1) }
 }
 
-/** What of a capture has to be the same when it is captured again. */
+/** The fields of a capture that must stay the same when it is captured again. */
 async function requestsOf(file: string): Promise<readonly unknown[]> {
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
   return lines.map((line) => {
@@ -99,7 +99,7 @@ describe('replay of a capture', () => {
     expect(endpoint.requests).toHaveLength(2)
   })
 
-  test('leaves out what belonged to the connection, and lets --header replace', async () => {
+  test('leaves out connection headers, and lets --header replace others', async () => {
     const file = await capture([
       {
         body: track('m_1'),
@@ -128,7 +128,7 @@ describe('replay of a capture', () => {
     expect(records.at(-1)).toMatchObject({ read: 3, delivered: 2, failed: 1, pending: 0 })
   })
 
-  test('reads what `listen --json` writes, compressed too, and selects', async () => {
+  test('reads the output of `listen --json`, also compressed, and selects rows', async () => {
     const listening = start(['listen', '-p', '0', '--json', '--count', '3'])
     const { port } = await listening.stdout.record('ready')
     await post(port, track('m_1'))

@@ -57,7 +57,7 @@ describe('replay', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'cannot_read_file' } })
   })
 
-  test('sends what an archive of the service holds to webhooks, whatever it said when it was new', async () => {
+  test('sends events of an archive to webhooks, whatever their integrations were', async () => {
     const row = call('m_1', '01', {
       integrations: { All: false },
       archived: { sourceId: 'website', receivedAt: '2026-10-01T00:00:00.000Z' },
@@ -108,7 +108,7 @@ describe('replay', () => {
     expect(all.summary).toMatchObject({ skipped: 0 })
   })
 
-  test('reports the file of a rejected row where there are several', async () => {
+  test('names the file of a rejected row if there are several files', async () => {
     const folder = await temporaryFolder()
     const files = [join(folder, 'a.ndjson'), join(folder, 'b.ndjson')]
     await writeFile(files[0]!, call('m_1', '01'))
@@ -124,7 +124,7 @@ describe('replay', () => {
     expect(text.stderr).toContain(`${files[1]!} line 2: `)
   })
 
-  test('finishes what it has read when the rest cannot be read, and says both', async () => {
+  test('finishes the rows so far if the rest cannot be read, and reports both', async () => {
     const endpoint = await TestEndpoint.start()
     const file = join(await temporaryFolder(), 'a.ndjson')
     await writeFile(file, `${call('m_1', '01')}\n`.repeat(500))

@@ -36,7 +36,7 @@ describe('--body-style', () => {
     expect(verifySignature(body as string, signature as string, 'k')).toBe(true)
   })
 
-  test('is refused with a service, and where there is no such style', async () => {
+  test('is refused with a service, and if the style is unknown', async () => {
     const service = ['send', 'track', '--endpoint', 'http://127.0.0.1:1', '--write-key', 'wk']
     expect(await run([...service, '--body-style', 'spaced'])).toMatchObject({ code: 2 })
     const unknown = await run(['send', 'track', '--body-style', 'yaml'])

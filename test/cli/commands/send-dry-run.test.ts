@@ -50,7 +50,7 @@ describe('send --dry-run', () => {
     }
   })
 
-  test('plans the call for a service, which takes no deletions', async () => {
+  test('plans the call for a service, and refuses deletions', async () => {
     const service = await TestEndpoint.start()
     const stdin = '{"type":"track","userId":"u_1","event":"E"}\n{"type":"delete","userId":"u_1"}'
     const argv = ['send', '-f', '-', '-n', '--endpoint', service.url, '--write-key', 'wk']

@@ -6,7 +6,7 @@ import { run } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 describe('one call', () => {
-  test('has one line, with where it went and what was answered', async () => {
+  test('has one line with the endpoint and the answer', async () => {
     const { url } = await TestEndpoint.start(202)
     const { stderr } = await run(['send', 'track', '--to', url])
     expect(stderr).toMatch(new RegExp(`^✔ track "Order Completed" → ${url} 202 in [\\d.]+m?s\n$`))
@@ -41,7 +41,7 @@ describe('one call', () => {
   })
 })
 
-test('of many calls, a dry run counts what would be sent', async () => {
+test('a dry run of many calls counts those that would be sent', async () => {
   const { stderr } = await run(['send', 'track', '--count', '3', '--dry-run', '-q'])
   expect(stderr).toMatch(/^3 read = 3 accepted · 3 accepted = 3 routed · 3 would be sent \(/)
 })

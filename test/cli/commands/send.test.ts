@@ -24,7 +24,7 @@ async function fileOf(text: string): Promise<string> {
   return path
 }
 
-test('goes to the receiver of run, which says in EVROUTE_URL where it is', async () => {
+test('goes to the receiver of run, whose URL is in EVROUTE_URL', async () => {
   const endpoint = await TestEndpoint.start()
   const env = { EVROUTE_URL: endpoint.url }
   expect(await run(['send', 'track'], { env })).toMatchObject({ code: 0 })
@@ -66,7 +66,7 @@ describe('a call of the command line', () => {
     ).toEqual({ type: 'delete', userId: 'u_1', timestamp: '2026-11-20T09:15:00.000Z' })
   })
 
-  test('keeps of the sample no more than ids where it says what it is about', async () => {
+  test('keeps only the ids of the sample if the call has fields of its own', async () => {
     const track = await sent('track', '--event', 'Signed Up', '--user-id', 'u_9')
     expect(track).toMatchObject({ event: 'Signed Up', userId: 'u_9' })
     expect(track).not.toHaveProperty('properties.order_id')
@@ -130,7 +130,7 @@ describe('a call of the command line', () => {
     expect(body['timestamp']).toBe('2026-10-01T00:00:00.000Z')
   })
 
-  test('is filtered by its integrations, which is no failure', async () => {
+  test('is filtered by its integrations without a failure', async () => {
     const endpoint = await TestEndpoint.start()
     const { code, stderr } = await run([
       'send',
@@ -252,7 +252,7 @@ describe('--secret', () => {
     expect(await verdictOf([], { EVROUTE_SECRET: '' })).toBe('unsigned')
   })
 
-  test('ends with 7 where its file cannot be read, with 2 where it is empty', async () => {
+  test('ends with 7 if the file of the secret cannot be read, with 2 if it is empty', async () => {
     const missing = await run(['send', 'track', '--secret', '@/nowhere/secret'])
     expect(missing.code).toBe(7)
     expect(missing.stderr).toContain('Cannot read --secret from the file /nowhere/secret')
@@ -341,7 +341,7 @@ describe('--file', () => {
     expect(endpoint.bodies.at(-1)).toMatchObject({ type: 'delete', userId: '42' })
   })
 
-  test('says that it waits where input is typed', async () => {
+  test('says that it waits for typed input', async () => {
     const { stderr } = await run(['send', '-f', '-', '-n'], { stdinIsTerminal: true })
     expect(stderr).toMatch(/^Reading from the terminal: Ctrl-D ends the input/)
   })
@@ -386,7 +386,7 @@ describe('--file', () => {
     expect(stderr).toContain('1 routed + 2 filtered')
   })
 
-  test('ends with 7 where there is no such file', async () => {
+  test('ends with 7 if the file does not exist', async () => {
     const { code, stderr } = await run(['send', '--file', '/nowhere/calls.ndjson'])
     expect(code).toBe(7)
     expect(stderr).toBe(

@@ -58,7 +58,7 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(2)
   })
 
-  test('continues with what an interrupted run left, and counts it among its deliveries', async () => {
+  test('continues with the deliveries of an interrupted run, and counts them', async () => {
     let isWell = false
     const endpoint = await TestEndpoint.start(({ body }) =>
       isWell || body.includes('u_1') ? 200 : 'hang',
@@ -86,7 +86,7 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(5)
   })
 
-  test('delivers what the store holds for the destination, and not what it holds for others', async () => {
+  test('delivers stored webhooks of its own destination only', async () => {
     const [endpoint, other] = await Promise.all([TestEndpoint.start(), TestEndpoint.start('hang')])
     const interrupted = start(replayTo(other.url))
     await other.received(3)
@@ -108,7 +108,7 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(3)
   })
 
-  test('sends to another destination what was sent to one', async () => {
+  test('sends to a second destination what the first one got', async () => {
     const [wrong, right] = await Promise.all([TestEndpoint.start(404), TestEndpoint.start()])
     expect((await run(replayTo(wrong.url))).code).toBe(4)
     const { code, records } = await run(replayTo(right.url))
@@ -116,7 +116,7 @@ describe('--store', () => {
     expect(records.at(-1)).toMatchObject({ routed: 3, duplicate: 0, delivered: 3 })
   })
 
-  test('does not end with 0 when what it sent before was not delivered', async () => {
+  test('does not end with 0 if an earlier delivery failed', async () => {
     const endpoint = await TestEndpoint.start(404)
     await run(replayTo(endpoint.url))
     const { code, stderr, records } = await run(replayTo(endpoint.url))
@@ -125,7 +125,7 @@ describe('--store', () => {
     expect(stderr).toContain('evroute deliveries --store sqlite:')
   })
 
-  test('leaves what it could not try in the store, says so, and delivers it with the next run', async () => {
+  test('leaves untried deliveries in the store, says so, and delivers them with the next run', async () => {
     const { port } = new URL(await unreachableUrl())
     const url = `http://127.0.0.1:${port}/hook`
     const many = Array.from({ length: 40 }, (_, index) => rows[0]!.replace('u_1', `u_${index}`))
@@ -200,7 +200,7 @@ describe('--store', () => {
     expect(stderr).toContain(`Cannot use --store together with ${named}`)
   })
 
-  test('is refused where it names no store', async () => {
+  test('is refused if it names no store', async () => {
     const { code, stderr } = await run(['send', 'track', '--store', 'mysql:x'])
     expect(code).toBe(2)
     expect(stderr).toContain('mysql:x')

@@ -30,7 +30,7 @@ function valueIn(text: string): Document {
   return outcome.value as Document
 }
 
-/** Every setting of a schema, with what a document has there. */
+/** Every setting of a schema, with its value in a document. */
 function settings(schema: Schema, value: unknown, path = ''): readonly [string, unknown][] {
   const { properties = {}, items, anyOf = [] } = schema
   if (items !== undefined)
@@ -72,7 +72,7 @@ function described(node: Schema): readonly Schema[] {
   return [...(node.description === undefined ? [] : [node]), ...inner.flatMap(described)]
 }
 
-test('the full configuration sets what the starter leaves to defaults', async () => {
+test('the full configuration sets the settings that the starter leaves to their defaults', async () => {
   const read = async (path: string) => {
     const outcome = await readConfiguration(path, {
       env: {},

@@ -1,5 +1,5 @@
-// Delivers from the store that it is given, more and more, until it is killed. What is retried by hand
-// is delivered too, and told: `by hand <messageId>`.
+// Adds deliveries to the given store and delivers them until it is killed. Reports manual retries, which it
+// delivers too, as `by hand <messageId>`.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LeasedDelivery } from '../../../src/delivery/index.ts'
 import { openStore } from '../../../src/store/index.ts'

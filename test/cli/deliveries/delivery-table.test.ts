@@ -36,7 +36,7 @@ function linesIn(columns: number | undefined): readonly string[] {
 }
 
 describe('deliveryTable', () => {
-  test('is aligned and whole where lines may be of any length', () => {
+  test('is aligned and uncut if lines may have any length', () => {
     expect(linesIn(undefined)).toEqual([
       'delivery               state      why or next                        accepted  tries  user                  event     messageId',
       'to-0123456789ab/12345  pending    due for 1h                         1h ago        0  somebody@example.com  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
@@ -54,7 +54,7 @@ describe('deliveryTable', () => {
     expect(text).not.toContain('\u001b')
   })
 
-  test('leaves out and shortens what 80 columns have no room for', () => {
+  test('drops and shortens columns to fit 80 columns', () => {
     expect(linesIn(80)).toEqual([
       'delivery            state      why or next       accepted  tries  user',
       'to-01234567…/12345  pending    due for 1h        1h ago        0  somebody@exam…',
@@ -65,7 +65,7 @@ describe('deliveryTable', () => {
     ])
   })
 
-  test('leaves out and shortens what 60 columns have no room for', () => {
+  test('drops and shortens columns to fit 60 columns', () => {
     expect(linesIn(60)).toEqual([
       'delivery            state      why or next          accepted',
       'to-01234567…/12345  pending    due for 1h           1h ago',

@@ -19,7 +19,7 @@ class SlowStream extends CapturedStream {
   }
 }
 
-/** Endless deliveries, which tell how they were asked for. */
+/** An endless list of deliveries that records the requests for it. */
 function endless(): { readonly log: DeliveryLog; readonly asked: number[] } {
   const asked: number[] = []
   const list: DeliveryLog['list'] = ({ limit, beforeId = 1e9 }) => {

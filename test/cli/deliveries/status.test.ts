@@ -3,7 +3,7 @@ import type { LoggedDelivery } from '../../../src/delivery/index.ts'
 import { logged } from './stores.ts'
 import { ordinal, statusText, waitText, type Wait } from '../../../src/cli/deliveries/status.ts'
 
-/** Half past ten where the tests run. */
+/** Half past ten in the time zone of the tests. */
 const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
 const second = 1_000
 const minute = 60 * second
@@ -94,7 +94,7 @@ describe('waitText', () => {
     )
   })
 
-  test('says nothing of others, and of what is parked, which its standing tells', () => {
+  test('is undefined for other deliveries, and for parked ones, whose status says it', () => {
     expect(waitText(undefined)).toBeUndefined()
     const wait: Wait = { kind: 'parked', urls: ['https://example.com/'], untilMs: nowMs + minute }
     expect(waitText(wait)).toBeUndefined()

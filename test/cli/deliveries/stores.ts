@@ -12,7 +12,7 @@ import { openStore } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** What is left out of {@link Settlement} when a sample says how its first lease ends. */
+/** The fields of a {@link Settlement} that a sample leaves out. */
 type End = Settlement extends infer Each
   ? Each extends Settlement
     ? Omit<Each, 'delivery'>
@@ -31,14 +31,14 @@ export interface Sample {
   readonly ageMs?: number
   /** How its lease ended; it still waits for its first attempt by default. */
   readonly end?: End
-  /** What was sent. */
+  /** The text that was sent. */
   readonly requests?: readonly Partial<RequestRecord>[]
 }
 
 /** A store in a file. */
 export interface SampleStore {
   readonly path: string
-  /** What `--store` takes. */
+  /** The value for `--store`. */
   readonly url: string
 }
 

@@ -9,7 +9,7 @@ import {
   type DestinationStatus,
 } from '../../../src/cli/deliveries/status.ts'
 
-/** Half past ten where the tests run. */
+/** Half past ten in the time zone of the tests. */
 const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
 const [a, b] = ['https://example.com/a', 'https://example.com/b']
 const minute = 60_000
@@ -33,12 +33,12 @@ const parkedAt = (untilMs: number, ...urls: readonly string[]) => ({
 
 describe('waitsAt', () => {
   test.each<[string, LoggedDelivery, readonly DestinationStatus[] | undefined, unknown]>([
-    ['what is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
-    ['what is settled', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
-    ['what only a store knows', due, undefined, { kind: 'unknown' }],
+    ['a delivery that is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
+    ['a settled delivery', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
+    ['a delivery of a store without a service', due, undefined, { kind: 'unknown' }],
     ['another destination', due, [{ ...standing([null]), id: 'mail' }], { kind: 'removed' }],
     ['a destination that is off', due, [standing([nowMs], false)], { kind: 'disabled' }],
-    ['an endpoint that is well', due, [standing([null])], { kind: 'in_turn' }],
+    ['an endpoint that answers', due, [standing([null])], { kind: 'in_turn' }],
     [
       'an endpoint with a rate',
       due,
@@ -51,7 +51,7 @@ describe('waitsAt', () => {
       ],
       { kind: 'in_turn', rates: '50/s' },
     ],
-    ['one of two that is well', due, [standing([nowMs + minute, null])], { kind: 'in_turn' }],
+    ['one of two that answers', due, [standing([nowMs + minute, null])], { kind: 'in_turn' }],
     ['all down', due, [standing([nowMs + 2, nowMs + 1])], parkedAt(nowMs + 1, a, b)],
     ['a probe that is due', due, [standing([nowMs - 1])], parkedAt(nowMs - 1, a)],
     [
@@ -83,7 +83,7 @@ describe('waitsAt', () => {
   })
 })
 
-test('what is parked is told to people and programs', () => {
+test('a parked delivery is shown to people and programs', () => {
   const [one, two] = [
     { kind: 'parked', urls: [`${a}\n`], untilMs: nowMs + minute },
     { kind: 'parked', urls: [a, b], untilMs: nowMs },

@@ -28,12 +28,12 @@ describe('a bad signature', () => {
     expect(rest).toEqual([''])
   })
 
-  test('has the reason alone where no known mistake explains it', async () => {
+  test('has only the reason if no known mistake explains it', async () => {
     const [, why] = await linesFor('0'.repeat(40))
     expect(why).toBe('  └ X-Signature was made with another secret or over other bytes')
   })
 
-  test('has a handler that verifies below its payload where that is shown', async () => {
+  test('has a correct handler below its payload in verbose mode', async () => {
     const text = (await linesFor(signBody(body, secret).toUpperCase(), true)).join('\n')
     expect(text).toMatch(
       /"page"[^]*A handler for express; `evroute verify --language` prints others:/,

@@ -12,7 +12,7 @@ describe('forwardFlag', () => {
     expect(forwardFlag(text)).toEqual([{ type, url }])
   })
 
-  test('keeps what came before', () => {
+  test('keeps earlier targets', () => {
     const first = forwardFlag('http://127.0.0.1:1/')
     expect(forwardFlag('page=http://127.0.0.1:2/', first)).toHaveLength(2)
   })

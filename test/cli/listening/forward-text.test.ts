@@ -5,7 +5,7 @@ const url = 'http://127.0.0.1:3000/hook'
 const well = { url, status: 204, error: null, durationMs: 5_000, headers: {}, answer: '' }
 
 describe('forwardLines', () => {
-  test('says nothing where nothing was forwarded, or all is well', () => {
+  test('is empty if nothing was forwarded, or all is well', () => {
     expect(forwardLines(null)).toEqual([])
     expect(forwardLines(well)).toEqual([])
   })
@@ -20,7 +20,7 @@ describe('forwardLines', () => {
     ])
   })
 
-  test('says what helps', () => {
+  test('gives advice', () => {
     const failed = { ...well, status: null }
     expect(forwardLines({ ...failed, error: 'ECONNREFUSED' })).toEqual([
       `cannot forward to ${url}: connection refused (ECONNREFUSED); nothing listens there`,
@@ -55,7 +55,7 @@ describe('checkAdvice', () => {
 })
 
 describe('resentText', () => {
-  test('says what came back, or why nothing did', () => {
+  test('shows the answer, or why there was none', () => {
     expect(resentText(well)).toBe(`${url} answered 204 in 5s`)
     expect(resentText({ ...well, status: 500, answer: '\r\n  no\nmore' })).toBe(
       `${url} answered 500: no`,

@@ -87,7 +87,7 @@ describe('listen with a reader that is slower', () => {
       while ((stdout.text.match(parts.line) ?? []).length < events) {
         await new Promise((resolve) => stdout.once('written', resolve))
       }
-      // Another round trip, in which an answer that does not wait would arrive.
+      // During another round trip an answer that does not wait would arrive.
       await (await request(`${url}/healthz`)).body.dump()
       expect(answers.length).toBeLessThan(events)
       expect(stdout.text.match(parts.line)).toHaveLength(events)

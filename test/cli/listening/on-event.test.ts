@@ -26,7 +26,7 @@ function eventProgram(program: string, args: readonly string[]) {
 const node = (code: string, ...args: string[]) =>
   eventProgram(process.execPath, ['-e', code, ...args])
 
-/** A place where programs report that they run, and whose connections tell when they are gone. */
+/** A server that programs connect to while they run; a closed connection shows that one has ended. */
 async function reception() {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
@@ -60,7 +60,7 @@ describe('EventProgram', () => {
     expect(output.text).toBe('')
   })
 
-  test('hands on what it prints', async () => {
+  test('passes its output on', async () => {
     const { hook, output } = node('console.log("seen"); console.error("and said")')
     hook.run(1, '{}\n')
     await hook.close(never)
@@ -84,7 +84,7 @@ describe('EventProgram', () => {
     expect(output.text).toContain('(event #8)')
   })
 
-  test('reports that there is no such program, for every event', async () => {
+  test('reports a missing program for every event', async () => {
     const { hook, output } = eventProgram('/nowhere/hook', [])
     for (let seq = 1; seq <= runsMax + 1; seq++) hook.run(seq, '{}\n')
     await hook.close(never)
@@ -100,7 +100,7 @@ describe('EventProgram', () => {
     expect(output.text).toContain(`(event #${runsMax + 1})`)
   })
 
-  test('continues when a program has ended, whatever it leaves behind with its output open', async () => {
+  test('continues when a program has ended, even if a process of it keeps the output open', async () => {
     const { stay, sockets, reported } = await reception()
     const { hook, output } = node(`
       const { spawn } = require('child_process')
@@ -133,7 +133,7 @@ describe('EventProgram', () => {
     expect(sockets).toHaveLength(runsMax + 1)
   })
 
-  test('leaves out what waits beyond 32 MB, and says so once and how many', async () => {
+  test('skips events beyond 32 MB of waiting text, says so once, and counts them', async () => {
     const { stay, sockets, reported } = await reception()
     const { hook, output } = node(`process.stdin.resume(); ${stay}.on('end', () => process.exit())`)
     const line = 'x'.repeat(8 * 1024 * 1024)
@@ -148,7 +148,7 @@ describe('EventProgram', () => {
     expect(output.text).toMatch(/\n--on-event \S+ was not run for 2 of the events\n$/)
   })
 
-  test('ends what runs and what that has started when it is stopped', async () => {
+  test('ends running programs and their processes when it is stopped', async () => {
     const { stay, sockets, reported } = await reception()
     const folder = await temporaryFolder()
     const script = join(folder, 'hook.sh')
@@ -164,7 +164,7 @@ describe('EventProgram', () => {
     expect(output.text).toContain('was ended by SIGKILL (event #1)')
   })
 
-  test('ends what runs when the process exits, whatever ends it', async () => {
+  test('ends running programs when the process exits for any reason', async () => {
     const { stay, sockets, reported } = await reception()
     const before = process.listeners('exit')
     const { hook, output } = node(stay)

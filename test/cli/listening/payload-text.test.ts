@@ -29,7 +29,7 @@ describe('payloadText', () => {
     expect(lines.slice(-2)).toEqual(['    197,', '… and 4,804 more lines'])
   })
 
-  test('is short where a megabyte is nested, however much its indentation would take', () => {
+  test('is short for a deeply nested megabyte, whose indentation alone would be huge', () => {
     const deepest = `${'['.repeat(499)}${'1,'.repeat(499_000)}1${']'.repeat(499)}`
     const text = textOf({ a: JSON.parse(deepest) as JsonObject })
     expect(text.length).toBeLessThan(50_000)
@@ -45,7 +45,7 @@ describe('payloadText', () => {
     expect(text).toMatch(/x…(: 1)?,\n {2}"b": 1\n\}$/)
   })
 
-  test('cuts what is no JSON', () => {
+  test('cuts a payload that is not JSON', () => {
     const rawBody = Buffer.alloc(1_000_000, 'x')
     expect(payloadText({ body: null, rawBody }, plainStyle)).toBe(`${'x'.repeat(1_999)}…`)
     expect(payloadText({ body: null, rawBody: Buffer.from('no\u001b[2J\njson') }, plainStyle)).toBe(

@@ -22,7 +22,7 @@ test.each([
   expect(commandLine(argv, { env: {} })).toBe(`evroute ${words}`)
 })
 
-test('names npx where npx started it', () => {
+test('names npx if npx started it', () => {
   expect(programName({ env: { npm_command: 'exec' } })).toBe('npx evroute')
   expect(programName({ env: { npm_command: 'run-script' } })).toBe('evroute')
 })

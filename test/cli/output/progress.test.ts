@@ -28,7 +28,7 @@ test('never has more done than there is', () => {
   expect(progressText(ended)).toBe('1,204 of 1,204 (100%) · 301/s')
 })
 
-test('is a line a minute where stderr is no terminal, also with --quiet', () => {
+test('is a line a minute if stderr is no terminal, also with --quiet', () => {
   const stderr = new CapturedStream()
   const stop = new AbortController().signal
   const io = { stdin: process.stdin, stdout: stderr, stderr, env: {}, stop, interrupted: stop }

@@ -25,7 +25,7 @@ test('is three equations that a reader can check', () => {
   )
 })
 
-test('colours what is not zero', async () => {
+test('colours counts that are not zero', async () => {
   const line = summaryLine({ ...ledger, delivered: 0 }, 1, { style: await createStyle(true) })
   expect(line).toContain('0 delivered + \u001b[31m50 failed')
 })

@@ -22,7 +22,7 @@ const linesAt = (columns: number | undefined): readonly string[] =>
   textTable(rows, tableColumns, { style: plainStyle, columns }).split('\n')
 
 describe('textTable', () => {
-  test('is as wide as its texts where lines may be of any length, and safe to print', () => {
+  test('is as wide as its texts if lines may have any length, and safe to print', () => {
     expect(linesAt(undefined)).toEqual([
       'key                    count  name',
       'first_time_shopper         7  First-Time Shopper',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Io } from '../../../src/cli/io.ts'
 import { readSubjects } from '../../../src/cli/regulations/subjects.ts'
 
-/** Users of flags, for which no stream is needed. */
+/** Users of flags, which need no stream. */
 async function readUsers(count: number): Promise<readonly number[]> {
   const userIds = Array.from({ length: count }, (_, index) => String(index))
   const source = { userIds, file: undefined, idColumns: [] }

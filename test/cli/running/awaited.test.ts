@@ -17,7 +17,7 @@ function awaited(expectations: readonly string[], ...types: readonly string[]): 
   return all
 }
 
-describe('what is awaited', () => {
+describe('the awaited requests', () => {
   test.each([
     ['decided', [], []],
     ['missing', ['type:track'], []],

@@ -54,7 +54,7 @@ const observed: ScenarioObservation = {
   logged: ['timeout'],
 }
 
-describe('what is observed of a scenario', () => {
+describe('the observations of a scenario', () => {
   test('is as it must be', () => {
     expect(judgeScenario(scenario, observed)).toEqual([])
   })
@@ -92,7 +92,7 @@ describe('what is observed of a scenario', () => {
     ).toEqual([])
   })
 
-  test('takes no time where no request was made', () => {
+  test('takes no time without requests', () => {
     expect(spanMs([])).toBe(0)
   })
 })

@@ -22,7 +22,7 @@ describe('a delivery that is pending at the end of a run', () => {
     expect(await readFile(path, 'utf8')).toContain('tests="2" failures="1"')
   })
 
-  test('is told and fails nothing with --allow-pending', async () => {
+  test('is reported, and does not fail the run with --allow-pending', async () => {
     const argv = [...flags, '--timeout', '200ms', '--allow-pending']
     const { code, stderr } = await runModule(argv, program)
     expect(stderr).toContain('Deliveries still pending: 1')
@@ -37,7 +37,7 @@ describe('a delivery that is pending at the end of a run', () => {
     expect(code).toBe(0)
   })
 
-  test('expires in no time where every try fails', async () => {
+  test('expires in no time if every try fails', async () => {
     const { code } = await runModule([...flags, '--clock', 'virtual', '--timeout', '60s'], program)
     expect(code).toBe(0)
   })

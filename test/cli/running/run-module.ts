@@ -1,6 +1,6 @@
 import { run, type Finished, type RunSettings } from '../../support/io.ts'
 
-/** Signs a webhook as a sender does, and sends it where the environment says. */
+/** Signs a webhook as a sender does, and sends it to the URL in the environment. */
 export const sendSigned = `
   const { createHmac } = await import('node:crypto')
   const send = (webhook) => {

@@ -9,7 +9,7 @@ import { argvOf, runModule, sendSigned } from './run-module.ts'
 const node = process.execPath
 const { PATH = '' } = process.env
 
-/** The arguments that run a command which leaves a process behind: it sends once the command has ended. */
+/** The arguments of a command that leaves a process behind, which sends once the command has ended. */
 function afterItsEnd(flags: readonly string[]): readonly string[] {
   const program = `${sendSigned}
     const isThere = () => process.kill(Number(process.env.COMMAND), 0)
@@ -19,7 +19,7 @@ function afterItsEnd(flags: readonly string[]): readonly string[] {
   return ['run', ...flags, '--', 'sh', '-c', script, node, program]
 }
 
-/** The arguments that run a command which ends while the receiver has a webhook in hand for so long. */
+/** The arguments of a command that ends while the receiver delays its answer for this long. */
 function whileDelayed(flags: readonly string[], delay: string): readonly string[] {
   const inBackground = `
     const url = process.env.EVROUTE_URL + '/delay/${delay}'
@@ -36,7 +36,7 @@ function whileDelayed(flags: readonly string[], delay: string): readonly string[
 }
 
 describe('run', () => {
-  test.each([0, 1, 3, 255])('ends with what the command ends with: %i', async (code) => {
+  test.each([0, 1, 3, 255])('ends with the code of the command: %i', async (code) => {
     expect(await runModule([], `process.exitCode = ${code}`)).toMatchObject({ code, stdout: '' })
   })
 
@@ -114,7 +114,7 @@ describe('the environment of a command', () => {
     expect(await runModule([], program, { env })).toMatchObject({ code: 0 })
   })
 
-  test('can ask the receiver what has arrived', async () => {
+  test('can ask the receiver for its requests', async () => {
     const program = `${sendSigned}
       await send({ event: 'Paid' })
       const answer = await fetch(process.env.EVROUTE_URL + '/_evroute/events')
@@ -153,7 +153,7 @@ describe('the environment of a command', () => {
   })
 })
 
-describe('what a command is expected to send', () => {
+describe('the expectations of run', () => {
   test('is awaited until the service has delivered all that it took', async () => {
     const program = `
       const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY: writeKey } = process.env
@@ -175,7 +175,7 @@ describe('what a command is expected to send', () => {
     expect(code).toBe(5)
   })
 
-  test('is too much where more came', async () => {
+  test('fails for too many requests', async () => {
     const { code } = await runModule(
       ['--expect', 'type:track x1'],
       `${sendSigned} await send({ event: 'Paid' }); await send({ event: 'Paid' })`,
@@ -242,7 +242,7 @@ describe('what a command is expected to send', () => {
   })
 })
 
-describe('what run tells', () => {
+describe('the output of run', () => {
   const paid = `${sendSigned} await send({ event: 'Paid' })`
 
   test('has a line for every request with --verbose', async () => {
@@ -265,7 +265,7 @@ describe('what run tells', () => {
     ])
   })
 
-  test('ends with 7 where that file cannot be written', async () => {
+  test('ends with 7 if that file cannot be written', async () => {
     const path = join(await temporaryFolder(), 'none', 'capture.ndjson')
     expect(await runModule(['--save', path], paid)).toMatchObject({ code: 7 })
   })
@@ -287,7 +287,7 @@ describe('the end of a run', () => {
     await witness.disconnected()
   })
 
-  test('is 130 where the command takes a signal as a wish, and nothing is awaited', async () => {
+  test('is 130 if the command ends with 0 after a signal, and awaits nothing', async () => {
     const witness = await TestEndpoint.start('hang')
     const program = `process.on('SIGINT', () => process.exit(0)); ${goOn}`
     const argv = argvOf(['--count', '1', '--timeout', '10m'], program)

@@ -85,7 +85,7 @@ test('says why the only call was left out', async () => {
   expect(stderr).toContain('track "E" was filtered out: type is track, the filter wants page')
 })
 
-test('a match that cannot be read is refused with its place', async () => {
+test('the error of an invalid match points at the mistake', async () => {
   const { code, stderr } = await run(['send', 'track', '--only', 'sig:valid'])
   expect(code).toBe(2)
   expect(stderr).toContain('an event has no sig')

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Pace } from '../../../src/cli/sending/pace.ts'
 import type { Clock } from '../../../src/runtime/index.ts'
 
-/** A clock whose time moves only by waiting, and which wakes everybody late. */
+/** A clock whose time moves only by waiting, and whose timers fire late. */
 class LateClock implements Clock {
   #nowMs = 0
   readonly #latenessMs: number

@@ -72,7 +72,7 @@ describe('JSON records', () => {
 })
 
 describe('text', () => {
-  test('reports on stderr what went wrong, and that it is tried again, once', async () => {
+  test('reports a failed request on stderr, and once that it is retried', async () => {
     const url = await unreachableUrl()
     const argv = ['send', 'track', '--to', url, '--clock', 'virtual', '--retry-for', '20s']
     const { code, stdout, stderr } = await run(argv)

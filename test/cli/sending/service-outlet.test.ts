@@ -30,7 +30,7 @@ function writeKeyOf(authorization = ''): string {
 }
 
 describe('--endpoint', () => {
-  test('posts a batch with the write key, and counts what the service acknowledged', async () => {
+  test('posts a batch with the write key, and counts the acknowledged calls', async () => {
     const { code, service, summary } = await sendTo(success)
     expect(code).toBe(0)
     expect(service.requests).toHaveLength(1)
@@ -147,7 +147,7 @@ describe('--endpoint', () => {
     expect(stderr).not.toContain('wk_example')
   })
 
-  test('tries again what may succeed later', async () => {
+  test('retries calls that may succeed later', async () => {
     const { code, service, summary } = await sendTo([
       503,
       { status: 429, headers: { 'retry-after': '3600' } },
@@ -163,7 +163,7 @@ describe('--endpoint', () => {
     expect(records[0]).toMatchObject({ state: 'failed', attempts: 10, reason: 'retries_exhausted' })
   })
 
-  test('may come from the environment, where --to goes before it', async () => {
+  test('may come from the environment; --to overrides it', async () => {
     const service = await TestEndpoint.start(success)
     const webhook = await TestEndpoint.start()
     const env = { EVROUTE_ENDPOINT: service.url, EVROUTE_WRITE_KEY: 'wk_example' }

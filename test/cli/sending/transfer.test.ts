@@ -9,7 +9,7 @@ import { CapturedStream, start } from '../../support/io.ts'
 const rows = (count: number) => '{"type":"track","userId":"u_1","event":"E"}\n'.repeat(count)
 
 describe('a transfer that is stopped', () => {
-  test('ends with 130 and reports what was not done', async () => {
+  test('ends with 130 and reports unfinished work', async () => {
     const endpoint = await TestEndpoint.start([200, 200, 'hang'])
     const command = start(['send', '-f', '-', '--to', endpoint.url], { stdin: rows(20) })
     await endpoint.received(12)
@@ -106,7 +106,7 @@ describe('a transfer that is stopped', () => {
     await released.opened
   })
 
-  test('ends quietly with 0 when nobody reads its output any more', async () => {
+  test('ends quietly with 0 when the reader of its output leaves', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const command = start(['send', 'track', '--json', '--to', endpoint.url])
     await endpoint.received(1)
@@ -141,7 +141,7 @@ describe('the virtual clock', () => {
 })
 
 describe('a transfer that fails inside', () => {
-  test('ends with 1, the error and the ledger of what was done', async () => {
+  test('ends with 1, the error, and the ledger so far', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const call = { type: 'track', userId: 'u_1', event: 'E' }
     const unusable = {

@@ -5,7 +5,7 @@ import { fileLookMs, watchFile } from '../../../src/cli/serving/serve.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** A file that is watched, and how often a change was told. */
+/** A watched file, and the number of reported changes. */
 async function watched() {
   const path = join(await temporaryFolder(), 'evroute.config.json')
   await writeFile(path, 'one')

@@ -62,7 +62,7 @@ describe('serve', () => {
     expect((await program.ended).stderr).toMatch(/"draining, .*"drainMs":50\}\n.*"ending, /)
   })
 
-  test('says what is in progress when it is to end, and what stays in its store', async () => {
+  test('reports requests in progress when a signal comes, and the deliveries left in its store', async () => {
     const { path, endpoint } = await configured('hang')
     const command = start(['serve', '--config', path, '--grace', '100ms', '--json'])
     const { url } = await command.stdout.record('ready')
@@ -109,7 +109,7 @@ describe('serve', () => {
     },
   )
 
-  test('continues when nobody reads what it writes, and ends with 0 on a signal', async () => {
+  test('continues when its output is closed, and ends with 0 on a signal', async () => {
     const { path } = await configured()
     const command = start(['serve', '--config', path, '--json'])
     const { url } = await command.stdout.record('ready')
@@ -172,7 +172,7 @@ describe('serve', () => {
     expect(await command.ended).toMatchObject({ code: 0 })
   })
 
-  test('reads a file again that comes back, and says where nothing differs', async () => {
+  test('reads a restored file again, and says if nothing differs', async () => {
     const { path, document } = await configured()
     const command = start(['serve', '--config', path, '--json'])
     const { admin } = await command.stdout.record('ready')

@@ -50,7 +50,7 @@ export async function placeFor(url: string, changes: object = {}): Promise<Place
   }
 }
 
-/** The service of a place, until the test ends. */
+/** The service of a configuration, until the test ends. */
 export async function serving({ path }: Place): Promise<{ readonly api: readonly string[] }> {
   const { configuration } = await readServiceConfiguration(path, { env: {}, log: silentLog })
   const service = await Service.start({
@@ -61,5 +61,5 @@ export async function serving({ path }: Place): Promise<{ readonly api: readonly
   return { api: ['--api', service.address.admin ?? '', '--token', token] }
 }
 
-/** The duration at the end of the books, which differs from run to run. */
+/** The duration at the end of the summary, which differs from run to run. */
 export const withoutTime = (stderr: string): string => stderr.replace(/ \([\d.]+m?s\)\n$/, '\n')

@@ -116,7 +116,7 @@ describe('a running service', () => {
     expect(wrong.stderr).toContain('website')
   })
 
-  test('is asked where it delivers from the store of the configuration', async () => {
+  test('is asked if it delivers from the store of the configuration', async () => {
     const endpoint = await TestEndpoint.start()
     const port = Number(new URL(await unreachableUrl()).port)
     const place = await placeFor(endpoint.url, { admin: { port, token } })
@@ -127,7 +127,7 @@ describe('a running service', () => {
     expect(listed.records).toMatchObject([{ key: 'first_time_shopper' }])
   })
 
-  test('is asked where the store is in memory', async () => {
+  test('is asked if the store is in memory', async () => {
     const endpoint = await TestEndpoint.start()
     const port = Number(new URL(await unreachableUrl()).port)
     const place = await placeFor(endpoint.url, { admin: { port, token }, store: 'memory:' })
@@ -206,7 +206,7 @@ describe('a service that misbehaves', () => {
     expect(ended.stderr).toContain(told)
   })
 
-  test('reports how much of what it keeps it has read for a dry run', async () => {
+  test('reports how many of its members it has compared in a dry run', async () => {
     const url = await serverThat((request, response) => {
       const told = [{ kind: 'comparing', members: 200_000 }, last('synced')]
       request.resume().on('end', () => response.writeHead(200).end(lines(...told)))
@@ -259,7 +259,7 @@ describe('a service that misbehaves', () => {
 })
 
 describe('a list that is sent to a service', () => {
-  /** A service that reads what it is sent, and tells how that ends. */
+  /** A service that reads its uploads, and reports how they end. */
   async function reader() {
     let told: (how: 'whole' | 'cut') => void = () => undefined
     const end = new Promise<'whole' | 'cut'>((resolve) => (told = resolve))
@@ -289,7 +289,7 @@ describe('a list that is sent to a service', () => {
     expect(await end).toBe('cut')
   })
 
-  test('is cut off where it cannot be read any more', async () => {
+  test('is cut off if it cannot be read any more', async () => {
     const { url, end, begun } = await reader()
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('id\nu_1\n')

@@ -136,7 +136,7 @@ describe('a store in PostgreSQL', () => {
     isWell = true
     const retried = await run(['deliveries', 'retry', '--all', '--store', store])
     expect([retried.code, retried.stderr]).toEqual([0, expect.stringContaining('They go out')])
-    // The service sends it: nobody else knows where.
+    // Only the service can send it: it alone knows the endpoint.
     await endpoint.received(2)
     const sent = await run([...sendTo(endpoint.url), '--store', store])
     expect(sent).toMatchObject({ code: 0 })
@@ -181,13 +181,13 @@ describe('a store that cannot be opened', () => {
     ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_INTERNAL'],
   ]
 
-  /** The code of the end, and the message with its hint. */
+  /** The exit code, and the message with its hint. */
   interface Told {
     readonly code: number
     readonly message: RegExp
   }
 
-  /** What is wrong, and what every command says of it. */
+  /** A wrong URL, and the message of every command about it. */
   const wrong: readonly (readonly [string, () => Promise<string>, Told])[] = [
     [
       'a wrong password',

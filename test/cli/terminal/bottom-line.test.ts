@@ -5,7 +5,7 @@ import { CapturedStream } from '../../support/io.ts'
 
 const erase = '\r\u001b[J'
 
-/** A line on a stream of 20 columns, with what was written since it was asked last. */
+/** A line on a stream of 20 columns, and the output since the last call of `written`. */
 function openLine(text: (columnsMax: number) => BottomText = () => ({ text: 'h', cursorBack: 0 })) {
   const stream = new CapturedStream({ isTTY: true, columns: 20 })
   const clock = new ManualClock(1_000)
@@ -59,7 +59,7 @@ describe('the bottom line', () => {
     expect(written()).toBe(`${erase}half whole\nh`)
   })
 
-  test('has a column less than the terminal, and its cursor where it belongs', () => {
+  test('is a column narrower than the terminal, and puts the cursor in place', () => {
     const widths: number[] = []
     const { written } = openLine((columnsMax) => {
       widths.push(columnsMax)
@@ -79,7 +79,7 @@ describe('the bottom line', () => {
     expect(written()).toBe('h')
   })
 
-  test('clearing moves what was there up and out of sight', () => {
+  test('clearing scrolls earlier output out of sight', () => {
     const { line, written } = openLine()
     written()
     line.clear(3)

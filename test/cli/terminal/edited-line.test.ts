@@ -27,7 +27,7 @@ describe('editing', () => {
     expect(typed(input)).toBe(line)
   })
 
-  test('ends where no match can be any longer', () => {
+  test('ends at the maximum length of a match', () => {
     const full = { before: 'x'.repeat(10_000), after: '' }
     expect(editLine(full, { kind: 'character', text: 'y' })).toEqual(full)
   })

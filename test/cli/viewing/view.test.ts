@@ -41,7 +41,7 @@ async function viewing(...argv: readonly string[]) {
   return { command, page, act }
 }
 
-test('reads what it wrote', async () => {
+test('reads its own output', async () => {
   const { path, events } = await makeCapture()
   const lines = (await readFile(path, 'utf8')).trim().split('\n')
   expect(lines.map((line) => readEventRecord(JSON.parse(line) as JsonObject))).toEqual(events)

@@ -79,7 +79,7 @@ async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {
 }
 
 describe('keys of listen', () => {
-  test('what is written goes above the line, what keys tell too', async () => {
+  test('output goes above the line, and messages of keys too', async () => {
     const { screen, terminal, stream, open, arrive, shown } = await onScreen()
     open()
     screen.io.stdout.write('event\n')
@@ -163,7 +163,7 @@ describe('keys of listen', () => {
     expect(resent).toEqual([1, 1])
   })
 
-  test('r says where there is nothing to resend to', async () => {
+  test('r says that there is no target to resend to', async () => {
     const { arrive, terminal, stream, open } = await onScreen()
     open()
     arrive(ping)
@@ -223,7 +223,7 @@ describe('saving', () => {
     ])
   })
 
-  test('says that --save has it already, or what went wrong', async () => {
+  test('says that --save has it already, or why it failed', async () => {
     const { arrive, terminal, stream, open } = await onScreen({ save: 'all.ndjson' })
     open()
     arrive(ping)

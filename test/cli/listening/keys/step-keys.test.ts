@@ -72,7 +72,7 @@ describe('keys', () => {
     }
   })
 
-  test('what is pasted is no row of keys', () => {
+  test('pasted text is not read as keys', () => {
     const { state, effects } = stepKeys(start, keysOf('quit this'), kept)
     expect(state).toBe(start)
     expect(told(effects)).toMatch(/^Pasted text is not read as keys/)
@@ -143,14 +143,14 @@ describe('picking an earlier request', () => {
     expect(told(press('d').effects)).toBe('No request has been shown yet.')
   })
 
-  test('knows only what the filter shows', () => {
+  test('picks only requests that the filter shows', () => {
     const filtered = { ...state, filter: parseMatch('type:page') }
     expect(press(up, filtered).state.picked).toBe(page)
   })
 })
 
 describe('pausing', () => {
-  test('counts what arrives, shows nothing of it, and says at the end how many', () => {
+  test('counts requests without showing them, and says at the end how many arrived', () => {
     const before = afterArrival(start, ping)
     const paused = press('p', before)
     expect(told(paused.effects)).toMatch(/^Paused: /)
@@ -186,7 +186,7 @@ describe('the next failure', () => {
 })
 
 describe('filtering', () => {
-  test('shows only what matches from then on', () => {
+  test('shows only matching requests from then on', () => {
     const { state, effects, line } = press('/ type:track \r')
     expect(told(effects)).toBe('Only requests that match type:track are shown.')
     expect(line).toBe('/ type:track · h help · q quit · 0 received')
