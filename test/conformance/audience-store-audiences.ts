@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { leaver, member, vip, type AudiencesUnderTest } from './audience-store-under-test.ts'
 import { nowMs } from './store-under-test.ts'
 
-/** What `begin`, `list` and `remove` promise. */
+/** Tests of `begin`, `list` and `remove`. */
 export function audiencesSuite(tested: AudiencesUnderTest): void {
   describe('audiences', () => {
     begins(tested)
@@ -67,7 +67,7 @@ function begins(tested: AudiencesUnderTest): void {
 type Begin = AudiencesUnderTest['store']['audiences']['begin']
 
 function lists(tested: AudiencesUnderTest): void {
-  test('lists none where there are none', async () => {
+  test('lists none in an empty store', async () => {
     expect(await tested.store.audiences.list()).toEqual([])
   })
 
@@ -96,7 +96,7 @@ function removes(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([])
   })
 
-  test('says that there is no audience to forget', async () => {
+  test('reports an unknown audience', async () => {
     expect(await tested.store.audiences.remove({ key: 'vip' })).toBe(false)
   })
 

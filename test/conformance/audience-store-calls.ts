@@ -5,7 +5,7 @@ import { emptyLedger } from '../../src/model/index.ts'
 import { leaver, member, vip, type AudiencesUnderTest } from './audience-store-under-test.ts'
 import { event, nowMs } from './store-under-test.ts'
 
-/** What the calls of changes have in common with every other event. */
+/** The calls of changes behave like every other event. */
 export function callsSuite(tested: AudiencesUnderTest): void {
   describe('calls', () => {
     areDeliveries(tested)

@@ -3,7 +3,7 @@ import type { Store } from '../../src/store/index.ts'
 import { AudiencesUnderTest, member, vip } from './audience-store-under-test.ts'
 import { nowMs } from './store-under-test.ts'
 
-/** What becomes of the audiences of a store that is closed. */
+/** The audiences of a closed store. */
 export function audiencesCloseSuite(open: () => Promise<Store>): void {
   describe('close', () => {
     test('makes every method reject with store_closed', async () => {

@@ -4,7 +4,7 @@ import { nowMs } from './store-under-test.ts'
 
 const superseded = { kind: 'superseded' }
 
-/** What becomes of syncs that do not come to their end. */
+/** Syncs that do not reach their end. */
 export function interruptionsSuite(tested: AudiencesUnderTest): void {
   describe('a sync', () => {
     stops(tested)
@@ -52,7 +52,7 @@ function stops(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 1, syncedAtMs: nowMs + 9 })
   })
 
-  test('does not take whom the one before has listed as listed', async () => {
+  test('does not count members that the one before has listed', async () => {
     const stopped = await tested.beginSync()
     await stopped.take(member('a'), member('b'))
     await tested.calls()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { identity, leaver, member, type AudiencesUnderTest } from './audience-store-under-test.ts'
 
-/** What becomes of lists: who enters, changes, stays and leaves. */
+/** Lists: which members enter, change, stay and leave. */
 export function listsSuite(tested: AudiencesUnderTest): void {
   describe('a list', () => {
     followsAnother(tested)
@@ -48,7 +48,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 3 })
   })
 
-  test('keeps values as they are, whatever is in them', async () => {
+  test('keeps all values unchanged', async () => {
     const values = ['"\ud800"', '"a\0b"', '"\u001a0000"', '""', '0', `"${'x'.repeat(40_000)}"`]
     const list = values.map((value, place) => member(`u_${place}`, value))
     await tested.sync(list)

@@ -8,7 +8,7 @@ import {
   type AudiencesUnderTest,
 } from './audience-store-under-test.ts'
 
-/** What `members` promises. */
+/** Tests of `members`. */
 export function membersSuite(tested: AudiencesUnderTest): void {
   describe('members', () => {
     const list = [
@@ -17,7 +17,7 @@ export function membersSuite(tested: AudiencesUnderTest): void {
       memberWith({ userId: 'u_1', anonymousId: 'a_1', email: 'a@example.com' }),
     ]
 
-    test('are empty without such an audience', async () => {
+    test('are empty for an unknown audience', async () => {
       expect(await tested.store.audiences.members({ key: 'x', limit: 9, after: null })).toEqual([])
     })
 

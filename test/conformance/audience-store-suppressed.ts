@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../../src/model/index.ts'
 import { leaver, member, memberWith, type AudiencesUnderTest } from './audience-store-under-test.ts'
 
-/** What is done about users whose calls are dropped. */
+/** Users whose calls are dropped. */
 export function suppressedSuite(tested: AudiencesUnderTest): void {
   describe('suppressed users', () => {
     test('are not kept, and nothing is sent about them', async () => {

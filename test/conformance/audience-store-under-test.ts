@@ -42,7 +42,7 @@ export function memberWith(identifiers: Partial<MemberIdentity>, value = 'true')
   return { identity: identity(identifiers), value }
 }
 
-/** Tells users apart: by userId, or by anonymousId where there is none. */
+/** Identifies a user by userId, or by anonymousId if there is none. */
 export function userOf({ userId, anonymousId }: MemberIdentity): string {
   return JSON.stringify(userId === null ? { anonymousId } : { userId })
 }
@@ -52,7 +52,7 @@ export function leaver(userId: string): MembershipChange {
   return { identity: identity({ userId }), value: null }
 }
 
-/** Members, or what became of them, in an order of their own. */
+/** Members, or their changes, sorted. */
 export function inOrder<Subject extends { readonly identity: MemberIdentity }>(
   subjects: readonly Subject[],
 ): readonly Subject[] {
@@ -105,7 +105,7 @@ export class SyncUnderTest {
   }
 }
 
-/** What a test may change about a sync. */
+/** The parts of a sync that a test may change. */
 export interface SyncSettings {
   readonly audience?: Partial<NewAudience>
   readonly atMs?: number
@@ -113,7 +113,7 @@ export interface SyncSettings {
   readonly eventOf?: (change: MembershipChange) => NewEvent
 }
 
-/** The audiences of the test that runs, with what every test says to them. */
+/** The audiences of the running test, with the operations that tests share. */
 export class AudiencesUnderTest {
   readonly #tested: StoreUnderTest
   readonly #open: () => Promise<Store>
@@ -138,7 +138,7 @@ export class AudiencesUnderTest {
     await this.#tested.begin()
   }
 
-  /** Looks into the books, and counts members, whatever the test did; then closes the store. */
+  /** Audits the store and counts members after every test, then closes the store. */
   async end(): Promise<void> {
     for (const { key, members } of await this.store.audiences.list()) {
       expect(await this.members(key), key).toHaveLength(members)

@@ -11,7 +11,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** What `add` promises. */
+/** Tests of `add`. */
 export function addSuite(tested: StoreUnderTest): void {
   describe('add', () => {
     takesIn(tested)
@@ -89,7 +89,7 @@ function keepsBounds(tested: StoreUnderTest): void {
 }
 
 function takesIn(tested: StoreUnderTest): void {
-  test('reports what became of each event, in order', async () => {
+  test('reports the outcome of each event, in order', async () => {
     const batch = [event('m_1', 'crm'), event('m_2'), event('m_1', 'crm'), event('m_3', 'crm')]
     expect(await tested.outcomes(batch)).toEqual(['routed', 'filtered', 'duplicate', 'routed'])
   })
@@ -268,7 +268,7 @@ function handsOver(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
   })
 
-  test('hands over what it accepts, not what waits or is known already', async () => {
+  test('hands over new deliveries, not waiting ones or duplicates', async () => {
     await tested.add([event('m_1', 'crm')])
     const batch = [event('m_1', 'crm'), event('m_2'), event('m_3', 'crm')]
     expect(messageIds((await tested.add(batch, roomFor(2))).leased)).toEqual(['m_3'])

@@ -13,7 +13,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** What `ledger` and `audit` promise, and that large batches are like small ones. */
+/** Tests of `ledger` and `audit`, also with large batches. */
 export function booksSuite(tested: StoreUnderTest): void {
   describe('ledger', () => ledger(tested))
   describe('audit', () => audit(tested))
@@ -34,7 +34,7 @@ function ledger(tested: StoreUnderTest): void {
     })
   })
 
-  test('counts as pending what is leased, put off and returned', async () => {
+  test('counts leased, postponed and returned deliveries as pending', async () => {
     await tested.add(events(4, 'crm'))
     const [first, second] = await tested.claim('crm', { deliveriesMax: 3 })
     await tested.settle(retried(first!), returned(second!))
@@ -64,7 +64,7 @@ function ledger(tested: StoreUnderTest): void {
     expect(await of('unknown')).toEqual({ ...all, ...none, deliveries: 0, pending: 0 })
   })
 
-  test('of a destination follows retries by hand, what is given up and what is purged', async () => {
+  test('of a destination follows manual retries, expiries and purges', async () => {
     await tested.failOne('m_1')
     await tested.failOne('m_2')
     await tested.add([event('m_3', 'crm', 'mail')])
@@ -95,7 +95,7 @@ function audit(tested: StoreUnderTest): void {
     })
   })
 
-  test('sets the ledger beside what is there', async () => {
+  test('compares the ledger with the rows', async () => {
     await tested.add([...events(5, 'crm'), event('m_6', 'mail'), event('m_7')])
     const [first, second, third, fourth] = await tested.claim('crm')
     await tested.settle(
@@ -112,7 +112,7 @@ function audit(tested: StoreUnderTest): void {
     })
   })
 
-  test('balances whatever happens at once', async () => {
+  test('balances during concurrent operations', async () => {
     await tested.add(events(40, 'crm'))
     const leased = await tested.claim('crm')
     const steps = leased.flatMap((delivery, index) => [

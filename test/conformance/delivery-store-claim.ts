@@ -12,7 +12,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** What `claim` and `nextDue` promise. */
+/** Tests of `claim` and `nextDue`. */
 export function claimSuite(tested: StoreUnderTest): void {
   describe('claim', () => {
     ordersAndShares(tested)
@@ -31,7 +31,7 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_3'])
   })
 
-  test('gives out the lowest id first of what is due at the same moment', async () => {
+  test('leases the lowest id first among deliveries that are due at the same moment', async () => {
     await tested.add(events(12, 'crm'))
     const first = await tested.claim('crm')
     expect(messageIds(first)).toEqual(messageIds(events(12)))
@@ -67,7 +67,7 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(messageIds(claimed).toSorted()).toEqual(['late', 'm_1'])
   })
 
-  test('leaves alone what is not due by the given moment', async () => {
+  test('leaves deliveries that are not due by the given moment', async () => {
     await tested.add([event('m_1', 'crm')])
     await tested.settle(retried(await tested.claimOne('crm'), nowMs + 10_000))
     const claim = (dueByMs: number): Promise<readonly unknown[]> =>
@@ -130,7 +130,7 @@ async function fillLanes(tested: StoreUnderTest): Promise<void> {
 }
 
 function lanes(tested: StoreUnderTest): void {
-  test('gives out of each lane what was asked of it', async () => {
+  test('leases from each lane as many as were asked for', async () => {
     await fillLanes(tested)
     const share = (lane: Share['lane'], deliveriesMax: number): Share => ({
       destinationId: 'crm',
@@ -162,7 +162,7 @@ function lanes(tested: StoreUnderTest): void {
 const anyText = ` Zoë 🎈 e\u0301 漢字 \u202eabc \u2028 \\u0000 \\ " ' \` $1 %s ; -- \t\r\n\u0001\u007f`
 
 function texts(tested: StoreUnderTest): void {
-  test('gives out a delivery as it was added, whatever its texts', async () => {
+  test('leases a delivery as it was added, with any texts', async () => {
     const body = JSON.stringify({ anyText, half: '\ud800' })
     const messageId = `m${anyText}`
     await tested.add([
@@ -265,7 +265,7 @@ function nextDue(tested: StoreUnderTest): void {
     expect(await tested.nextDue('crm')).toEqual([due('manual', nowMs), due('retry', nowMs + 1_000)])
   })
 
-  test('passes over what is leased', async () => {
+  test('skips leased deliveries', async () => {
     await tested.add([event('m_1', 'crm')], { atMs: nowMs - 2 })
     await tested.add([event('m_2', 'crm')], { atMs: nowMs - 1 })
     const [first] = await tested.claim('crm', { deliveriesMax: 1 })

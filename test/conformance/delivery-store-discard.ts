@@ -8,7 +8,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** What `discard` promises: pending deliveries end without being sent. */
+/** Tests of `discard`, which ends pending deliveries without sending them. */
 export function discardSuite(tested: StoreUnderTest): void {
   describe('discard', () => {
     test('ends deliveries of every lane as failed, and they can be retried', async () => {
@@ -27,7 +27,7 @@ export function discardSuite(tested: StoreUnderTest): void {
       expect(await tested.store.ledger()).toMatchObject({ pending: 3, failed: 0 })
     })
 
-    test('leaves alone what is leased, what ended, and what came later', async () => {
+    test('leaves leased, ended and later deliveries alone', async () => {
       const sent = await tested.leaseOne('m_1')
       await tested.settle(delivered(sent))
       const leased = await tested.leaseOne('m_2')

@@ -11,7 +11,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** What `list` and `story` promise. */
+/** Tests of `list` and `story`. */
 export function logSuite(tested: StoreUnderTest): void {
   describe('list', () => {
     lists(tested)
@@ -22,7 +22,7 @@ export function logSuite(tested: StoreUnderTest): void {
 }
 
 function lists(tested: StoreUnderTest): void {
-  test('is empty where nothing was added', async () => {
+  test('is empty in an empty store', async () => {
     expect(await tested.list()).toEqual([])
   })
 
@@ -76,7 +76,7 @@ function lists(tested: StoreUnderTest): void {
     }
   })
 
-  test('shows as pending what is leased', async () => {
+  test('shows leased deliveries as pending', async () => {
     const delivery = await tested.leaseOne()
     expect(await tested.list()).toMatchObject([
       { id: delivery.id, state: 'pending', dueAtMs: nowMs, settledAtMs: null },
@@ -163,7 +163,7 @@ function filters(tested: StoreUnderTest): void {
     expect(await tested.list({ id: leased[4]!.id + 100 })).toEqual([])
   })
 
-  test('finds what meets every condition', async () => {
+  test('finds deliveries that meet every condition', async () => {
     const leased = await fill(tested)
     const filter = {
       destinationId: 'crm',
@@ -197,7 +197,7 @@ function pages(tested: StoreUnderTest): void {
     expect(await tested.list({}, { limit: 0 })).toEqual([])
   })
 
-  test('continues where the page before ended, over all destinations', async () => {
+  test('continues after the page before, over all destinations', async () => {
     await tested.add([event('m_1', 'crm', 'mail', 'ads'), event('m_2', 'mail')])
     await tested.settle(delivered(await tested.claimOne('crm')))
     await tested.add([event('m_3', 'ads', 'crm'), event('m_4', 'crm')])
@@ -223,7 +223,7 @@ function pages(tested: StoreUnderTest): void {
 }
 
 function stories(tested: StoreUnderTest): void {
-  test('is what the list shows, with the text and the requests', async () => {
+  test('has the fields of the list, with the text and the requests', async () => {
     const leased = await fill(tested)
     const requests = leased.map((delivery) => requestOf(delivery))
     await tested.log(requests)
@@ -238,7 +238,7 @@ function stories(tested: StoreUnderTest): void {
     expect((await tested.story(await tested.leaseOne())).requests).toEqual([])
   })
 
-  test('there is none for what is unknown', async () => {
+  test('is undefined for an unknown delivery', async () => {
     const { id } = await tested.leaseOne()
     await tested.add([event('m_2', 'mail')])
     expect(await tested.store.story({ destinationId: 'mail', id })).toBeUndefined()

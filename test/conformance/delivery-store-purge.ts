@@ -16,7 +16,7 @@ const dayMs = 86_400_000
 
 type EndState = keyof EndedCounts
 
-/** What `purge` promises. */
+/** Tests of `purge`. */
 export function purgeSuite(tested: StoreUnderTest): void {
   describe('purge', () => {
     forgets(tested)
@@ -44,7 +44,7 @@ async function settleEach(
 }
 
 function forgets(tested: StoreUnderTest): void {
-  test('does nothing where nothing is old', async () => {
+  test('does nothing without old rows', async () => {
     expect(await tested.purge({ deliveredBeforeMs: nowMs, messageIdsBeforeMs: nowMs })).toEqual({
       rows: 0,
       expired: [],
@@ -105,7 +105,7 @@ function forgets(tested: StoreUnderTest): void {
     expect((await tested.story(first)).body).toBe(first.body)
   })
 
-  test('tells in the audit what it forgot', async () => {
+  test('shows purged deliveries in the audit', async () => {
     await settleEach(tested, [
       ['delivered', nowMs],
       ['delivered', nowMs],
@@ -145,7 +145,7 @@ function forgets(tested: StoreUnderTest): void {
     expect((await tested.story(second)).requests).toEqual([])
   })
 
-  test('what was forgotten cannot be retried by hand or settled', async () => {
+  test('purged deliveries cannot be retried or settled', async () => {
     const failed = await tested.failOne()
     await tested.purge({ failedBeforeMs: nowMs + 1 })
     expect(await tested.retry()).toBe(0)
@@ -178,7 +178,7 @@ function expires(tested: StoreUnderTest): void {
     }
   }
 
-  test('expires what waits although its retry window is over, whatever destination it is for', async () => {
+  test('expires waiting deliveries of all destinations whose retry window is over', async () => {
     await retryUntil(nowMs - 1, 'crm', 'mail')
     await retryUntil(nowMs, 'crm')
     await tested.failOne('by_hand')
@@ -200,7 +200,7 @@ function expires(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ pending: 3, expired: 2 })
   })
 
-  test('leaves alone what is being sent though its retry window is over', async () => {
+  test('leaves leased deliveries alone even if their retry window is over', async () => {
     await retryUntil(nowMs - 1, 'crm')
     const delivery = await tested.claimOne('crm', { lane: 'retry', dueByMs: nowMs + dayMs })
     expect(await tested.purge({})).toEqual({ rows: 0, expired: [] })
@@ -208,7 +208,7 @@ function expires(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ delivered: 1, expired: 0 })
   })
 
-  test('what expired with its window begins a new one when it is retried by hand', async () => {
+  test('a delivery that expired with its window gets a new one by a manual retry', async () => {
     await retryUntil(nowMs - 1, 'crm')
     await tested.purge({})
     expect(await tested.retry()).toBe(1)
@@ -217,7 +217,7 @@ function expires(tested: StoreUnderTest): void {
     expect(delivery).toMatchObject({ attempts: 1, windowAttempts: 0, firstAttemptAtMs: null })
   })
 
-  test('expires no more at once than it is told to', async () => {
+  test('expires at most the given number at once', async () => {
     for (const messageId of ['m_1', 'm_2', 'm_3']) {
       const delivery = await tested.leaseOne(messageId)
       await tested.settle({ ...retried(delivery, nowMs + dayMs), expiresAtMs: nowMs - 1 })
@@ -229,7 +229,7 @@ function expires(tested: StoreUnderTest): void {
 }
 
 function abandons(tested: StoreUnderTest): void {
-  test('expires what was due before a moment and not tried since, in every lane', async () => {
+  test('expires deliveries of every lane that were due before a moment and not tried since', async () => {
     await tested.failOne('manual')
     await tested.retry()
     await tested.settle(retried(await tested.leaseOne('retry'), nowMs - 1))
@@ -268,7 +268,7 @@ function abandons(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ delivered: 2, expired: 0, pending: 0 })
   })
 
-  test('what was given up can be retried by hand, and is forgotten in its time', async () => {
+  test('abandoned deliveries can be retried by hand, and are purged in time', async () => {
     await tested.add(events(2, 'crm'))
     await tested.purge({ abandonedBeforeMs: nowMs + 1 })
     expect(await tested.retry({ messageId: 'm_1' })).toBe(1)

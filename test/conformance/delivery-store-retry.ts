@@ -11,7 +11,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** What `retry`, the retry by hand, promises. */
+/** Tests of `retry`, the manual retry. */
 export function retrySuite(tested: StoreUnderTest): void {
   describe('retry', () => {
     beginsAnew(tested)
@@ -75,7 +75,7 @@ function beginsAnew(tested: StoreUnderTest): void {
     },
   )
 
-  test('makes due at once what waits for a retry', async () => {
+  test('makes deliveries due at once that wait for a retry', async () => {
     const leased = await tested.leaseOne()
     await tested.settle(retried(leased, nowMs + 3_600_000, progress))
     expect(await tested.retry()).toBe(1)
@@ -121,7 +121,7 @@ function beginsAnew(tested: StoreUnderTest): void {
 }
 
 function leavesAlone(tested: StoreUnderTest): void {
-  test('leaves alone what was delivered', async () => {
+  test('leaves delivered ones alone', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(delivered(delivery))
     expect(await tested.retry({ states: ['delivered'] })).toBe(0)
@@ -130,13 +130,13 @@ function leavesAlone(tested: StoreUnderTest): void {
     expect(await tested.claim('crm', { lane: 'manual' })).toEqual([])
   })
 
-  test('leaves alone what waits for its first round', async () => {
+  test('leaves deliveries alone that wait for their first round', async () => {
     await tested.add([event('m_1', 'crm')])
     expect(await tested.retry()).toBe(0)
     expect(await tested.list()).toMatchObject([{ lane: 'first', manualRetries: 0 }])
   })
 
-  test('leaves alone what is leased', async () => {
+  test('leaves leased deliveries alone', async () => {
     const first = await tested.leaseOne('m_1')
     expect(await tested.retry()).toBe(0)
     await tested.settle(retried(first))
@@ -147,7 +147,7 @@ function leavesAlone(tested: StoreUnderTest): void {
     expect(await tested.list()).toMatchObject([{ state: 'failed', manualRetries: 0 }])
   })
 
-  test('leaves alone what was retried by hand already and waits', async () => {
+  test('leaves deliveries alone that already wait for a manual retry', async () => {
     await tested.failOne()
     expect(await tested.retry()).toBe(1)
     expect(await tested.retry()).toBe(0)
@@ -160,7 +160,7 @@ function leavesAlone(tested: StoreUnderTest): void {
 }
 
 function chooses(tested: StoreUnderTest): void {
-  test('retries what the filter names', async () => {
+  test('retries the deliveries that match the filter', async () => {
     await tested.add(events(3, 'crm', 'mail'))
     const leased = [...(await tested.claim('crm')), ...(await tested.claim('mail'))]
     const [first, second, third, fourth, fifth, sixth] = leased
@@ -204,7 +204,7 @@ function chooses(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ failed: 0, pending: 5 })
   })
 
-  test('takes only what had failed, expired or been tried for a retry by then', async () => {
+  test('takes only deliveries that had failed, expired or been tried by then', async () => {
     await tested.add(events(3, 'crm'))
     const [first, second, third] = await tested.claim('crm')
     await tested.settle(

@@ -13,7 +13,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** What `settle` promises. */
+/** Tests of `settle`. */
 export function settleSuite(tested: StoreUnderTest): void {
   describe('settle', () => {
     ends(tested)
@@ -80,7 +80,7 @@ function triesAgain(tested: StoreUnderTest): void {
     },
   } as const
 
-  test('retry waits in the lane retry until it is due, and keeps what is known', async () => {
+  test('retry waits in the lane retry until it is due, and keeps its fields', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle({ ...retry, delivery })
     expect(await tested.nextDue('crm')).toEqual([
@@ -229,7 +229,7 @@ function knowsLeases(tested: StoreUnderTest): void {
     expect(await tested.nextDue('crm')).toMatchObject([{ lane: 'retry', dueAtMs: nowMs + 1_000 }])
   })
 
-  test('wants the lease, on whatever object', async () => {
+  test('requires the lease, on any object', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(delivered({ ...delivery, lease: delivery.lease + 1_000 }))
     expect(await tested.store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
@@ -262,7 +262,7 @@ function logs(tested: StoreUnderTest): void {
     expect((await tested.story(delivery)).requests).toEqual([first, second, third, fourth])
   })
 
-  test('writes a request whatever became of its delivery', async () => {
+  test('writes a request whatever the outcome of its delivery', async () => {
     const delivery = await tested.leaseOne()
     const requests = [1, 2, 3].map((attempt) => requestOf(delivery, { attempt, atMs: attempt }))
     await tested.log([requests[0]!])

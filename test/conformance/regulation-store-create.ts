@@ -7,7 +7,7 @@ import {
 } from './regulation-store-under-test.ts'
 import { messageIds, nowMs } from './store-under-test.ts'
 
-/** What `create` promises of notifications. */
+/** The notifications of `create`. */
 export function createSuite(tested: RegulationsUnderTest): void {
   describe('create', () => {
     test('stores notifications as events whose deliveries can be claimed', async () => {
@@ -41,7 +41,7 @@ export function createSuite(tested: RegulationsUnderTest): void {
       expect((await tested.regulation(id)).streams).toEqual([])
     })
 
-    test('notifies again where the messageId was seen before', async () => {
+    test('notifies again if the messageId was seen before', async () => {
       const notifications = [notificationAbout('u_1', { messageId: 'n_1' })]
       await tested.create('DELETE_ONLY', ['u_1'], { notifications })
       await tested.create('DELETE_ONLY', ['u_1'], { notifications })

@@ -8,7 +8,7 @@ import {
 import { oddIds } from './regulation-store-suppress.ts'
 import { delivered, ended, nowMs, requestOf, retried } from './store-under-test.ts'
 
-/** What `erase` promises of deliveries that nobody has in hand, and of members. */
+/** Tests of `erase` with deliveries that are not leased, and with members. */
 export function eraseSuite(tested: RegulationsUnderTest): void {
   describe('erase', () => {
     waiting(tested)
@@ -30,7 +30,7 @@ const failed = {
 }
 
 function waiting(tested: RegulationsUnderTest): void {
-  test('lets what waits fail, first tries and retries, to several destinations', async () => {
+  test('fails waiting deliveries, first tries and retries, to several destinations', async () => {
     await tested.putOff(await tested.leaseAbout('u_1'), nowMs + 60_000)
     await tested.add([eventAbout('u_1', { to: ['crm', 'ads'] })])
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
@@ -45,7 +45,7 @@ function waiting(tested: RegulationsUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ deliveries: 3, failed: 3, pending: 0 })
   })
 
-  test('lets fail what was parked or retried by hand', async () => {
+  test('fails parked and manually retried deliveries', async () => {
     const parked = await tested.leaseAbout('u_1')
     await tested.settle({ kind: 'returned', delivery: parked, dueAtMs: nowMs + 30_000 })
     const manual = await tested.leaseAbout('u_1')
@@ -59,7 +59,7 @@ function waiting(tested: RegulationsUnderTest): void {
 }
 
 function settled(tested: RegulationsUnderTest): void {
-  test('empties what came to its end, and leaves where it stands', async () => {
+  test('empties ended deliveries, and keeps their state', async () => {
     const leased = []
     for (const kind of ['delivered', 'failed', 'expired'] as const) {
       const delivery = await tested.leaseAbout('u_1')
@@ -85,7 +85,7 @@ function settled(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('takes from retry by hand what it erased', async () => {
+  test('makes erased deliveries impossible to retry', async () => {
     await tested.settle(ended('failed', await tested.leaseAbout('u_1')))
     await tested.settle(ended('expired', await tested.leaseAbout('u_1')))
     await tested.settle(retried(await tested.leaseAbout('u_1')))
@@ -113,7 +113,7 @@ function settled(tested: RegulationsUnderTest): void {
 }
 
 function fields(tested: RegulationsUnderTest): void {
-  test('takes the messageId away where it contains the userId, and no longer knows it', async () => {
+  test('erases a messageId that contains the userId, and forgets it', async () => {
     const named = eventAbout('u_1', { messageId: 'orderu_1x7', to: ['crm', 'ads'] })
     const other = eventAbout('u_1', { messageId: 'order-7' })
     const replaced = eventAbout('u_3', { type: 'alias', previousId: 'u_1', messageId: 'from u_1' })
@@ -132,7 +132,7 @@ function fields(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('takes the messageId out of what was sent as well', async () => {
+  test('erases the messageId from sent texts as well', async () => {
     const delivery = await tested.leaseAbout('u_1', { messageId: 'of u_1' })
     await tested.log([requestOf(delivery)], delivered(delivery))
     await tested.erase(await tested.create('DELETE_INTERNAL', ['u_1']))
@@ -168,7 +168,7 @@ function fields(tested: RegulationsUnderTest): void {
 }
 
 function leavesAlone(tested: RegulationsUnderTest): void {
-  test('leaves other users, nobody, and what was accepted later alone', async () => {
+  test('leaves other users, events without a user, and later events alone', async () => {
     await tested.add([eventAbout('u_2'), eventAbout(null)])
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
     await tested.add([eventAbout('u_1')])
@@ -188,7 +188,7 @@ function leavesAlone(tested: RegulationsUnderTest): void {
     expect((await tested.regulation(id)).erased.pending).toBe(4)
   })
 
-  test('leaves alone what another regulation has to tell', async () => {
+  test('leaves the notifications of other regulations alone', async () => {
     const notifications = [notificationAbout('u_1')]
     await tested.create('DELETE_ONLY', ['u_1'], { notifications })
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
@@ -274,7 +274,7 @@ function members(tested: RegulationsUnderTest): void {
     await audiences.release({ key, sync, ...moments, eventsOf, rowsMax: 100, after: null })
   }
 
-  test('takes users out of audiences of its sources, and tells nobody', async () => {
+  test('removes users from audiences of its sources, without notifications', async () => {
     await fill('vip', 'website')
     await fill('new', 'app')
     const before = await tested.store.ledger()

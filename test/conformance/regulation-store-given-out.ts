@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { eventAbout, type RegulationsUnderTest } from './regulation-store-under-test.ts'
 import { delivered, nowMs, requestOf, returned } from './store-under-test.ts'
 
-/** What `erase` promises of deliveries that are given out. */
+/** Tests of `erase` with leased deliveries. */
 export function givenOutSuite(tested: RegulationsUnderTest): void {
   describe('erase, where a delivery is leased,', () => {
     test.each([1, 100])('waits until it has come back (rowsMax %i)', async (rowsMax) => {

@@ -6,7 +6,7 @@ import {
 } from './regulation-store-under-test.ts'
 import { delivered, ended, nowMs, retried } from './store-under-test.ts'
 
-/** What a regulation promises of its notifications. */
+/** The notifications of a regulation. */
 export function notificationSuite(tested: RegulationsUnderTest): void {
   describe('a notification', () => {
     erased(tested)

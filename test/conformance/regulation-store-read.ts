@@ -4,7 +4,7 @@ import { oddIds } from './regulation-store-suppress.ts'
 import type { RegulationsUnderTest } from './regulation-store-under-test.ts'
 import { nowMs } from './store-under-test.ts'
 
-/** What `find`, `list`, `noteArchive` and `finish` promise. */
+/** Tests of `find`, `list`, `noteArchive` and `finish`. */
 export function readSuite(tested: RegulationsUnderTest): void {
   describe('a regulation', () => {
     found(tested)
@@ -32,7 +32,7 @@ function found(tested: RegulationsUnderTest): void {
     expect(await tested.all.regulations.find({ id: 'r' })).toBeUndefined()
   })
 
-  test('says what of archives was erased, and when it was finished', async () => {
+  test('has the events erased from archives, and the time of its end', async () => {
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
     const archive = { events: 3, files: 2, problems: ['cannot read "x"'] }
     await tested.all.regulations.noteArchive({ id, archive })

@@ -6,7 +6,7 @@ import {
 } from './regulation-store-under-test.ts'
 import { nowMs } from './store-under-test.ts'
 
-/** What `add` promises of users that are suppressed. */
+/** Tests of `add` with suppressed users. */
 export function suppressSuite(tested: RegulationsUnderTest): void {
   describe('a suppressed user', () => {
     drops(tested)
@@ -87,7 +87,7 @@ function drops(tested: RegulationsUnderTest): void {
     expect(await tested.claim('crm')).toHaveLength(2)
   })
 
-  test('keeps what was accepted before', async () => {
+  test('keeps events that were accepted before', async () => {
     await tested.add([eventAbout('u_1')])
     const id = await tested.create('SUPPRESS_ONLY', ['u_1'])
     expect(await tested.erase(id)).toBe('nothing')
@@ -113,7 +113,7 @@ function knowsSources(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('is suppressed for all sources where none is named', async () => {
+  test('is suppressed for all sources if none is named', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1'])
     const sourceIds = ['website', 'a new one', 'website/replay-7']
     expect(await tested.outcomes(sourceIds.map(from))).toEqual(sourceIds.map(() => 'suppressed'))
@@ -131,7 +131,7 @@ function lifts(tested: RegulationsUnderTest): void {
     expect(await tested.outcomes(['website', 'app'].map(from))).toEqual(['routed', 'routed'])
   })
 
-  test('stays suppressed for all sources where only some are lifted', async () => {
+  test('stays suppressed for all sources if only some are lifted', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1'], { sourceIds: ['website'] })
     await tested.create('SUPPRESS_ONLY', ['u_1'])
     await tested.create('UNSUPPRESS', ['u_1'], { sourceIds: ['website', 'app'] })

@@ -13,9 +13,9 @@ export type FindText = (text: string) => Promise<readonly string[]>
 
 const userId = 'user-8f1e'
 
-/** What `erase` leaves behind in the tables: nothing. */
+/** `erase` leaves no traces in the tables. */
 export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void {
-  /** An answer that repeats what it was sent. */
+  /** An answer that repeats the request. */
   function echo(delivery: LeasedDelivery, details: Partial<RequestRecord> = {}): RequestRecord {
     return requestOf(delivery, { excerpt: `no user ${userId}`, ...details })
   }

@@ -10,7 +10,7 @@ import type {
 import type { Store } from '../../src/store/index.ts'
 import { nowMs, requestOf, retried, StoreUnderTest } from './store-under-test.ts'
 
-/** What of an event a test is about; the rest does not matter. */
+/** The fields of an event that a test is about. */
 export type EventDetails = Partial<NewEvent> & { readonly to?: readonly string[] }
 
 let eventsMade = 0
@@ -42,7 +42,7 @@ export function stream(
   return { sourceId, destinationId, ...none, ...counts }
 }
 
-/** The store of the test that runs, with what every test of regulations says to it. */
+/** The store of the running test, with the operations that tests of regulations share. */
 export class RegulationsUnderTest extends StoreUnderTest {
   #opened: Store | undefined
   #made = 0

@@ -106,7 +106,7 @@ export function messageIds(
   return deliveries.map(({ messageId }) => messageId)
 }
 
-/** The store of the test that runs, with what every test says to it. */
+/** The store of the running test, with the operations that tests share. */
 export class StoreUnderTest {
   readonly #open: () => Promise<DeliveryStore>
   #store: DeliveryStore | undefined
@@ -126,7 +126,7 @@ export class StoreUnderTest {
     this.#store = await this.#open()
   }
 
-  /** Looks into the books, whatever the test did, and closes the store. */
+  /** Audits the store after every test, and closes it. */
   async end(): Promise<void> {
     try {
       await this.expectBalance()
@@ -146,7 +146,7 @@ export class StoreUnderTest {
     return this.store.add({ nowMs: atMs, seenSinceMs, events: newEvents, handOver, traceparent })
   }
 
-  /** Adds events and says what became of them. */
+  /** Adds events and returns their outcomes. */
   async outcomes(
     newEvents: readonly NewEvent[],
     options: { atMs?: number; seenSinceMs?: number } = {},
@@ -211,7 +211,7 @@ export class StoreUnderTest {
     return dueTimes.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
   }
 
-  /** What the log lists; everything by default. */
+  /** The deliveries that the log lists; all by default. */
   list(
     filter: DeliveryFilter = {},
     options: { limit?: number; beforeId?: number } = {},
@@ -256,7 +256,7 @@ export class StoreUnderTest {
     })
   }
 
-  /** Compares the books with what is there and with what was purged. */
+  /** Compares the ledger with the rows and with the purged deliveries. */
   async expectBalance(): Promise<void> {
     const { ledger, counted, purged, withoutBody } = await this.store.audit()
     expect(imbalances({ ...ledger, read: ledger.accepted, rejected: 0 })).toEqual([])
