@@ -5,7 +5,7 @@ import { openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** What names no file, why not, and what is to be written instead. */
+/** URLs that name no file, the reason, and the correct form. */
 const noFiles: readonly (readonly [string, string, string])[] = [
   ['', 'sqlite:<file>', 'Write it as sqlite:./evroute.db.'],
   ['store.db', 'sqlite:<file>', 'Write it as sqlite:store.db.'],
@@ -45,7 +45,7 @@ describe('openStore', () => {
     await store.close()
   })
 
-  test('opens the very file that is named, whatever its name', async () => {
+  test('opens the file with exactly the given name', async () => {
     const path = join(await temporaryFolder(), 'ä ?mode=ro#%20.db')
     const store = await openStore(`sqlite:${path}`)
     const log = await openDeliveryLog(`sqlite:${path}`, { write: true })
@@ -57,7 +57,7 @@ describe('openStore', () => {
   test.each(['postgres', 'postgresql'])(
     'opens a PostgreSQL as %s://, or says why not',
     async (scheme) => {
-      // Nobody listens on a port that no server is given.
+      // Nothing listens on this port.
       const url = `${scheme}://somebody:swordfish@127.0.0.1:1/events`
       const expected = {
         code: 'store_unusable',
@@ -74,7 +74,7 @@ describe('openStore', () => {
     expect(existsSync(':memory:')).toBe(false)
   })
 
-  test('leaves it to the engine to say what cannot be looked at', async () => {
+  test('leaves the error of an unreadable file to the engine', async () => {
     const file = join(await temporaryFolder(), 'file\0.db')
     await expect(openStore(`sqlite:${file}`)).rejects.toMatchObject({ code: 'store_unusable' })
   })

@@ -10,7 +10,7 @@ import {
 
 const password = 'hedgehog'
 
-/** URLs of servers, and what is shown of them by name and among settings. */
+/** URLs of servers, with their names and their forms among settings. */
 const usable: readonly (readonly [string, string, string])[] = [
   [
     'postgres://me:hedgehog@db.example.com:5433/events',
@@ -65,12 +65,12 @@ const unusable: readonly (readonly [string, string])[] = [
 ]
 
 describe('the URL of a server', () => {
-  test.each(usable)('%s is used, and shown without what is secret', (url, name, masked) => {
+  test.each(usable)('%s is used, and shown without secrets', (url, name, masked) => {
     expect(serverUrlRefusal(url)).toBeUndefined()
     expect(storeName(url)).toBe(name)
     expect(maskedStoreUrl(url, '****')).toBe(masked)
     expect(name + masked).not.toContain(password)
-    // Nothing connects: this only shows that what is read here is read by the driver too.
+    // Nothing connects: this only shows that the driver reads the same URL.
     expect(() => new Client({ connectionString: url })).not.toThrow()
   })
 
@@ -118,7 +118,7 @@ describe('the URL of any other store', () => {
   })
 })
 
-/** What is said where a store cannot be opened, neither to deliver nor to look into it. */
+/** The errors of opening a store, to deliver and to read. */
 function failuresOf(url: string): Promise<readonly Error[]> {
   const opened = [openStore(url), openDeliveryLog(url, { write: false })]
   return Promise.all(

@@ -14,7 +14,7 @@ const databases = new PostgresDatabases()
 const { newPlace, ask } = placesIn(databases)
 
 describe('moveStore', () => {
-  test('moves everything there is, and says what is on both sides', async () => {
+  test('moves everything, and reports the figures of both sides', async () => {
     const place = await newPlace()
     const told: string[] = []
     const outcome = await move(place, {
@@ -34,7 +34,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('starts again after it was killed, on whatever page', async () => {
+  test('starts again after a kill on any page', async () => {
     const place = await newPlace()
     for (const pages of [0, 3, 40, 90]) {
       await expect(move(place, { progress: failAfter(pages) })).rejects.toThrow('killed')
@@ -60,7 +60,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('survives a kill, in whatever statement', async () => {
+  test('survives a kill in any statement', async () => {
     const place = await newPlace()
     const child = startSource(new URL('move-until-killed.ts', import.meta.url), [
       place.path,
@@ -93,7 +93,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('takes what was written where somebody used the store since it began', async () => {
+  test('includes rows that were written since it began', async () => {
     const place = await newPlace()
     await move(place, stopAfter(20))
     for (const path of [place.path, place.copy]) {
@@ -113,7 +113,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('takes what was written where somebody retried by hand since it began', async () => {
+  test('includes manual retries since it began', async () => {
     const place = await newPlace()
     await move(place, stopAfter(20))
     for (const path of [place.path, place.copy]) {
@@ -127,7 +127,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('keeps out whoever opened the database before it began, until it is complete', async () => {
+  test('keeps out processes that opened the database earlier, until it is complete', async () => {
     const place = await newPlace()
     const opened = await openStore(place.url)
     await move(place, stopAfter(70))
@@ -154,7 +154,7 @@ describe('moveStore', () => {
     await opened.close()
   })
 
-  test('lets nobody deliver from the file or change it afterwards, and everybody read it', async () => {
+  test('makes the file read-only: no process delivers from it or changes it afterwards', async () => {
     const place = await newPlace()
     await move(place)
     await expect(openStore(`sqlite:${place.path}`)).rejects.toMatchObject({
@@ -249,7 +249,7 @@ describe('a store of an older version', () => {
     expect(await ask(place, counts)).toEqual([{ deliveries: '4', count: '4' }])
   })
 
-  test('starts again what that version had begun, whose rows are there', async () => {
+  test('starts a migration of that version again, whose rows are there', async () => {
     const place = await newPlace()
     await move(place, stopAfter(3))
     await ask(

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { makeFullStore } from './full-store.ts'
 import { contentsOf } from './store-contents.ts'
 
-/** A store, and where it goes. */
+/** A store, and its new database. */
 export interface Place {
   readonly path: string
   readonly url: string
@@ -76,11 +76,11 @@ export async function change(path: string, sql: string): Promise<void> {
   database.close()
 }
 
-/** What tests are given in the databases of their file. */
+/** The stores that tests get in the databases of their file. */
 export function placesIn(databases: PostgresDatabases) {
   return { newPlace, ask }
 
-  /** A full store, a copy of it that nobody moves, and an empty database. */
+  /** A full store, a copy of it that stays, and an empty database. */
   async function newPlace(): Promise<Place & { readonly copy: string }> {
     const folder = await temporaryFolder()
     const path = join(folder, 'store.db')

@@ -103,7 +103,7 @@ describe('a move that cannot be made', () => {
     )
   })
 
-  test('says what is different, and takes neither for moved', async () => {
+  test('reports the differences, and marks neither side as moved', async () => {
     const place = await newPlace()
     await (await openStore(place.url)).close()
     await ask(

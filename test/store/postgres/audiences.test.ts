@@ -43,7 +43,7 @@ async function openTwo(): Promise<readonly [AudiencesUnderTest, AudiencesUnderTe
 const superseded = { kind: 'superseded' }
 
 describe('two processes', () => {
-  test('sync one audience: the sync that began last goes on, whoever began it', async () => {
+  test('sync one audience: the sync that began last goes on, in any process', async () => {
     const [one, other] = await openTwo()
     await one.sync([member('a')])
     const first = await one.beginSync()

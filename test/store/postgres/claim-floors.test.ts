@@ -13,7 +13,7 @@ function passed() {
 }
 
 describe('a claim', () => {
-  test('begins where the last one ended, each lane for itself', () => {
+  test('begins at the end of the last one, separately for each lane', () => {
     const { floors } = passed()
     expect(floors.claimFrom(lane)).toBe(100)
     expect(floors.lookFrom(lane)).toBe(100)

@@ -3,7 +3,7 @@ import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
-// Some 40,000 round trips: many times longer where others use the machine as well.
+// Some 40,000 round trips take many times longer on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const databases = new PostgresDatabases()

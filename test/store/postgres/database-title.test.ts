@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { databaseTitle } from '../../../src/store/postgres/database.ts'
 
-test('a database is named by where it is, and not by who uses it', () => {
+test('a database is named by its address, without the user', () => {
   const title = databaseTitle('postgres://me:swordfish@db.example.com:6543/events')
   expect(title).toBe('the PostgreSQL database events on db.example.com:6543')
 })
 
-test('a file that the URL names and that is missing is told as what makes the store unusable', () => {
+test('a missing file in the URL is reported as the reason for an unusable store', () => {
   const url = 'postgres://me:swordfish@host/events?sslmode=verify-full&sslrootcert=/missing.pem'
   const failure = {
     code: 'store_unusable',

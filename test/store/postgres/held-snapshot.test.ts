@@ -32,7 +32,7 @@ async function pagesRead(client: Client, { sql, values }: Query): Promise<number
   return rows[0]!['QUERY PLAN'][0].Plan['Shared Hit Blocks']
 }
 
-test('claims do not walk what was settled while an old snapshot is held', async () => {
+test('claims do not read settled rows while an old snapshot is held', async () => {
   const url = await databases.newUrl()
   const store = await PostgresStore.open(url)
   onTestFinished(() => store.close())

@@ -32,7 +32,7 @@ async function world() {
   })
   const targets = all.map(({ id, sender }) => target(id, sender, concurrency))
   const dispatcher = new Dispatcher({ store, targets, runtime: recordingRuntime(clock).runtime })
-  // What hangs does not end: there is nothing to wait for.
+  // The hanging requests never end.
   onTestFinished(() => store.close())
   return { clock, store, all, dispatcher }
 }
@@ -62,7 +62,7 @@ test('destinations that hang do not hold up the others as calls come in', async 
   await expectHealthyDone(one)
 })
 
-test('destinations that hang do not hold up the others where all of theirs is older', async () => {
+test('hanging destinations with older deliveries do not hold up the others', async () => {
   const one = await world()
   const [bad, healthy] = [true, false].map((isBad) =>
     one.all.filter((each) => each.isBad === isBad),

@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 180_000 })
 const databases = new PostgresDatabases()
 const leaseMs = 100
 
-/** What is known of a delivery by the rules of the port. */
+/** The expected state of a delivery by the rules of the port. */
 interface Known {
   state: 'pending' | 'delivered' | 'failed'
   attempts: number
@@ -42,7 +42,7 @@ const step = fc.oneof(
   }),
 )
 
-/** Applies a settlement to what is known; tells whether it takes effect. */
+/** Applies a settlement to the expected state; returns whether it takes effect. */
 function settle(known: Known, settlement: Settlement, process: number): boolean {
   const { kind, delivery } = settlement
   const isHeld = known.lease?.process === process && known.lease.delivery === delivery

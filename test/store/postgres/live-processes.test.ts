@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** The processes of a database, and a way to let time go by for what they have said. */
+/** The processes of a database, and a function that ages their heartbeats. */
 async function open() {
   const url = await databases.newUrl()
   const database = new Database(url, { connectionsMax: 4, isReadOnly: false })
@@ -41,7 +41,7 @@ async function open() {
 const early = 5_000
 
 describe('processes of one database', () => {
-  test('one that finds nobody is there as if it had always been', async () => {
+  test('one that finds no other has its full share at once', async () => {
     const { beat } = await open()
     expect(await beat('a')).toMatchObject([{ destinationId: 'crm', rank: 0, processes: 1 }])
     const [place] = await beat('a')
@@ -60,7 +60,7 @@ describe('processes of one database', () => {
     expect(first!.memberMs).toBeGreaterThanOrEqual(processGoneMs + early)
   })
 
-  test('one that does not beat is gone', async () => {
+  test('one without a heartbeat is gone', async () => {
     const { beat, pass } = await open()
     await beat('a')
     await beat('b')
@@ -92,7 +92,7 @@ describe('processes of one database', () => {
     expect(await database.rows({ sql, values: [] })).toEqual([{ process_id: 'a' }])
   })
 
-  test('are counted for each destination by itself, whatever its name', async () => {
+  test('are counted separately for each destination, with any name', async () => {
     const { beat } = await open()
     const odd = "o'dd \\ \0 name"
     await beat('a', ['crm', odd])
@@ -147,7 +147,7 @@ describe('processes of one database', () => {
     expect(await written(1_000)).toBeLessThan(50 * 2_000)
   })
 
-  test('beat one after the other: each sees those that came before, however slow they are', async () => {
+  test('send heartbeats one after the other, and each sees all earlier ones', async () => {
     const { beat, database } = await open()
     let second: Promise<readonly ProcessPlace[]> | undefined
     let isOver = false
@@ -172,7 +172,7 @@ describe('processes of one database', () => {
     const places = (await Promise.all(ids.map((id) => beat(id)))).flat()
     expect(new Set(places.map(({ rank }) => rank)).size).toBe(12)
     expect(places.every(({ processes }) => processes === 12)).toBe(true)
-    // One of them alone found nobody.
+    // Only one of them found no other.
     expect(places.filter(({ memberMs }) => memberMs >= processGoneMs)).toHaveLength(1)
   })
 })

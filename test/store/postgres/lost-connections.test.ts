@@ -48,7 +48,7 @@ function databaseAt(url: string): Database {
   return database
 }
 
-/** Ends the connection of a session, which is told of it before anybody goes on. */
+/** Ends the connection of a session, and waits until the session knows. */
 async function cut(session: Session): Promise<void> {
   const [own] = await session.rows<{ pid: number }>({
     sql: 'SELECT pg_backend_pid() AS pid',
@@ -70,7 +70,7 @@ describe('a connection that is lost between two statements', () => {
       await cut(session)
       await session.rows({ sql: 'SELECT 1', values: [] })
     }
-    // An error that nobody listens to would end the process.
+    // An error without a listener would end the process.
     const listener = (error: unknown): unknown => thrown.push(error)
     process.on('uncaughtExceptionMonitor', listener)
     onTestFinished(() => void process.off('uncaughtExceptionMonitor', listener))
@@ -99,7 +99,7 @@ test(
   },
 )
 
-test('calls that wait for a lock leave connections to what delivers', async () => {
+test('calls that wait for a lock leave connections for deliveries', async () => {
   const { tested, processes } = await opened(await newUrl())
   await tested.add([event('m_0', 'crm')])
   const lock = databaseAt(server.url())

@@ -38,7 +38,7 @@ class Calls {
   }
 }
 
-test('processes that share slow endpoints send each delivery once, but for what one that was killed had in flight', async () => {
+test('processes that share slow endpoints send each delivery once, except those in flight at a kill', async () => {
   const url = await databases.newUrl()
   const clock = new ManualClock(nowMs)
   const sent: string[] = []

@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** A process that hears what the others of a database tell. */
+/** A process that gets the notifications of the others. */
 async function open(url: string, holder: number) {
   const database = new Database(url, { connectionsMax: 2, isReadOnly: false })
   const heard: BreakerNews[] = []
@@ -39,7 +39,7 @@ test('others hear of a thousand endpoints, in notifications of fewer than 8,000 
     rank: 0,
   }))
   for (const each of news) first.notifications.tell(each)
-  // What is told twice meanwhile is told once, as it is then.
+  // Two notifications meanwhile become one, with the latest state.
   first.notifications.tell({ ...news[999]!, openMs: 0 })
   await vi.waitFor(() => expect(second.heard).toHaveLength(1_000))
   expect(second.heard).toEqual([...news.slice(0, 999), { ...news[999], openMs: 0 }])
@@ -47,7 +47,7 @@ test('others hear of a thousand endpoints, in notifications of fewer than 8,000 
   expect(second.looks).toHaveLength(1)
 })
 
-test('news and due lanes are told apart', async () => {
+test('news and due lanes are distinguished', async () => {
   const url = await databases.newUrl()
   const [first, second] = [await open(url, 1), await open(url, 2)]
   const news = { destinationId: 'crm', endpoint: 'https://example.com', openMs: 0, rank: 0 }

@@ -36,7 +36,7 @@ const lines = readFileSync(new URL('version-5.ndjson', import.meta.url), 'utf8')
   .map((line) => JSON.parse(line) as RecordedLine)
 const statements = lines.flatMap(({ statement }) => statement ?? [])
 
-/** Says what the process said, and expects the database to answer as it did. */
+/** Repeats the recorded statements, and expects the recorded answers. */
 async function replay(client: Client, part: 'before' | 'after'): Promise<void> {
   for (const call of lines.flatMap((line) => line[part] ?? [])) {
     const { name, text } = statements[call.statement]!
@@ -76,11 +76,11 @@ describe('a process of the version before', () => {
     const tested = await opened(url)
     await replay(older, 'after')
     const { rows } = await older.query('SELECT max(version) AS version FROM evroute_migrations')
-    // What it asks for when it starts.
+    // Its statements at the start.
     expect(rows).toEqual([{ version: 5 }])
     await tested.expectBalance()
     await vi.waitUntil(() => isComplete(older), 60_000)
-    // What it purged before and since is gone with its requests.
+    // Deliveries that it purged are gone with their requests.
     for (const gone of ['m_1', 'm_3', 'm_4']) {
       expect(await findInPostgres(databases, url, `no user ${gone}`)).toEqual([])
     }
@@ -101,7 +101,7 @@ describe('indexes on tables that are full', () => {
     const older = await connected(url)
     await replay(older, 'before')
     const dump = await connected(url)
-    // The building waits for it, and nobody else does.
+    // Only the building of the index waits for it.
     await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM evroute_seen')
     const tested = await opened(url)
     expect(await tested.outcomes([event('n_1', 'crm')])).toEqual(['routed'])
@@ -114,7 +114,7 @@ describe('indexes on tables that are full', () => {
     expect(await findInPostgres(databases, url, 'no user m_2')).toEqual([])
   })
 
-  test('are built again where that was interrupted', async () => {
+  test('are built again after an interruption', async () => {
     const url = await databases.newUrl()
     const older = await connected(url)
     await replay(older, 'before')

@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** What PostgreSQL says of a step of a plan after it ran. */
+/** A step of a plan, as PostgreSQL reports it after the run. */
 interface PlanStep {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string

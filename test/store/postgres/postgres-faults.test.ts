@@ -102,7 +102,7 @@ describe('a server that goes away', () => {
     await tested.expectBalance()
   })
 
-  test('is not noticed where it cut idle connections only', async () => {
+  test('goes unnoticed if it cut only idle connections', async () => {
     const tested = await opened(await newUrl())
     await Promise.all([tested.list(), tested.list(), tested.list()])
     const others = `FROM pg_stat_activity
@@ -125,7 +125,7 @@ describe('a server that goes away', () => {
     await expect(tested.add(events(2, 'crm'), room)).rejects.toMatchObject({ isTemporary: true })
     line.losesAnswers = false
     expect(await tested.outcomes(events(2, 'crm'))).toEqual(['duplicate', 'duplicate'])
-    // What was handed over to nobody is held from others, who cannot know that.
+    // Others cannot claim the deliveries that were handed over in the lost answer.
     expect(messageIds(await other.claim('crm'))).toEqual(['m_2'])
     expect(await tested.nextDue('crm')).toMatchObject([{ lane: 'first' }])
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
@@ -168,7 +168,7 @@ test('a settlement whose answer was lost changes nothing of the next lease', asy
 })
 
 describe('a store cannot be opened', () => {
-  test('with a wrong password, which nobody is told', async () => {
+  test('with a wrong password, which no message shows', async () => {
     await say("CREATE ROLE strict LOGIN PASSWORD 'right'")
     const failure = await failureOf(server.url({ user: 'strict:swordfish' }))
     expect(failure).toMatchObject({ code: 'store_unusable', isTemporary: false })
@@ -183,7 +183,7 @@ describe('a store cannot be opened', () => {
     expect(failure.hint).toContain('password')
   })
 
-  test('where there is no such database', async () => {
+  test('without the database', async () => {
     expect(await failureOf(server.url({ database: 'nowhere' }))).toMatchObject({
       isTemporary: false,
       message: expect.stringContaining('database "nowhere" does not exist') as string,
@@ -191,7 +191,7 @@ describe('a store cannot be opened', () => {
     })
   })
 
-  test('where the user may make no tables', async () => {
+  test('with a user who may not create tables', async () => {
     await say('CREATE ROLE guest LOGIN')
     const failure = await failureOf(await newUrl('guest'))
     expect(failure).toMatchObject({ isTemporary: false })
@@ -257,7 +257,7 @@ describe('a database', () => {
     await log.close()
   })
 
-  test('whose tables somebody holds is brought up to date later, and holds nobody up', async () => {
+  test('with locked tables is upgraded later, and blocks no other process', async () => {
     const url = await newUrl()
     const waiting = async (): Promise<number> =>
       (await say('SELECT FROM pg_locks WHERE NOT granted')).length
@@ -274,7 +274,7 @@ describe('a database', () => {
     await dump.close()
   })
 
-  test("is asked again where processes got in each other's way", async () => {
+  test('is asked again after a conflict between processes', async () => {
     await say('CREATE SEQUENCE tries')
     await say(`DO $$ BEGIN
       IF nextval('tries') < 4 THEN RAISE EXCEPTION USING ERRCODE = '40P01'; END IF; END $$`)

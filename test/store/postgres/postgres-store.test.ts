@@ -62,7 +62,7 @@ describe('two processes', () => {
     expect(new Set(messageIds(claimed)).size).toBe(60)
   })
 
-  test('pass over what the other has in hand', async () => {
+  test('skip deliveries that the other has leased', async () => {
     const [one, other] = await openTwo()
     await one.add([event('tried', 'crm')])
     await one.settle(retried(await one.claimOne('crm'), nowMs))
@@ -90,7 +90,7 @@ describe('two processes', () => {
     await one.expectBalance()
   })
 
-  test('keep the ledger consistent, whatever both do at once', async () => {
+  test('keep the ledger consistent during concurrent work', async () => {
     const [one, other] = await openTwo()
     await one.add(events(40, 'crm', 'mail'))
     const work = [one, other].flatMap((tested, place) =>
@@ -133,7 +133,7 @@ describe('two processes', () => {
     await one.expectBalance()
   })
 
-  /** What a process hears of others, from the moment on at which it listens. */
+  /** The notifications that a process gets once it listens. */
   async function hearing(url: string) {
     const hints: (readonly DueTime[] | undefined)[] = []
     let heard: (() => void) | undefined
@@ -146,7 +146,7 @@ describe('two processes', () => {
       return hints.shift()
     }
     const one = await openAt(url, { onNotification })
-    // Anything may have been told before it listened.
+    // Earlier notifications may have been missed.
     expect(await next()).toBeUndefined()
     return { one, next }
   }
@@ -212,7 +212,7 @@ describe('a lease', () => {
     expect(ends).toEqual([afterLeaseMs, afterLeaseMs])
   })
 
-  test('that another process has since counts where the delivery was delivered', async () => {
+  test('of another process counts if the delivery was delivered', async () => {
     const [one, other] = await openTwo()
     await one.add(events(3, 'crm'))
     const before = await one.claim('crm')
@@ -244,7 +244,7 @@ describe('a lease', () => {
     expect(await one.store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
   })
 
-  test('is settled late where nobody else came', async () => {
+  test('is settled late if no other process claimed it', async () => {
     const [one] = await openTwo()
     const delivery = await one.leaseOne()
     await one.settleAt(afterLeaseMs + 1, delivered(delivery))
@@ -294,7 +294,7 @@ describe('a lease', () => {
     await vi.waitUntil(async () => (await other.nextDue('crm')).length === 1, 10_000)
   })
 
-  test('lasts as long as it is told', async () => {
+  test('lasts for the given time', async () => {
     const url = await databases.newUrl()
     const [one, other] = [await openAt(url, { leaseMs: 10 }), await openAt(url)]
     await one.leaseOne()

@@ -56,7 +56,7 @@ async function eraseAll(tested: RegulationsUnderTest, rowsMax: number): Promise<
 const leaseEndsMs = nowMs + 60_000
 
 describe('two processes', () => {
-  test('drop the calls of whom one of them suppresses, at once', async () => {
+  test('drop the calls of a user at once if one of them suppresses the user', async () => {
     const [one, other] = await openTwo()
     await one.create('SUPPRESS_ONLY', ['u_1'], { id: 'r_1' })
     expect(await other.outcomes([eventAbout('u_1')])).toEqual(['suppressed'])
@@ -64,7 +64,7 @@ describe('two processes', () => {
     expect(await one.outcomes([eventAbout('u_1')])).toEqual(['routed'])
   })
 
-  test('leave nothing of whom one suppresses and deletes while the other takes calls in', async () => {
+  test('leave no trace of a user whom one of them deletes while the other accepts calls', async () => {
     const [one, other] = await openTwo()
     const outcomes: string[] = []
     for (let round = 1; round <= 8; round++) {
@@ -171,7 +171,7 @@ describe('two processes', () => {
     expect(await tested.erase('r_1')).toBe('nothing')
   })
 
-  test('go on with an erasure where the other one has ended', async () => {
+  test('continue an erasure where the other one stopped', async () => {
     const [one, other] = await openTwo()
     await one.add(['u_1', 'u_2', 'u_1', 'u_1'].map((userId) => eventAbout(userId)))
     await one.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
@@ -206,7 +206,7 @@ describe('two processes', () => {
 })
 
 describe('a delivery that another process has leased', () => {
-  test('is left until its lease ends; what comes of it later is not kept', async () => {
+  test('is left until its lease ends; its later outcome is not kept', async () => {
     const [one, other] = await openTwo()
     const delivery = await one.leaseAbout('u_1')
     await other.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
@@ -292,7 +292,7 @@ async function connected(url: string): Promise<Client> {
   return client
 }
 
-/** Resolves once somebody waits for what a connection has locked. */
+/** Resolves once another connection waits for a lock of this one. */
 async function waitingFor(client: Client): Promise<void> {
   const sql = `SELECT 1 FROM pg_locks
     WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`

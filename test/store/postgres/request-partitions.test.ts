@@ -64,7 +64,7 @@ test('requests are kept by days, each made some days before', async () => {
   expect(await partitions()).toEqual(namesFrom(today))
 })
 
-test('days are made beside whoever reads all of them', async () => {
+test('days are created while another connection reads all of them', async () => {
   const { tested, schema, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])

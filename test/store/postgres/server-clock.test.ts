@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** A clock that is right but for what it is set ahead. */
+/** The real clock, set ahead by an offset. */
 function clockAhead(aheadMs: number) {
   const clock = { aheadMs, nowMs: () => systemClock.nowMs() + clock.aheadMs }
   return clock
@@ -71,7 +71,7 @@ describe('a process whose clock is wrong', () => {
     expect(await store.claim({ nowMs, shares: [share] })).toHaveLength(1)
   })
 
-  test('learns of it by its beats where the clock of the server is set', async () => {
+  test('notices by its heartbeats that the clock of the server was set', async () => {
     const { url, setServerAhead } = await newPlace()
     const store = await PostgresStore.open(url)
     onTestFinished(() => store.close())

@@ -68,7 +68,7 @@ describe('a regulation of archives', () => {
     expect(await unfinished('b')).toEqual([])
   })
 
-  test('waits for none where it only suppresses', async () => {
+  test('waits for none if it only suppresses', async () => {
     const { tested, register, unfinished } = await open()
     await register('a')
     const id = await tested.create('SUPPRESS_ONLY', ['u_1'])
@@ -102,7 +102,7 @@ describe('a regulation of archives', () => {
     expect((await tested.regulation(next)).archivesLeft).toEqual(['/a'])
   })
 
-  test('reports where an archive is now', async () => {
+  test('reports the current place of an archive', async () => {
     const { tested, shared, register } = await open()
     await register('a')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])

@@ -81,7 +81,7 @@ describe('an error of PostgreSQL', () => {
     expect(failure.hint).not.toContain('host')
   })
 
-  test('of several addresses says what each said', () => {
+  test('of several addresses has the error of each', () => {
     const error = new AggregateError([new Error('no ::1'), new Error('no 127.0.0.1')])
     expect(storeError('db', Object.assign(error, { code: 'ECONNREFUSED' }))).toMatchObject({
       isTemporary: true,

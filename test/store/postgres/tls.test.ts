@@ -117,7 +117,7 @@ describe('a server that speaks TLS', () => {
     })
   })
 
-  test('is left at once where connecting comes to nothing on this side', async () => {
+  test('ends at once if connecting fails on this side', async () => {
     const front = await Front.with(await makeCertificate({ authority }))
     const parameters = { sslmode: 'verify-full', sslrootcert: await authorityFile() }
     const answer = answerOf(front.url(parameters, { user: 'strict' }))

@@ -83,7 +83,7 @@ describe('audiences in a file', () => {
     await tested.end()
   })
 
-  test('are not written to where a list says what is known', async () => {
+  test('are not written if a list brings no changes', async () => {
     const path = await newPath()
     const tested = await opened(path)
     await tested.sync(list)

@@ -67,21 +67,21 @@ describe('a store whose pages were damaged before it was opened', () => {
     ['audit', 'messages', (store) => store.audit()],
   ]
 
-  test.each(calls)('names the file where %s reads the damaged %s', async (_name, what, call) => {
+  test.each(calls)('names the file if %s reads the damaged %s', async (_name, what, call) => {
     await fillStore()
     await damagePageOf(what)
     const store = await openStore(path)
     await expect(call(store)).rejects.toMatchObject(damaged('database disk image is malformed'))
   })
 
-  test('names the file where its rows make no sense', async () => {
+  test('names the file if its rows are invalid', async () => {
     await fillStore()
     await change("UPDATE deliveries SET holds = 'x'")
     const why = 'the endpoints that a delivery leaves out cannot be read'
     await expect(claim(await openStore(path))).rejects.toMatchObject(damaged(why))
   })
 
-  test('gives back what a claim took before it failed', async () => {
+  test('returns the deliveries of a claim that failed', async () => {
     const store = await openStore(path)
     const events = [event('m_1', 'ads', 'crm')]
     await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
@@ -99,7 +99,7 @@ describe('a store whose pages were damaged before it was opened', () => {
 describe('a store in which the text of a delivery is missing', () => {
   const crm = { destinationIds: ['crm'] }
 
-  /** A store with so many deliveries, of which the first ones have lost their text. */
+  /** A store with this many deliveries, the first ones without their text. */
   async function openStoreWithout(texts: number, deliveries: number): Promise<SqliteStore> {
     const store = await openStore(path)
     await add(store, ...Array.from({ length: deliveries }, (_, index) => `m_${index + 1}`))
@@ -142,7 +142,7 @@ describe('a store in which the text of a delivery is missing', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('a store whose files cannot grow', () => {
-  test('asks for room, keeps nothing of what it refused, and continues', async () => {
+  test('asks for room, stores nothing of a refused add, and continues', async () => {
     const output = await runSource(new URL('use-little-room.ts', import.meta.url), [path])
     const refused = {
       name: 'StoreUnusableError',

@@ -10,10 +10,10 @@ import { nowMs } from '../../conformance/store-under-test.ts'
 import { recordingRuntime } from '../../support/recording-runtime.ts'
 import { newPath } from './store-calls.ts'
 
-/** What SQLite says of a disk that is full. */
+/** SQLite's error for a full disk. */
 const noRoom = Object.assign(new Error('database or disk is full'), { errcode: 13 })
 
-/** A database that tells each time that it is rewritten, which fails where a test says so. */
+/** A database that counts its rewrites, and fails them if a test says so. */
 function watched(database: Database, rewrite: () => void): Database {
   return {
     prepare: (sql) => database.prepare(sql),
@@ -42,7 +42,7 @@ async function tracesOf(
 }
 
 describe('traces of what was erased', () => {
-  test('stay without a try where there is no room to rewrite the file', async () => {
+  test('stay without an attempt if there is no room to rewrite the file', async () => {
     let tries = 0
     const { path, traces } = await tracesOf(
       () => 300_000,
@@ -58,7 +58,7 @@ describe('traces of what was erased', () => {
     expect(tries).toBe(0)
   })
 
-  test('go where there is room, as the system says', async () => {
+  test('go if the system reports enough room', async () => {
     const path = await newPath()
     const database = await openDatabase(path)
     onTestFinished(() => database.close())
@@ -66,7 +66,7 @@ describe('traces of what was erased', () => {
     expect(new ErasureTraces(database, { path, guard }).rewrite()).toBe('done')
   })
 
-  test('leave no long log behind where they could not go', async () => {
+  test('leave no long log behind if the rewrite failed', async () => {
     const { path, traces } = await tracesOf(
       () => Infinity,
       () => {

@@ -77,7 +77,7 @@ describe.skipIf(process.platform === 'win32')('a store behind symbolic links', (
     })
   })
 
-  test('says which file is missing behind a link', async () => {
+  test('names the missing file behind a link', async () => {
     const name = await linkTo(path, 'link.db')
     await expect(SqliteLog.open(name, { write: false })).rejects.toMatchObject({
       code: 'store_unusable',
@@ -85,7 +85,7 @@ describe.skipIf(process.platform === 'win32')('a store behind symbolic links', (
     })
   })
 
-  test('says which folder is missing behind a link, and makes nothing', async () => {
+  test('names the missing folder behind a link, and creates nothing', async () => {
     const name = await linkTo('nowhere/store.db', 'link.db')
     await expect(SqliteStore.open(name)).rejects.toMatchObject({
       code: 'store_unusable',

@@ -21,7 +21,7 @@ function numbered(number: number): NewEvent {
   return { ...added, userId: number % 7 === 0 ? 'u_seventh' : null }
 }
 
-/** The ids of what a filter names, page by page. */
+/** The ids of the deliveries that match a filter, page by page. */
 async function listAll(store: SqliteStore, filter: DeliveryFilter): Promise<readonly number[]> {
   const listed: number[] = []
   for (let isLast = false; !isLast;) {

@@ -74,7 +74,7 @@ describe('a store in memory that is full', () => {
     await newcomer.all[0]
   })
 
-  test('counts what is being added, and takes a batch whole', async () => {
+  test('counts deliveries that are being added, and takes a batch whole', async () => {
     const tested = await opened({ pendingMax: 3 })
     const batches = [events(2, 'crm'), [event('m_3', 'crm'), event('m_4', 'crm')]]
     await Promise.all(batches.map((batch) => tested.add(batch)))
@@ -97,7 +97,7 @@ describe('a store in memory that is full', () => {
     await waiting.all[0]
   })
 
-  test('counts what is retried by hand, and no longer what was given up', async () => {
+  test('counts manual retries, and no longer abandoned deliveries', async () => {
     const tested = await opened({ pendingMax: 1 })
     await tested.failOne('m_1')
     await tested.retry()
@@ -109,7 +109,7 @@ describe('a store in memory that is full', () => {
     expect(await tested.store.ledger()).toMatchObject({ expired: 1, pending: 1 })
   })
 
-  test('has room again for what an erasure ends', async () => {
+  test('has room again for the deliveries that an erasure ends', async () => {
     const store = await SqliteStore.openInMemory({ pendingMax: 1 })
     onTestFinished(() => store.close())
     const batch = { nowMs, seenSinceMs: 0, handOver: [] }
@@ -168,7 +168,7 @@ describe('by default a store in memory', () => {
     expect(outcomes.filter((outcome) => outcome === 'filtered')).toHaveLength(1_001)
   })
 
-  test('shows the last thousand deliveries that ended, and what was sent for them', async () => {
+  test('shows the last thousand ended deliveries with their bodies', async () => {
     const tested = await opened()
     await tested.add(events(1_002, 'crm'))
     const all = await tested.claim('crm', { deliveriesMax: 2_000 })
@@ -204,7 +204,7 @@ describe('the log of a store in memory', () => {
     })
   })
 
-  test('keeps nothing where nobody looks into it', async () => {
+  test('keeps nothing if no reader needs it', async () => {
     const tested = await opened({ endedMax: 0 })
     await tested.add(events(3, 'crm', 'mail'))
     const claimed = [...(await tested.claim('crm')), ...(await tested.claim('mail'))]

@@ -104,7 +104,7 @@ async function eraseUser({ regulations }: SqliteStore, userId: string): Promise<
   expect(await regulations.find({ id: 'r_1' })).toMatchObject({ isStoreErased: true })
 }
 
-/** Notes whatever is compiled. */
+/** Records every compiled statement. */
 function noting(database: Database, asked: Set<string>): Database {
   return {
     exec: (sql) => database.exec(sql),

@@ -13,7 +13,7 @@ beforeEach(async () => {
   path = await newPath()
 })
 
-/** Delivers in another process, which leaves nothing open when it ends. */
+/** Delivers in another process, which closes everything when it ends. */
 async function deliver(...messageIds: readonly string[]): Promise<void> {
   await runSource(new URL('deliver-once.ts', import.meta.url), [path, ...messageIds])
 }
@@ -88,7 +88,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     })
   })
 
-  test('says what is needed where a killed deliverer left a part of it in its log', async () => {
+  test('explains what is needed if a killed process left a part of it in its log', async () => {
     const holder = startSource(new URL('hold-store.ts', import.meta.url), [path])
     await once(holder.stdout!, 'data')
     holder.kill('SIGKILL')
@@ -105,7 +105,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
 })
 
 describe('Snapshot', () => {
-  test('notices what waits in the log', async () => {
+  test('notices unread rows in the log', async () => {
     await (await SqliteStore.open(path)).close()
     const snapshot = new Snapshot(path)
     const store = await SqliteStore.open(path)

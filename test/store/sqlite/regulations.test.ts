@@ -50,7 +50,7 @@ describe('regulations in a file', () => {
     return store.regulations.erase({ id: 'r_1', nowMs, rowsMax })
   }
 
-  test('go on where they were when the file is opened again, and do nothing twice', async () => {
+  test('continue when the file is opened again, and do nothing twice', async () => {
     await withStore(async (store) => {
       await addAbout(store, 'u_1', 'u_2', 'u_1', 'u_1')
       await claim(store)
@@ -105,7 +105,7 @@ describe('regulations in a file', () => {
     })
   })
 
-  test('suppress nobody when they cannot be stored', async () => {
+  test('suppress no user if they cannot be stored', async () => {
     await withStore(async (store) => {
       await create(store, 'SUPPRESS_ONLY')
       const regulation = { type: 'SUPPRESS_ONLY', userIds: ['u_2'], sourceIds: null } as const

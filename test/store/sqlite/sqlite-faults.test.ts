@@ -18,7 +18,7 @@ beforeEach(async () => {
   path = await newPath()
 })
 
-/** A store of which enough is in the file, not in the log, to be damaged there. */
+/** A store with enough rows in the file, not only in the log, to damage. */
 async function openFilledStore(): Promise<SqliteStore> {
   const filling = await SqliteStore.open(path)
   const events = Array.from({ length: 200 }, (_, index) => longEvent(`m_${index}`, 2_000))
@@ -35,7 +35,7 @@ const unusable = (words: string) => ({
 
 async function expectUnusable(store: SqliteStore, words: string): Promise<void> {
   await expect(add(store, 'm_new')).rejects.toMatchObject(unusable(words))
-  // For good: nobody can tell what of the file is still true.
+  // For good, because no part of the file can be trusted any more.
   await expect(add(store, 'm_newer')).rejects.toMatchObject(unusable(words))
   await expect(claim(store)).rejects.toMatchObject(unusable(words))
 }
@@ -70,7 +70,7 @@ describe('a store whose files are removed or replaced while it is open', () => {
     })
   })
 
-  test('leaves a file alone that was put in its place', async () => {
+  test('leaves a file alone that replaced it', async () => {
     const other = await newPath()
     const otherStore = await SqliteStore.open(other)
     await add(otherStore, 'm_other')
@@ -208,7 +208,7 @@ describe('a store beside a tool for SQLite', () => {
     },
   )
 
-  /** What this process has read from files so far. */
+  /** The bytes that this process has read from files so far. */
   function bytesRead(): number {
     return Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
   }
@@ -245,7 +245,7 @@ describe('a store whose disk is full', () => {
     handOver: [{ destinationId: 'crm', deliveriesMax: 2 }],
   }
 
-  test('refuses an add, of which it keeps nothing, and says that room is wanted', async () => {
+  test('refuses an add, stores nothing of it, and asks for room', async () => {
     setRoom('none')
     await expect(store.add(batch)).rejects.toMatchObject({
       code: 'store_unusable',
@@ -276,7 +276,7 @@ describe('a store whose disk is full', () => {
     await store.checkWritable()
   })
 
-  test('continues once there is room, and has stored what it acknowledged and nothing else', async () => {
+  test('continues once there is room, and has stored exactly what it acknowledged', async () => {
     setRoom('none')
     await expect(store.add(batch)).rejects.toMatchObject({ code: 'store_unusable' })
     setRoom('plenty')

@@ -51,7 +51,7 @@ describe('SqliteLog', () => {
     }
   }
 
-  test('shows what its deliverer does', async () => {
+  test('shows the work of the delivering process', async () => {
     await beside(
       async (store, log) => {
         await add(store, 'm_1')
@@ -65,7 +65,7 @@ describe('SqliteLog', () => {
     )
   })
 
-  test('shows a store that nobody delivers from', async () => {
+  test('shows a store without a delivering process', async () => {
     const store = await SqliteStore.open(path)
     await add(store, 'm_1')
     await store.close()
@@ -84,7 +84,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('what it retries while it is leased ends with that round, if the round ends it', async () => {
+  test('a leased delivery that it retries ends with the round, if the round ends it', async () => {
     await beside(async (store, log) => {
       await add(store, 'm_1')
       const [first] = await claim(store)
@@ -97,7 +97,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('what it retries while it is leased is due at once after that round, if that fails', async () => {
+  test('a leased delivery that it retries is due at once after the round, if that fails', async () => {
     await beside(async (store, log) => {
       await add(store, 'm_1')
       const [first] = await claim(store)
@@ -109,7 +109,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('what another process ended is not ended again', async () => {
+  test('a delivery that another process ended is not ended again', async () => {
     await beside(async (store, log) => {
       await add(store, 'm_1')
       const [delivery] = await claim(store)
@@ -124,7 +124,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('forgets what is old, and gives up nothing: it cannot know what is leased', async () => {
+  test('purges old deliveries, and abandons none, because it cannot know which are leased', async () => {
     await beside(async (store, log) => {
       await add(store, 'm_1', 'm_2')
       const [delivery] = await claim(store)

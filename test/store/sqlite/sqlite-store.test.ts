@@ -23,7 +23,7 @@ describe('SqliteStore', () => {
     }
   }
 
-  test('keeps what was added, settled and put off when it is opened again', async () => {
+  test('keeps added, settled and postponed deliveries when it is opened again', async () => {
     const holds = [{ url: 'https://example.com/', untilMs: null }]
     await withStore(async (store) => {
       await add(store, 'm_1', 'm_2', 'm_3')

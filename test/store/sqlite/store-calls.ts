@@ -6,7 +6,7 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Where a store can be made. */
+/** A path for a new store. */
 export async function newPath(): Promise<string> {
   return join(await temporaryFolder(), 'store.db')
 }
@@ -18,7 +18,7 @@ export async function openStore(path: string): Promise<SqliteStore> {
   return store
 }
 
-/** Adds events for `crm` and says what became of them. */
+/** Adds events for `crm` and returns their outcomes. */
 export async function add(
   store: DeliveryStore,
   ...messageIds: readonly string[]
@@ -27,7 +27,7 @@ export async function add(
   return (await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })).outcomes
 }
 
-/** Claims whatever of `crm` is due in a lane. */
+/** Claims all due deliveries of `crm` in a lane. */
 export function claim(
   store: DeliveryStore,
   lane: Lane = 'first',
@@ -36,7 +36,7 @@ export function claim(
   return store.claim({ nowMs, shares: [share] })
 }
 
-/** An event for `crm` whose text is as long as it is told. */
+/** An event for `crm` with a text of the given length. */
 export function longEvent(messageId: string, characters: number): NewEvent {
   const deliveries = [{ destinationId: 'crm', body: 'x'.repeat(characters) }]
   return { ...event(messageId), deliveries }

@@ -126,7 +126,7 @@ const members = [
   return { identity: { userId, anonymousId, email }, value: `v${place}` }
 })
 
-test('members of an older file are found again, whatever their identifiers', async () => {
+test('members of an older file are found again by any identifier', async () => {
   await makeOlderStore(path)
   const store = await openFile(path)
   const { audiences } = store

@@ -41,7 +41,7 @@ function failing(): never {
   throw new Error('no room')
 }
 
-test('what arrives together is committed once', async () => {
+test('work that arrives together is committed once', async () => {
   const { database, statements, insert } = await openCounted()
   const queue = new WriteQueue(database, { companion })
   const results = await Promise.all(
@@ -52,7 +52,7 @@ test('what arrives together is committed once', async () => {
   database.close()
 })
 
-test('work that fails leaves nothing behind, and what arrived with it is done', async () => {
+test('work that fails leaves nothing behind, and work beside it is done', async () => {
   const { database, insert, numbers } = await openCounted()
   const calls: string[] = []
   const queue = new WriteQueue(database, {
@@ -119,7 +119,7 @@ test('answers are delivered before the guard continues', async () => {
   database.close()
 })
 
-test('what the guard throws after a commit is the answer, and the work counts as undone', async () => {
+test('an error of the guard after a commit is the answer, and the work counts as undone', async () => {
   const { database, insert } = await openCounted()
   const undone: number[] = []
   const guard = {

@@ -11,7 +11,7 @@ function gathering() {
   return { numbers, sent, moments }
 }
 
-test('what is said at one moment goes together, in order', () => {
+test('messages of one moment go together, in order', () => {
   const { numbers, sent, moments } = gathering()
   numbers.say(1)
   numbers.say(2)
@@ -24,7 +24,7 @@ test('what is said at one moment goes together, in order', () => {
   expect(sent).toEqual([[1, 2], [3]])
 })
 
-test('what is sent now is not sent again', () => {
+test('a message that is sent now is not sent again', () => {
   const { numbers, sent, moments } = gathering()
   numbers.say(1)
   numbers.sendNow()

@@ -138,7 +138,7 @@ describe('a store in a thread of its own', () => {
     await expect(store.audiences.list()).rejects.toMatchObject({ code: 'store_closed' })
   })
 
-  test('throws what the engine throws', async () => {
+  test('throws the errors of the engine', async () => {
     await openShared()
     await expect(openThreadedStore(path, startSharedThread)).rejects.toMatchObject({
       name: 'EvrouteError',
@@ -148,7 +148,7 @@ describe('a store in a thread of its own', () => {
     })
   })
 
-  test('refuses what cannot go to another thread, and nothing else', async () => {
+  test('refuses only values that cannot go to another thread', async () => {
     const store = await openShared()
     const filter = { userId: (() => 'u_1') as unknown as string }
     const refused = store.list({ filter, limit: 1 })
@@ -192,7 +192,7 @@ describe('questions about deliveries', () => {
     await expect(store.audit()).rejects.toMatchObject({ code: 'store_closed' })
   })
 
-  test('are asked again of a new thread where one could not start', async () => {
+  test('are asked again of a new thread if one could not start', async () => {
     let isRefused = true
     const store = await openThreadedStore(path, (settings) => {
       if (settings.access === 'read' && isRefused) throw new Error('no more threads')
@@ -230,7 +230,7 @@ describe('the thread of a store', () => {
     expect((await after.ledger()).accepted).toBeGreaterThanOrEqual(1)
   })
 
-  test('fails everybody when something in it throws that nobody expects', async () => {
+  test('fails all waiting calls on an unexpected error', async () => {
     const { store, thread } = await openMortal()
     const failed = new Promise((resolve) => thread.once('exit', resolve))
     thread.postMessage(null)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { EvrouteError, StoreUnusableError } from '../../../src/model/index.ts'
 import { errorOf, thrownError } from '../../../src/store/threaded/thrown-error.ts'
 
-/** What another thread has of something that was thrown. */
+/** A thrown value, as another thread gets it. */
 function sent(error: unknown): Error {
   return errorOf(structuredClone(thrownError(error)))
 }
@@ -24,7 +24,7 @@ describe('an error that goes to another thread', () => {
     expect('cause' in error).toBe(false)
   })
 
-  test('keeps what the system calls it, and where it was thrown', () => {
+  test('keeps the code of the system, and the stack', () => {
     const before = Object.assign(new TypeError('no entry'), { code: 'ENOENT' })
     const error = sent(before)
     expect(error).toMatchObject({ message: 'no entry', code: 'ENOENT', stack: before.stack })
