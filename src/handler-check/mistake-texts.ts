@@ -140,7 +140,7 @@ export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknow
   unknown: [
     'wrong_secret',
     'It refuses every valid signature. Either its secret is different, or it reads a header other ' +
-      'than X-Signature, or it verifies other bytes than those that arrive.',
+      'than X-Signature, or it verifies bytes other than those received.',
     'Log three things for one webhook: the length of the secret, the value of X-Signature, and the ' +
       'length of the body that is verified. `evroute verify` checks the same bytes.',
   ],

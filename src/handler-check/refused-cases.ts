@@ -18,7 +18,7 @@ interface RefusedCase {
   readonly about: string
   /** Makes the signature; undefined to send none. */
   readonly sign: (signing: Signing) => string | undefined
-  /** Headers that get the right signature. */
+  /** Headers that carry the right signature. */
   readonly otherHeaders?: readonly string[]
   /** Changes the body after it was signed. */
   readonly alter?: (body: string) => string

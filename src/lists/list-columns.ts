@@ -44,7 +44,7 @@ export class ListColumns {
   /**
    * Checks the columns at the end of the list.
    *
-   * @throws SettingError if there were rows, but none of them had one of the columns
+   * @throws SettingError if there were rows, and one of the columns is in none of them
    */
   readEnd(): void {
     const [missing] = this.#missing

@@ -14,7 +14,8 @@ const emptyHint = 'Check the program that writes the list.'
  * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row or the
  *   header has
  * @returns the rows in the order of the list, in groups as they arrive
- * @throws SettingError if a CSV lacks the columns; at the end of a JSON list, if none of its rows has a named column
+ * @throws SettingError if a CSV lacks the columns; at the end of a JSON list, if one of the named columns is in none
+ *   of its rows
  * @throws EvrouteError `cannot_read_file`
  */
 export async function* readUserIds(

@@ -34,7 +34,7 @@ export class UserIdFields {
     this.#columns.readHeader(columns)
   }
 
-  /** Reads the userIds of a row, which may be none. */
+  /** Returns the userIds of a row, possibly none. */
   read(row: JsonObject): Identifiers {
     this.#columns.readRow(row)
     const identifiers: string[] = []
@@ -49,7 +49,7 @@ export class UserIdFields {
   /**
    * Checks the named columns at the end of the list.
    *
-   * @throws SettingError if there were rows, but none of them had one of the named columns
+   * @throws SettingError if there were rows, and one of the named columns is in none of them
    */
   readEnd(): void {
     this.#columns.readEnd()

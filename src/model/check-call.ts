@@ -22,7 +22,7 @@ const rejectionCodes = [
   'event_too_large',
 ] as const
 
-/** Whether a code blames the call itself. Other codes are reasons why a valid call was refused. */
+/** Whether a code blames the call itself. Other codes say why a valid call was not delivered. */
 export function isRejectionCode(code: string): code is RejectionCode {
   return (rejectionCodes as readonly string[]).includes(code)
 }

@@ -11,13 +11,16 @@ export function graphemesOf(text: string): readonly string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** Counts the terminal columns that text without escape sequences takes. */
+/** Counts the terminal columns that a text takes. The text must have no escape sequences. */
 export function columnsOf(text: string): number {
   if (narrow.test(text)) return text.length
   return graphemesOf(text).reduce((columns, grapheme) => columns + (wide.test(grapheme) ? 2 : 1), 0)
 }
 
-/** Shortens text without escape sequences to at most `columnsMax` columns. Shortened text ends in `…`. */
+/**
+ * Shortens a text to at most `columnsMax` columns. Shortened text ends in `…`. The text must have no escape
+ * sequences.
+ */
 export function cutToColumns(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
   const graphemes = graphemesOf(text)
@@ -26,7 +29,7 @@ export function cutToColumns(text: string, columnsMax: number): string {
   return `${graphemes.slice(0, end).join('')}…`
 }
 
-/** Pads text without escape sequences with spaces to a number of columns. */
+/** Pads a text with spaces to a number of columns. The text must have no escape sequences. */
 export function padToColumns(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - columnsOf(text), 0))
 }

@@ -37,8 +37,8 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
 })
 
 /**
- * Returns the ledger of a run: how much each count of a store grew between two moments. Deliveries that were already
- * pending at the first moment count too, because the run delivers them.
+ * Returns the ledger of a run: how much the counts of a store grew between two moments, and how many deliveries are
+ * pending at the second. Deliveries that were already pending at the first count too, because the run delivers them.
  */
 export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
   const { pending, ...flows } = begin

@@ -1,4 +1,4 @@
-/** What a regulation of some type does. */
+/** What a type of regulation does. */
 export interface RegulationEffects {
   /** Sends destinations a delete notification about each user. */
   readonly notifies: boolean
@@ -45,7 +45,7 @@ export const regulationTypes: readonly RegulationType[] = Object.freeze(
   Object.keys(effects) as RegulationType[],
 )
 
-/** Returns what a regulation of a type does. */
+/** Returns what a type of regulation does. */
 export function effectsOf(type: RegulationType): RegulationEffects {
   return effects[type]
 }

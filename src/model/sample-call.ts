@@ -2,7 +2,7 @@ import type { CallType } from './call.ts'
 import type { EventType } from './event.ts'
 import type { JsonObject } from './json.ts'
 
-/** A call of each type as a small shop would record it; messageIds and timestamps are added when they are sent. */
+/** A call of each type as a small shop would record it; messageIds and timestamps are added when it is sent. */
 const samples: Readonly<Record<CallType, JsonObject>> = {
   identify: {
     userId: 'u_sample',

@@ -15,7 +15,7 @@ export interface Clock {
   schedule(delayMs: number, task: () => void): Timer
   /**
    * Tells the clock that work it doesn't schedule, such as a request, is under way until the returned function is
-   * called. A virtual clock doesn't jump in the meantime. The system's clock ignores it.
+   * called. A virtual clock doesn't jump in the meantime. The system's clock ignores holds.
    */
   hold(): () => void
 }
