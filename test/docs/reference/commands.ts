@@ -15,7 +15,7 @@ export async function commandsPage(): Promise<string> {
   return page([
     generatedNotice,
     '# Which commands and flags are there?',
-    'The same text is behind `evroute <command> --help`. [Exit codes](exit-codes.md) and the [records of `--json`](records.md) have pages of their own.',
+    '`evroute <command> --help` shows the same text. See also [exit codes](exit-codes.md) and the [records of `--json`](records.md).',
     contents.join('\n'),
     ...commands.flatMap((command) => sectionsOf(command, 'evroute')),
   ])

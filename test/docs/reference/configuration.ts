@@ -28,7 +28,7 @@ export function configurationPage(): string {
   return page([
     generatedNotice,
     '# Which settings does a service have?',
-    'They stand in `evroute.config.json`, which `evroute init` writes, and which may have comments and trailing commas. `evroute init --full` writes all of them. `evroute config` shows every setting in force and where it comes from. A duration is a number with `ms`, `s`, `m`, `h` or `d`. A secret is the value itself, `env:NAME` or `@file`.',
+    'Settings are in `evroute.config.json`, which may have comments and trailing commas. `evroute init` writes a short one, and `evroute init --full` one with every setting. `evroute config` shows every setting in force and where it comes from. A duration is a number with `ms`, `s`, `m`, `h` or `d`. A secret can be given as the value itself, `env:NAME` or `@file`.',
     ...sections,
   ])
 }

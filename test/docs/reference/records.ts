@@ -36,7 +36,7 @@ const sections: readonly Section[] = [
   {
     kind: 'view',
     writers: '`view`',
-    about: 'The only record: the page of a capture is there.',
+    about: 'The only record: the page is open.',
     made: ['src/cli/viewing/view.ts'],
   },
   {
@@ -72,7 +72,7 @@ const sections: readonly Section[] = [
   {
     kind: 'plan',
     writers: '`explain`, `send --dry-run`, `replay --dry-run`',
-    about: 'What would become of an event at a destination.',
+    about: 'What would happen to an event at a destination.',
     made: ['src/cli/sending/report.ts'],
   },
   {
@@ -141,7 +141,7 @@ const sections: readonly Section[] = [
     kind: 'delivery',
     writers: '`deliveries`, the admin API',
     about:
-      'A delivery of the log. With `--api` also `parked` (`urls`, `until`) while every endpoint is held back, and `destinationIs` (`disabled` or `removed`) if the service sends nothing there. `windowAttempts` and `firstAttemptAt` belong to the last retry that was planned: 0 and null if the first attempt was the last.',
+      'A delivery. With `--api` it also has `parked` (`urls`, `until`) while every endpoint is held back, and `destinationIs` (`disabled` or `removed`) if the service sends nothing there. `windowAttempts` and `firstAttemptAt` belong to the last retry that was planned: 0 and null if the first attempt was the last.',
     made: ['src/delivery/log-records.ts'],
   },
   {
@@ -179,7 +179,7 @@ const sections: readonly Section[] = [
     kind: 'sources',
     writers: 'the admin API',
     about:
-      'Each source with `id`, `enabled`, `writeKeys`, `destinations`, `archived`, and what became of its calls in this process: `accepted` by outcome, `rejected` by code, `latestRejected` (`at`, `messageId`, `code`, `message`).',
+      'Each source with `id`, `enabled`, `writeKeys`, `destinations`, `archived`, and what happened to its calls in this process: `accepted` by outcome, `rejected` by code, `latestRejected` (`at`, `messageId`, `code`, `message`).',
     made: [operations],
   },
   {
@@ -235,7 +235,7 @@ const sections: readonly Section[] = [
   {
     kind: 'comparing',
     writers: 'the admin API',
-    about: 'Progress of a dry run: members of the store that it has read.',
+    about: 'Progress of a dry run: the number of stored members read so far.',
     made: ['src/audience/'],
   },
   {
@@ -259,7 +259,7 @@ const sections: readonly Section[] = [
   {
     kind: 'error',
     writers: 'the admin API',
-    about: 'A request failed after its answer had begun.',
+    about: 'The request failed after the answer had begun.',
     made: ['src/admin-api/'],
   },
   {
@@ -336,7 +336,7 @@ export function recordsPage(sources: Sources): string {
   return page([
     generatedNotice,
     '# Which records does `--json` print?',
-    'With `--json` stdout is NDJSON: one JSON object a line, each with `"v": 1` and a `kind`. Lines end at `\\n` only. Timestamps are UTC in ISO 8601. Ignore fields that you don\'t know: later versions may add some. Errors go to stderr; [exit codes](exit-codes.md) shows how.',
+    'With `--json`, stdout is NDJSON: one JSON object per line, each with `"v": 1` and a `kind`. Lines end at `\\n` only. Timestamps are UTC in ISO 8601. Ignore fields that you don\'t know: later versions may add some. Errors go to stderr; [exit codes](exit-codes.md) shows how.',
     ...sections.map((section) => sectionText(section, found)),
   ])
 }
