@@ -140,17 +140,19 @@ export class PostgresServer {
   }
 }
 
-/** The databases of a test file: on the given server, or on one that ends with the file. */
+/** The server that all test files of a process share. It ends with the process. */
+let sharedServer: Promise<PostgresServer> | undefined
+/** The schemas that the test files of a process have created. */
+let schemas = 0
+
+/** The databases of a test file, on the given server or on the shared one. */
 export class PostgresDatabases {
-  #server: Promise<PostgresServer> | undefined
   #admin: Promise<Client> | undefined
-  #schemas = 0
   #onlySchema: string | undefined
 
   constructor() {
     afterAll(async () => {
       await (await this.#admin)?.end()
-      await (await this.#server)?.end()
     })
   }
 
@@ -174,7 +176,7 @@ export class PostgresDatabases {
   }
 
   async #newSchema(): Promise<string> {
-    const schema = `test_${process.pid}_${++this.#schemas}`
+    const schema = `test_${process.pid}_${++schemas}`
     await this.query(`CREATE SCHEMA ${schema}`)
     return schema
   }
@@ -185,8 +187,8 @@ export class PostgresDatabases {
 
   async #serverUrl(): Promise<string> {
     if (givenServer !== undefined) return givenServer
-    this.#server ??= PostgresServer.start()
-    return (await this.#server).url()
+    sharedServer ??= PostgresServer.start()
+    return (await sharedServer).url()
   }
 
   async #connect(): Promise<Client> {
