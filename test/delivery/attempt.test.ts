@@ -116,7 +116,7 @@ describe('a round', () => {
     expect(logged).toHaveLength(outcomes.length)
   })
 
-  test('is settled by its first success, and what hangs is logged when it ends', async () => {
+  test('is settled by its first success; a hanging request is logged when it ends', async () => {
     const { opened, open } = gate()
     const { settlement, ended, logged } = start(3, async ({ url }) => {
       if (url === urlOf('a')) await opened
@@ -203,7 +203,7 @@ test.each([
 })
 
 describe('a request', () => {
-  test('is told to the observer and logged, whatever becomes of it', async () => {
+  test('is passed to the observer and logged, with any outcome', async () => {
     const excerpt = 'Come back later'
     const outcomes = [
       { kind: 'answered', status: 503, retryAfter: undefined, excerpt },
@@ -257,7 +257,7 @@ describe('a request', () => {
     expect(settlement).toMatchObject({ kind: 'failed', reason: 'private_address' })
   })
 
-  test('is logged without what its URL may have that is secret, and recorded with it', async () => {
+  test('is logged without secrets of its URL, and recorded with them', async () => {
     const url = 'https://example.com/a?token=no-secret'
     const { runtime, warnings, requests } = recordingRuntime(new ManualClock(startMs))
     const { ended } = attempt(leased(), {

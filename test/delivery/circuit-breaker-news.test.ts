@@ -61,7 +61,7 @@ describe('news of another process', () => {
     expect(breaker.follow(up, nowMs)).toBeUndefined()
   })
 
-  test('of the lower rank counts where two open a breaker at once, in any order', () => {
+  test('of the lower rank counts if two open a breaker at once, in any order', () => {
     const [low, high] = [
       { ...down, rank: 0, graceMs: 0 },
       { ...down, rank: 2 },

@@ -19,7 +19,7 @@ type Step =
   | { readonly kind: 'wait' }
   | { readonly kind: 'resize'; readonly concurrency: number }
 
-/** A breaker with a clock and requests, which checks what must hold at every moment. */
+/** A breaker with a clock and requests that checks its invariants at every moment. */
 class Driver {
   readonly breaker: CircuitBreaker
   concurrency: number
@@ -153,7 +153,7 @@ function drive(concurrency: number, taken: readonly Step[]): Driver {
   return driver
 }
 
-test('whatever happens, it keeps to the concurrency, to one probe and to its longest time', () => {
+test('always keeps to the concurrency, to one probe and to its longest time', () => {
   fc.assert(fc.property(concurrencies, steps, (...given) => drive(...given).check()))
 })
 

@@ -296,7 +296,7 @@ describe('a recovering breaker', () => {
     expect(breaker.freeSlots(nowMs, 'first')).toBe(10)
   })
 
-  test('has nothing to do where the concurrency is one', () => {
+  test('has nothing to do if the concurrency is one', () => {
     breaker = new CircuitBreaker(defaultBreakerPolicy, 1)
     askEach(failures(10))
     waitForProbe()
@@ -335,7 +335,7 @@ describe('a recovering breaker', () => {
     expect(askEach('FFFF').at(-1)).toMatchObject({ kind: 'opened' })
   })
 
-  test('looks at what was in flight when it closed', () => {
+  test('counts requests that were in flight when it closed', () => {
     beginRecovery()
     ask('success')
     const late = start()
@@ -355,7 +355,7 @@ describe('a clock that is set back', () => {
     expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
   })
 
-  test('leaves the time alone where it makes it no longer than it was', () => {
+  test('ignores a time that is no longer than its own', () => {
     askEach(failures(10))
     nowMs += 20_000
     breaker.freeSlots(nowMs, 'first')

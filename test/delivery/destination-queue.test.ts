@@ -130,13 +130,13 @@ describe('the order of lanes', () => {
     }
   })
 
-  test.each([1, 2, 5, 10])('gives all places to first tries alone (concurrency %i)', (all) => {
+  test.each([1, 2, 5, 10])('gives first tries alone the whole concurrency of %i', (all) => {
     const queue = queueOf(all)
     fill(queue, 'first', 30)
     expect(lanesAtOnce(queue)).toEqual({ first: all })
   })
 
-  test('gives a place back when the round is settled', () => {
+  test('has room again when the round is settled', () => {
     const queue = queueOf(2)
     fill(queue, 'retry', 3)
     const { end } = begin(queue)
@@ -264,7 +264,7 @@ describe('endpoints that are held', () => {
     expect(begin(queue, startMs + 60_000).asked).toEqual([urlOf('a'), urlOf('b')])
   })
 
-  test('send a delivery back when nobody else may be asked yet', () => {
+  test('return a delivery if no other endpoint may be asked yet', () => {
     const queue = queueOf(10, 2)
     const holds = [b, { url: urlOf('a'), untilMs: startMs + 70_000 }]
     const delivery = leased({ lane: 'retry', holds })

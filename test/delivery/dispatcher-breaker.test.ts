@@ -19,7 +19,7 @@ const { earlyProbeEveryMs, openMs, openMsMax } = defaultBreakerPolicy
 const hourMs = 60 * 60 * 1_000
 const crmUrl = 'https://example.com/crm'
 
-/** A destination whose endpoint answers as it is told to from time to time. */
+/** A destination whose endpoint answers as a test sets it. */
 function changing(status: number, concurrency = 1) {
   const clock = new ManualClock(startMs)
   const state = { status }
@@ -80,7 +80,7 @@ describe('an endpoint that fails', () => {
 })
 
 describe('deliveries behind an open breaker', () => {
-  test('wait in the store with no attempt used up, and nobody asks for them', async () => {
+  test('wait in the store without using up an attempt, and are not claimed', async () => {
     const { dispatcher, store, clock } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
     await quiet()
@@ -96,7 +96,7 @@ describe('deliveries behind an open breaker', () => {
     }
   })
 
-  test("are nobody's: whoever asks the store for them gets them", async () => {
+  test('are not leased: any process can claim them', async () => {
     const { dispatcher, store } = changing(503, 10)
     await dispatcher.add(eventsTo('crm', 25))
     await quiet()
@@ -194,7 +194,7 @@ describe('a second endpoint that is well', () => {
     expect(asked.filter((url) => url === urlOf('b'))).toHaveLength(100)
   })
 
-  test('does not get what it refused for good: that waits for the first one', async () => {
+  test('does not get a delivery that it refused for good, which waits for the first one', async () => {
     const clock = new ManualClock(startMs)
     let statusOfA = 503
     const asked: [string, string][] = []
@@ -275,7 +275,7 @@ describe('a retry by hand', () => {
 })
 
 describe('a probe that fails', () => {
-  test('expires what has been due for a whole window, and nothing younger', async () => {
+  test('expires deliveries that were due for a whole window, and no younger ones', async () => {
     const { dispatcher, store, clock, settled } = changing(503)
     await dispatcher.add(eventsTo('crm', 700, 'old'))
     await clock.advance(2 * hourMs)
@@ -311,7 +311,7 @@ describe('a probe that fails', () => {
     const ok = new ScriptedSender(() => answered(503))
     const { dispatcher, add, settled } = dispatching([target('crm', ok)], clock, { store })
     await add('crm', 100)
-    // Nobody delivers for a night.
+    // No process delivers for a night.
     await clock.advance(12 * hourMs)
     dispatcher.wake()
     await clock.advance(10 * 60_000)

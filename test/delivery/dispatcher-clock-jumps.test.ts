@@ -41,7 +41,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('does not hold up what a person wants retried', async () => {
+  test('does not hold up manual retries', async () => {
     const { dispatcher, store, sender, clock } = answering(404)
     await dispatcher.add(eventsTo('crm', 3))
     await dispatcher.idle()
@@ -94,7 +94,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     expect(await store.ledger()).toMatchObject({ delivered: 51 - expired, expired, pending: 0 })
   })
 
-  test('makes nothing loop and loses nothing, whatever state it finds', async () => {
+  test('causes no loop and loses nothing, in any state', async () => {
     const clock = new ManualClock(startMs)
     const sick = new ScriptedSender((count) => answered(count % 4 === 0 ? 200 : 503, '7'))
     const dead = new ScriptedSender(() => answered(500))

@@ -83,7 +83,7 @@ describe('a destination whose concurrency changes', () => {
     expect(sender).toMatchObject({ inFlight: 5, bodies: { length: 5 } })
   })
 
-  test('keeps its breaker, and what is in progress still counts for it', async () => {
+  test('keeps its breaker, and requests in progress still count for it', async () => {
     const { dispatcher, sender, share, end, endpoints, add } = start(10)
     await dispatcher.add(eventsTo('crm', 10))
     await quiet()
@@ -101,7 +101,7 @@ describe('a destination whose concurrency changes', () => {
 })
 
 describe('a destination that nothing may be sent to for now', () => {
-  test('gives back what is ready and claims nothing, for others to send', async () => {
+  test('returns ready deliveries and claims none, so that others send them', async () => {
     const { dispatcher, store, sender, share, end } = start(2)
     await dispatcher.add(eventsTo('crm', 5))
     await quiet()
@@ -118,7 +118,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(await store.claim(request)).toHaveLength(6)
   })
 
-  test('gives back what a claim brings that was in progress', async () => {
+  test('returns the deliveries of a claim that was in progress', async () => {
     const store = new HookedStore()
     const { share, dispatcher, add, sender } = start(2, { store })
     let go = (): void => undefined
@@ -148,7 +148,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(store.counts).toEqual(before)
   })
 
-  test('continues once it may, with what waited', async () => {
+  test('continues with the waiting deliveries once it may', async () => {
     const { dispatcher, sender, share, store, end } = start(2)
     await share(0)
     await dispatcher.add(eventsTo('crm', 2))
@@ -160,7 +160,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 2 })
   })
 
-  test('is waited for until others have sent what is for it', async () => {
+  test('is waited for until others have sent its deliveries', async () => {
     const { dispatcher, store, share } = start(2)
     await share(0)
     await dispatcher.add(eventsTo('crm', 1))
@@ -180,7 +180,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(await isSettled(idle)).toBe(true)
   })
 
-  test('is not waited for any longer than endpoints that are down, where it is kept', async () => {
+  test('is waited for no longer than endpoints that are down, if its deliveries are kept', async () => {
     const { dispatcher, share, clock } = start(2, { keepsParked: true })
     await share(0)
     await dispatcher.add(eventsTo('crm', 1))

@@ -19,7 +19,7 @@ function idleTargets(count: number) {
   return Array.from({ length: count }, (_, index) => target(`idle${index}`, sender))
 }
 
-/** A store that notes which destinations it is asked about. */
+/** A store that records the destinations of its look-ups. */
 class AskedStore extends HookedStore {
   readonly asked: (readonly string[])[] = []
 

@@ -38,7 +38,7 @@ describe('a fresh event', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
   })
 
-  test('is claimed while it is not known what waits in the store', async () => {
+  test('is claimed while the waiting deliveries of the store are unknown', async () => {
     const sender = ok()
     const { dispatcher, add } = dispatching([target('crm', sender)])
     await add('crm')
@@ -64,7 +64,7 @@ describe('a fresh event', () => {
     expect(await adding).toEqual(['routed'])
   })
 
-  test('does not pass what waits in the store already', async () => {
+  test('does not overtake deliveries that already wait in the store', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(() => opened.then(() => answered(200)))
     const { dispatcher } = await informed([target('crm', sender, 1)])
@@ -141,7 +141,7 @@ describe('a fresh event', () => {
 })
 
 describe('a store that is slow to answer', () => {
-  test('does not hold up what is ready', async () => {
+  test('does not hold up ready deliveries', async () => {
     const ends: (() => void)[] = []
     const sender = new ScriptedSender(async () => {
       await new Promise<void>((resolve) => ends.push(resolve))

@@ -8,7 +8,7 @@ import { answered } from './samples.ts'
 const minuteMs = 60_000
 const retryPolicy = { ...defaultRetryPolicy, windowMs: minuteMs }
 
-/** An endpoint that answers as it is told to, with a retry window of a minute. */
+/** An endpoint that answers as a test sets it, with a retry window of a minute. */
 function start(options: { readonly keepsParked?: boolean } = {}) {
   const clock = new ManualClock(startMs)
   const state = { status: 503 }
@@ -26,7 +26,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('what waits at an endpoint that is down for a whole retry window', () => {
-  test('expires with the probe that shows it, and nobody waits any longer', async () => {
+  test('expires with the failed probe, and idle resolves', async () => {
     const { dispatcher, store, clock, endpoints } = start()
     await dispatcher.add(eventsTo('crm', 200))
     const idle = dispatcher.idle()
@@ -37,7 +37,7 @@ describe('what waits at an endpoint that is down for a whole retry window', () =
     expect(endpoints.filter(({ state }) => state === 'open').length).toBeLessThanOrEqual(5)
   })
 
-  test('stays parked where it is to be kept, though nobody waits for it', async () => {
+  test('stays parked if deliveries are kept, though idle resolves', async () => {
     const { dispatcher, store, clock, sender, settled } = start({ keepsParked: true })
     await dispatcher.add(eventsTo('crm', 200))
     const idle = dispatcher.idle()

@@ -92,7 +92,7 @@ describe('a lease that ends by time', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 6, pending: 0 })
   })
 
-  test('does not come to life again where the clock is set back', async () => {
+  test('does not come to life again if the clock is set back', async () => {
     const { dispatcher, add, clock, agesMs, end } = slow()
     await add('crm', 2)
     dispatcher.wake()
@@ -110,7 +110,7 @@ describe('a lease that ends by time', () => {
   })
 })
 
-test('only settlements that took effect are told', async () => {
+test('only settlements that took effect are reported', async () => {
   const store = new HookedStore()
   const sender = new ScriptedSender(() => answered(200))
   const clock = new ManualClock(startMs)

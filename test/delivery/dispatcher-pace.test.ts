@@ -28,7 +28,7 @@ function limited(model: EndpointModel) {
   return { ...dispatching([target('crm', sender)], clock), clock, sender, state }
 }
 
-/** How many deliveries somebody else could lease; nobody can after this. */
+/** Leases all remaining deliveries, and returns their number. */
 async function countUnleased(store: HookedStore, clock: ManualClock): Promise<number> {
   const share = { destinationId: 'crm', dueByMs: clock.nowMs() }
   const first = await claimAll(store, { ...share, lane: 'first' })
@@ -48,7 +48,7 @@ describe('an endpoint that takes 50/s and answers the rest 429', () => {
     expect(endpoints).toEqual([])
   })
 
-  test('gets what it refused soon: that is no step of the schedule', async () => {
+  test('gets a refused delivery again soon, without a step of the schedule', async () => {
     const { dispatcher, clock, requests } = limited(windowLimit(50, '1'))
     await dispatcher.add(eventsTo('crm', 200))
     await clock.advance(15_000)
@@ -92,7 +92,7 @@ describe('a rate', () => {
     expect(pending - (await countUnleased(store, clock))).toBeLessThanOrEqual(2)
   })
 
-  test('begins no retry window: what waits for days is delivered', async () => {
+  test('begins no retry window: a delivery that waits for days is delivered', async () => {
     const { dispatcher, clock, store } = rated('1/h')
     await dispatcher.add(eventsTo('crm', 10))
     await clock.advance(10 * hourMs)

@@ -117,7 +117,7 @@ test('news that are lost cost time only: each process finds out by itself', asyn
   expect(await store.ledger()).toMatchObject({ delivered: 300, pending: 0 })
 })
 
-test('news of what this process does not send to change nothing', async () => {
+test('news of endpoints that this process does not send to changes nothing', async () => {
   const { processes } = world()
   const [{ dispatcher, endpoints }] = processes as [(typeof processes)[0]]
   const news = { openMs: 30_000, rank: 1 }

@@ -37,7 +37,7 @@ describe('claims', () => {
     await quiet()
   })
 
-  test('need no question where a hint says what is due', async () => {
+  test('need no look-up if a notification says that they are due', async () => {
     const store = new HookedStore()
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching(targetsOf(3, sender), new ManualClock(startMs), {
@@ -132,7 +132,7 @@ describe('what is leased and has not started', () => {
     await stopped
   })
 
-  test('starts as soon as a request ends, whatever the store is asked at that time', async () => {
+  test('starts as soon as a request ends, even during a claim', async () => {
     const { dispatcher, store, sender, end } = await bounded(6)
     dispatcher.wake()
     await quiet()

@@ -161,7 +161,7 @@ class World {
   }
 }
 
-test('every delivery comes to one end, whatever happens on the way', async () => {
+test('every delivery ends exactly once, after any events', async () => {
   const worlds = fc.record({
     urls: fc.integer({ min: 1, max: 3 }),
     concurrency: fc.integer({ min: 1, max: 12 }),

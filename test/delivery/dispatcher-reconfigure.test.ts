@@ -17,7 +17,7 @@ const well = (): ScriptedSender => new ScriptedSender(() => answered(200))
 const ill = (): ScriptedSender => new ScriptedSender(() => answered(503))
 
 describe('a dispatcher that is given other targets', () => {
-  test('sends what waits through the sender of today, and lets the one before end', async () => {
+  test('sends waiting deliveries through the new sender, and lets the old one end', async () => {
     const { opened, open } = gate()
     const before = new ScriptedSender(async () => {
       await opened
@@ -44,7 +44,7 @@ describe('a dispatcher that is given other targets', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 5, pending: 0 })
   })
 
-  test('keeps the breaker of an endpoint for which nothing changes', async () => {
+  test('keeps the breaker of an unchanged endpoint', async () => {
     const sender = ill()
     const { dispatcher, add, endpoints } = dispatching([target('crm', sender)])
     await add('crm', 10)
@@ -60,7 +60,7 @@ describe('a dispatcher that is given other targets', () => {
     expect(endpoints).toHaveLength(1)
   })
 
-  test('begins with a closed breaker where something changes, and says so', async () => {
+  test('begins with a closed breaker for a changed endpoint, and reports it', async () => {
     const sender = ill()
     const { dispatcher, add, endpoints } = dispatching([target('crm', sender)])
     await add('crm', 10)
@@ -95,7 +95,7 @@ describe('a dispatcher that is given other targets', () => {
     expect(endpoints).toEqual([])
   })
 
-  test('gives back what was ready for a destination that goes, and finds it when it is there again', async () => {
+  test('returns ready deliveries of a removed destination, and finds them when it is back', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened

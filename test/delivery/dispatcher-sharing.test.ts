@@ -103,7 +103,7 @@ describe('lanes', () => {
 })
 
 describe('the bound over all', () => {
-  test('holds, whatever the concurrency of each', async () => {
+  test('holds for any concurrency of each', async () => {
     const senders = ['a', 'b', 'c'].map((id) => ({ id, sender: steppedSender() }))
     const { dispatcher } = dispatching(
       senders.map(({ id, sender }) => target(id, sender)),

@@ -170,7 +170,7 @@ describe('stop gives back', () => {
   })
 })
 
-test('a dispatcher that follows delivers what the one before gave back', async () => {
+test('the next dispatcher delivers the returned deliveries', async () => {
   const store = new HookedStore()
   const clock = new ManualClock(startMs)
   const { opened, open } = gate()

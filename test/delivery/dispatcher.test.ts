@@ -52,7 +52,7 @@ describe('what is due', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
   })
 
-  test('is told when it failed for good, with the reason', async () => {
+  test('is reported when it failed for good, with the reason', async () => {
     const sender = new ScriptedSender(() => answered(404))
     const { dispatcher, store, add, settled } = dispatching([target('crm', sender)])
     await add('crm')
@@ -195,7 +195,7 @@ describe('idle', () => {
     expect(await isSettled(dispatcher.idle())).toBe(true)
   })
 
-  test('waits for what is in progress', async () => {
+  test('waits for requests in progress', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened
@@ -222,7 +222,7 @@ describe('idle', () => {
     await idle
   })
 
-  test('waits for what was added while it found nothing', async () => {
+  test('waits for deliveries that were added while it found none', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, store, add } = dispatching([target('crm', sender)])
     const { opened, open } = gate()
@@ -236,7 +236,7 @@ describe('idle', () => {
     expect(sender.bodies).toEqual(['m_1'])
   })
 
-  test('resolves where there are no targets', async () => {
+  test('resolves without targets', async () => {
     const { dispatcher, add } = dispatching([])
     await add('crm')
     await expect(dispatcher.idle()).resolves.toBeUndefined()
@@ -254,7 +254,7 @@ describe('idle', () => {
 })
 
 describe('stop', () => {
-  test('lets what is in progress end, and claims no more', async () => {
+  test('lets requests in progress end, and claims no more', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened
@@ -310,7 +310,7 @@ describe('stop', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('gives back what was claimed meanwhile', async () => {
+  test('returns deliveries that were claimed meanwhile', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, store, add } = dispatching([target('crm', sender)])
     await add('crm')
@@ -355,7 +355,7 @@ describe('a store that cannot be used', () => {
   )
 })
 
-test('no delivery is forgotten, whatever happens while others are claimed and settled', async () => {
+test('no delivery is forgotten while others are claimed and settled', async () => {
   const property = fc.asyncProperty(
     fc.scheduler(),
     fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 8 }),

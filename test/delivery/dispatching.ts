@@ -28,14 +28,14 @@ export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await nextTurn()
 }
 
-/** What a scripted sender is to answer. */
+/** The answer of a scripted sender. */
 export type Answer = (
   /** How many requests were made, this one included. */
   count: number,
   request: { readonly url: string; readonly body: string },
 ) => RequestOutcome | Promise<RequestOutcome>
 
-/** Stands in for what sends: does what the test says and keeps count. */
+/** A sender that answers as the test says, and counts requests. */
 export class ScriptedSender {
   readonly bodies: string[] = []
   inFlightMax = 0
@@ -63,14 +63,14 @@ export class ScriptedSender {
   }
 }
 
-/** A destination and what stands in for its endpoint. */
+/** A destination and the scripted sender of its endpoint. */
 export function target(id: string, sender: ScriptedSender, concurrency = 10): DispatchTarget {
   const endpoints = [{ url: `https://example.com/${id}` }]
   const destination = checkDestination({ id, sourceIds: ['website'], endpoints, concurrency })
   return { destination, sender }
 }
 
-/** What a dispatcher asks of a store. */
+/** The operations that a dispatcher calls on a store. */
 export type Step = 'add' | 'claim' | 'settle' | 'nextDue'
 
 /**
@@ -107,7 +107,7 @@ export class HookedStore extends MemoryStore {
   }
 }
 
-/** A dispatcher, its store, and what it told the runtime. */
+/** A dispatcher, its store, and its reports to the runtime. */
 export interface Dispatching extends RecordingRuntime {
   readonly dispatcher: Dispatcher
   readonly store: HookedStore
@@ -115,7 +115,7 @@ export interface Dispatching extends RecordingRuntime {
   readonly add: (destinationId: string, count?: number) => Promise<void>
 }
 
-/** What else a dispatcher is put together with. */
+/** The other parts of a dispatcher. */
 export type DispatchingOptions = Partial<DispatcherOptions> & { readonly store?: HookedStore }
 
 /** Puts a dispatcher together; its clock stands still unless another is given. */

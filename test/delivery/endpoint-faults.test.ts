@@ -36,7 +36,7 @@ function createFaults() {
 }
 
 describe('the faults of endpoints', () => {
-  test('are told once for each reason while they last, and are known meanwhile', async () => {
+  test('are reported once for each reason while they last', async () => {
     const { clock, warnings, infos, faults, ended } = createFaults()
     for (let second = 0; second < 12; second++) {
       ended('final', 'DEPTH_ZERO_SELF_SIGNED_CERT')
@@ -103,7 +103,7 @@ describe('the faults of endpoints', () => {
     expect(faults.of('crm', url)).toEqual([])
   })
 
-  test('are bounded, whatever an endpoint answers', () => {
+  test('are bounded for any answers of an endpoint', () => {
     const { warnings, faults, ended } = createFaults()
     for (let status = 400; status < 500; status++) ended('final', `status_${status}`)
     expect(faults.of('crm', url)).toHaveLength(17)
@@ -111,7 +111,7 @@ describe('the faults of endpoints', () => {
     expect(warnings).toHaveLength(17)
   })
 
-  test('are told with their counts when the service closes', () => {
+  test('are reported with their counts when the service closes', () => {
     const { clock, infos, faults, ended } = createFaults()
     ended('final', 'status_404')
     ended('final', 'status_404')

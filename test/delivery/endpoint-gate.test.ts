@@ -153,7 +153,7 @@ describe('what counts as a failure', () => {
     expect(gate.access(startMs, 'first')).toBe('leave_out')
   })
 
-  test('a refusal for good does break it: whoever answers is well', () => {
+  test('a refusal for good ends the row: an endpoint that answers is well', () => {
     const gate = gateOf()
     // As many good ones that the share of failures does not open it.
     ask(gate, answered(404), consecutiveFailures)
@@ -283,7 +283,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.access(startMs, 'first')).toBe('wait')
   })
 
-  test('lets nothing through where it is 0, not even a probe', () => {
+  test('lets nothing through if it is 0, not even a probe', () => {
     const gate = opened()
     gate.resize(0)
     expect(gate.access(startMs + openMs, 'first')).not.toBe('ask')
@@ -308,7 +308,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.downSinceMs).toBe(startMs)
   })
 
-  test('closes with the next success where it lets through no more than that', () => {
+  test('closes with the next success if it lets only one through', () => {
     const gate = opened(10)
     const probeAtMs = startMs + openMs
     gate.end(gate.begin(probeAtMs, 'first'), answered(200), probeAtMs)

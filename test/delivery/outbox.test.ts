@@ -124,7 +124,7 @@ describe('written', () => {
     await outboxOf(() => Promise.resolve()).outbox.written()
   })
 
-  test('resolves once what was handed in before is written, though more comes all the time', async () => {
+  test('resolves once all earlier entries are written, even if more keep coming', async () => {
     const gates: Gate[] = []
     const { outbox, batches } = outboxOf(() => {
       const next = gate()
@@ -165,7 +165,7 @@ describe('written', () => {
 })
 
 describe('a store that cannot be written', () => {
-  test('is told of once, ends the writing, and nobody waits for it', async () => {
+  test('is reported once, ends the writing, and blocks no caller', async () => {
     const { opened, open } = gate()
     const { outbox, batches, told, held } = outboxOf(async () => {
       await opened

@@ -5,7 +5,7 @@ import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { answered, destinationOf } from './samples.ts'
 
-/** What an endpoint answers at a moment. */
+/** The answer of an endpoint at a moment. */
 export type EndpointModel = (nowMs: number) => RequestOutcome
 
 /** Random numbers from 0 to 1 that are the same for the same seed. */
@@ -56,7 +56,7 @@ interface SimulatedRequest {
   readonly outcome: RequestOutcome
 }
 
-/** What is simulated. */
+/** The parameters of a simulation. */
 export interface SimulationOptions {
   /** What the endpoint answers. */
   readonly endpoint: EndpointModel

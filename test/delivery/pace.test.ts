@@ -42,20 +42,20 @@ function waitForHold(): void {
   nowMs = pace.heldUntilMs(nowMs) ?? nowMs
 }
 
-test('without an answer 429 there is no limit', () => {
+test('has no limit without an answer 429', () => {
   take(5_000)
   expect(pace.perSecond).toBe(Infinity)
   expect(pace.freeAtMs(nowMs)).toBeLessThanOrEqual(nowMs)
 })
 
 describe('a 429', () => {
-  test('cuts the rate to nine tenths of what was taken lately', () => {
+  test('cuts the rate to nine tenths of the recently accepted rate', () => {
     take(50, 3)
     refuse()
     expect(pace.perSecond).toBe(45)
   })
 
-  test('never leaves less than half of what was sent', () => {
+  test('never cuts below half of the sent rate', () => {
     const starts = Array.from({ length: 20 }, () => pace.start(nowMs))
     pace.took(starts[0]!, nowMs)
     pace.refused(starts[1]!, nowMs)
@@ -161,7 +161,7 @@ describe('the rate', () => {
 })
 
 describe('a limit', () => {
-  test('spaces requests from the first one on, whatever waited before', () => {
+  test('spaces requests from the first one on, however many waited', () => {
     pace.limit = 50
     expect(pace.perSecond).toBe(50)
     expect([500, 501]).toContain(takeFor(10_000))

@@ -21,7 +21,7 @@ interface Step {
   readonly afterMs: number
 }
 
-/** A beat under way: when the registry sees it, and when its answer comes. */
+/** A heartbeat in progress: when the registry sees it, and when its answer comes. */
 interface Beat {
   readonly sentAtMs: number
   readonly seenAtMs: number
@@ -45,7 +45,7 @@ class SimulatedProcess {
     this.id = id
   }
 
-  /** What it may have in flight at this moment. */
+  /** The requests that it may have in flight now. */
   share(concurrency: number, nowMs: number): number {
     const holds = nowMs - this.placeSentAtMs < placeHoldsMs
     return holds && !this.isLeaving ? shareOf(concurrency, this.place) : 0
@@ -116,7 +116,7 @@ class World {
     }
   }
 
-  /** What each process that lives may have in flight now. */
+  /** The requests that each live process may have in flight now. */
   shares(): readonly number[] {
     return this.#living().map((process) => process.share(this.#concurrency, this.nowMs))
   }
@@ -128,7 +128,7 @@ class World {
   #turn(process: SimulatedProcess, index: number): void {
     const { nowMs } = this
     process.requestEndsMs = process.requestEndsMs.filter((endMs) => endMs > nowMs)
-    // The registry sees a beat whatever its process does meanwhile.
+    // The registry sees a heartbeat even if its process ends meanwhile.
     const { beat } = process
     if (beat !== undefined && beat.places === undefined && beat.seenAtMs <= nowMs) {
       beat.places = this.#registry.heartbeatNow({

@@ -38,7 +38,7 @@ describe('a part of the rate', () => {
 })
 
 describe('a part of the concurrency', () => {
-  test('is nothing before the first beat', () => {
+  test('is nothing before the first heartbeat', () => {
     expect(shareOf(10, undefined)).toBe(0)
   })
 
@@ -100,7 +100,7 @@ describe('the turn to probe', () => {
     expect(Math.max(...graces(20, 0, 20))).toBe(30_000)
   })
 
-  test('is known also where others count more processes', () => {
+  test('is known even if others count more processes', () => {
     expect(graces(2, 4)).toEqual([6_000, 0])
   })
 })

@@ -58,7 +58,7 @@ describe('the schedule', () => {
     ])
   })
 
-  test('makes nine or ten retries whatever the jitter', () => {
+  test('makes nine or ten retries with any jitter', () => {
     expect(wholeSchedule(() => 0)).toHaveLength(10)
     expect(wholeSchedule(() => almostOne)).toHaveLength(9)
   })

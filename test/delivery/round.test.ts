@@ -277,7 +277,7 @@ describe('the window', () => {
     })
   })
 
-  test('does not end what our own side cut off', () => {
+  test('does not end a delivery whose request our own side cut off', () => {
     const delivery = old(5 * hourMs)
     const returned = { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
     expect(settle(['retry', 'interrupted'], delivery)).toEqual(returned)
@@ -295,7 +295,7 @@ describe('a hold', () => {
   })
 })
 
-test('whatever the ends: a retry is in the window, and asks one that may be asked then', () => {
+test('a retry is always in the window, and asks an endpoint that may be asked then', () => {
   const end = fc.oneof(
     fc.constantFrom('retry' as const, 'final' as const, null),
     fc.nat(5 * hourMs),

@@ -60,7 +60,7 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
       found?.queue.take('first', deliveries, 0)
       rounds.lineUp(id)
     },
-    /** Ends the oldest requests, and starts what may start then. */
+    /** Ends the oldest requests, and starts those that may start then. */
     end: async (count: number): Promise<void> => {
       for (const end of waiting.splice(0, count)) end()
       await quiet()
@@ -70,7 +70,7 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
 }
 
 describe('the turns of destinations', () => {
-  test('come one after the other, whatever each of them has ready', () => {
+  test('come one after the other, however many each has ready', () => {
     const { rounds, take, sent } = roundsOf(7, ['a', 'b', 'c'])
     take('a', 9)
     take('b', 2)
@@ -79,7 +79,7 @@ describe('the turns of destinations', () => {
     expect(sent().join('')).toBe('abcabca')
   })
 
-  test('go on where the bound over all had ended them', async () => {
+  test('continue after the bound over all had stopped them', async () => {
     const { rounds, take, sent, end } = roundsOf(2, ['a', 'b', 'c'])
     for (const id of ['a', 'b', 'c']) take(id, 9)
     rounds.startAll(startMs)
@@ -91,7 +91,7 @@ describe('the turns of destinations', () => {
     expect(started.join('')).toBe('abcabc')
   })
 
-  test('are had by whoever comes later, after those that have one already', async () => {
+  test('come to later destinations after those that already have one', async () => {
     const { rounds, take, sent, end } = roundsOf(2, ['a', 'b', 'c'])
     take('c', 9)
     take('b', 9)

@@ -73,7 +73,7 @@ describe('what the store answers', () => {
     expect([...times.toAsk]).toEqual(['crm'])
   })
 
-  test('takes the place of what was known before', () => {
+  test('replaces earlier knowledge', () => {
     const times = informed()
     times.askAgain()
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
@@ -97,14 +97,14 @@ describe('a claim that took all there was', () => {
 })
 
 describe('a delivery that waits from now on', () => {
-  test('is known where the lane was empty', () => {
+  test('is known if the lane was empty', () => {
     const times = informed()
     times.add('crm', 'first', startMs + 7)
     expect(times.dueAtMs('crm', 'first')).toBe(startMs + 7)
     expect([...times.toAsk]).toEqual([])
   })
 
-  test('counts where it is due before the others', () => {
+  test('counts if it is due before the others', () => {
     const times = informed()
     times.add('crm', 'retry', startMs + 7)
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
