@@ -5,10 +5,10 @@ import type { ListRow } from './api.ts'
 export const rowsMax = 100_000
 /** The list exceeds its bound by this much before it drops rows, because each splice moves all others. */
 const rowsSlack = 5_000
-/** Batches of this size or more are drawn late: no person reads that fast. */
+/** A batch of this size or more is part of a crowd: no person reads that fast. */
 const crowdedMin = 100
-/** Large batches are drawn this often, to leave the processor to the receiver. */
-const crowdedMs = 300
+/** Crowds are drawn this often. Every 300 ms took three times as much of the processor from the receiver. */
+const crowdedMs = 1_000
 
 /**
  * The requests of the list, oldest first. Rows change in place, because a batch must not copy 100,000
@@ -29,6 +29,7 @@ export class EventList {
   #isPaused = false
   /** Timer of the next delayed drawing. */
   #drawing: number | undefined
+  #drawnAtMs = 0
 
   /** All rows, or only the failed ones. */
   rows(onlyFailed: boolean): readonly ListRow[] {
@@ -52,8 +53,9 @@ export class EventList {
       this.missedCount.value += excess
     }
     const isQuiet = rows.length < crowdedMin && this.#drawing === undefined
-    if (isFirst || isQuiet) this.#changed()
-    else this.#drawing ??= window.setTimeout(() => this.#changed(), crowdedMs)
+    const waitMs = isFirst || isQuiet ? 0 : this.#drawnAtMs + crowdedMs - performance.now()
+    if (waitMs <= 0) this.#changed()
+    else this.#drawing ??= window.setTimeout(() => this.#changed(), waitMs)
   }
 
   /** Replaces rows that have the same numbers. */
@@ -102,6 +104,7 @@ export class EventList {
   #changed(): void {
     window.clearTimeout(this.#drawing)
     this.#drawing = undefined
+    this.#drawnAtMs = performance.now()
     this.#failed = undefined
     this.version.value += 1
   }

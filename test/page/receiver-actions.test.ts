@@ -41,7 +41,7 @@ describe('changes', () => {
   })
 })
 
-test('a wrong signature leads to a handler that verifies, in seven languages', async () => {
+test('a wrong signature leads to a handler that verifies, in eight languages', async () => {
   const { url, post } = await startReceiver()
   const body = JSON.stringify(paid)
   const digest = createHmac('sha256', secret).update(body).digest('hex')
@@ -50,7 +50,7 @@ test('a wrong signature leads to a handler that verifies, in seven languages', a
   await page.getByRole('option').click()
   await page.getByRole('button', { name: 'Show a handler that verifies' }).click()
   const languages = page.getByLabel('Language or framework')
-  await expect.poll(() => languages.locator('option').count()).toBe(7)
+  await expect.poll(() => languages.locator('option').count()).toBe(8)
   await languages.selectOption('go')
   await page.getByLabel('Handler for go').getByText('crypto/hmac').waitFor()
   expect(await accessibilityFaults(page)).toEqual([])

@@ -66,6 +66,16 @@ describe('the list', () => {
     await expect.poll(() => selected.isVisible()).toBe(true)
   })
 
+  test('shows a crowd up to its last request', async () => {
+    const { url, send } = await startReceiver()
+    const page = await openPage(url)
+    await page.getByText('Waiting for webhooks').waitFor()
+    await Promise.all(Array.from({ length: 400 }, () => send(paid)))
+    const newest = page.getByRole('option').first()
+    await expect.poll(() => newest.innerText()).toMatch(/track[^]*#400\b/i)
+    expect(await newest.getAttribute('aria-setsize')).toBe('400')
+  })
+
   test('says of a crowd what the receiver no longer keeps, and shows which of it failed', async () => {
     const { url, send, post } = await startReceiver({ eventsMax: 100 })
     await post(...signedWrongly(paid))
@@ -83,7 +93,7 @@ describe('the list', () => {
     await page.getByText('The receiver no longer keeps this request.').waitFor()
     await page.getByText('The receiver no longer keeps 60 older requests (1 failed)').waitFor()
     await expect.poll(() => rows.last().innerText()).toMatch(/#61\b/)
-    expect(await page.getByText('Reading…').count()).toBe(0)
+    await expect.poll(() => page.getByText('Reading…').count()).toBe(0)
   })
 
   test('is filtered by a match, and says where one cannot be read', async () => {

@@ -6,7 +6,10 @@ export interface Row {
   readonly cells: readonly ComponentChildren[]
 }
 
-/** A table that scrolls sideways if it is too wide, or the text `empty` if there are no rows. */
+/**
+ * A table that scrolls sideways if it is too wide, with the cells of a row below each other on a telephone; the text `empty`
+ * if there are no rows.
+ */
 export function Table({
   label,
   columns,
@@ -35,7 +38,9 @@ export function Table({
           {rows.map(({ key, cells }) => (
             <tr key={key}>
               {cells.map((cell, place) => (
-                <td key={place}>{cell}</td>
+                <td key={place} data-column={columns[place]}>
+                  {cell}
+                </td>
               ))}
             </tr>
           ))}
