@@ -27,9 +27,10 @@ export class EventList {
   #held: ListRow[] = []
   #failed: ListRow[] | undefined
   #isPaused = false
-  /** Timer of the next delayed drawing. */
-  #drawing: number | undefined
-  #drawnAtMs = 0
+  /** Timer of the pause after a crowd was drawn. */
+  #drawingPause: number | undefined
+  /** False while rows wait for the next drawing. */
+  #isDrawn = true
 
   /** All rows, or only the failed ones. */
   rows(onlyFailed: boolean): readonly ListRow[] {
@@ -52,10 +53,10 @@ export class EventList {
       this.#rows.splice(0, excess)
       this.missedCount.value += excess
     }
-    const isQuiet = rows.length < crowdedMin && this.#drawing === undefined
-    const waitMs = isFirst || isQuiet ? 0 : this.#drawnAtMs + crowdedMs - performance.now()
-    if (waitMs <= 0) this.#changed()
-    else this.#drawing ??= window.setTimeout(() => this.#changed(), waitMs)
+    this.#isDrawn = false
+    const isPausing = this.#drawingPause !== undefined
+    if (isFirst || !isPausing) this.#changed()
+    if (!isPausing && rows.length >= crowdedMin) this.#pauseDrawing()
   }
 
   /** Replaces rows that have the same numbers. */
@@ -101,10 +102,17 @@ export class EventList {
     this.#changed()
   }
 
+  #pauseDrawing(): void {
+    this.#drawingPause = window.setTimeout(() => {
+      this.#drawingPause = undefined
+      if (this.#isDrawn) return
+      this.#changed()
+      this.#pauseDrawing()
+    }, crowdedMs)
+  }
+
   #changed(): void {
-    window.clearTimeout(this.#drawing)
-    this.#drawing = undefined
-    this.#drawnAtMs = performance.now()
+    this.#isDrawn = true
     this.#failed = undefined
     this.version.value += 1
   }
