@@ -66,14 +66,24 @@ export async function benchPage(): Promise<BenchReport> {
 
 async function openPage(browser: Browser, origin: string): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } })
+  await page.addInitScript(watchMissed)
   await page.goto(`${origin}/_evroute/`)
   await page.getByRole('option').first().waitFor()
   return page
 }
 
-/** What a page says that it could not show. */
-async function missedBy(page: Page | undefined): Promise<string> {
-  return (await page?.locator('.missed').allInnerTexts())?.join('') ?? ''
+/** In the page: how often the stream says that requests were dropped before they were sent. */
+const watchMissed = `
+  globalThis.missed = 0
+  globalThis.EventSource = class extends EventSource {
+    constructor(url) {
+      super(url)
+      this.addEventListener('missed', () => (missed += 1))
+    }
+  }`
+
+async function missedBy(page: Page | undefined): Promise<number> {
+  return (await page?.evaluate<number>('missed')) ?? 0
 }
 
 /** @returns webhooks per second */
