@@ -1,5 +1,4 @@
 import type { Move } from '../sqlite/moves.ts'
-import { ColumnSums } from './column-sums.ts'
 import {
   compareFigures,
   movedTables,
@@ -150,22 +149,19 @@ async function writeRows(
   target: MoveTarget,
   { signal, progress, rowsAtOnce, figures }: MoveRequest & { readonly figures: StoreFigures },
 ): Promise<readonly string[] | undefined> {
-  const different: string[] = []
+  const different = new Set<string>()
   for (const [index, table] of movedTables.entries()) {
     const { title } = table
     const columns = await target.columnsOf(table, source.columnNames(table))
-    const sums = new ColumnSums(columns)
     const rowsAll = figures.rows[index]?.rows ?? 0
     let rows = 0
     for (const some of source.rows(table, columns, rowsAtOnce)) {
       if (signal.aborted) return undefined
-      await target.write(table, columns, some)
-      sums.add(some)
+      const names = await target.write(table, columns, some)
+      for (const name of names) different.add(`${title}: ${name}`)
       rows += some.length
       progress({ title, rows, rowsAll })
     }
-    const names = sums.differentFrom(await target.sums(table, columns))
-    different.push(...names.map((name) => `${title}: ${name}`))
   }
-  return signal.aborted ? undefined : different
+  return signal.aborted ? undefined : [...different]
 }

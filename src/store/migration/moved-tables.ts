@@ -3,6 +3,19 @@ import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import { firstRow, rowsOf, type Script } from '../sql.ts'
 import { fromStored } from '../stored-text.ts'
 
+/** A row, by the names that its columns have in PostgreSQL. */
+export type Row = Readonly<Record<string, string | number | null>>
+
+/** A column that moves. */
+export interface MovedColumn {
+  /** Its name in PostgreSQL. */
+  readonly name: string
+  /** Its type in PostgreSQL. */
+  readonly type: string
+  /** Its expression in SQLite: its name, if it is a column there. */
+  readonly source: string
+}
+
 /** A table that moves. All its columns in PostgreSQL move that the file has or that can be computed. */
 export interface MovedTable {
   /** Its name in SQLite; in PostgreSQL it has the prefix `evroute_`. */

@@ -7,8 +7,14 @@ import { Database, databaseTitle, runScript, type Session } from '../postgres/da
 import { RequestPartitions } from '../postgres/request-partitions.ts'
 import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
 import type { Move } from '../sqlite/moves.ts'
-import { sumsSql, type MovedColumn, type Row } from './column-sums.ts'
-import { countsOf, movedTables, type MovedTable, type StoreFigures } from './moved-tables.ts'
+import {
+  countsOf,
+  movedTables,
+  type MovedColumn,
+  type MovedTable,
+  type Row,
+  type StoreFigures,
+} from './moved-tables.ts'
 
 /** The row of a move that has begun. */
 interface MoveRow {
@@ -204,18 +210,29 @@ export class MoveTarget {
     })
   }
 
-  /** Writes rows of a table. */
+  /**
+   * Writes rows of a table.
+   *
+   * @returns the names of the columns in which the database did not store what it was given
+   */
   async write(
     table: MovedTable,
     columns: readonly MovedColumn[],
     rows: readonly Row[],
-  ): Promise<void> {
-    const names = columns.map(({ name }) => name).join(', ')
+  ): Promise<readonly string[]> {
+    const names = columns.map(({ name }) => name)
+    const list = names.join(', ')
     const arrays = columns.map(({ type }, place) => `$${place + 1}::${type}[]`).join(', ')
-    const sql = `INSERT INTO ${tableName(table)} (${names}) OVERRIDING SYSTEM VALUE
-      SELECT * FROM unnest(${arrays}) AS given (${names})`
-    const values = columns.map(({ name }) => rows.map((row) => row[name] ?? null))
-    await this.#session.rows({ sql, values })
+    const isLost = (name: string): string =>
+      `EXISTS (SELECT ${name} FROM given EXCEPT ALL SELECT ${name} FROM stored) AS ${name}`
+    const sql = `
+      WITH given AS MATERIALIZED (SELECT * FROM unnest(${arrays}) AS given (${list})), stored AS (
+        INSERT INTO ${tableName(table)} (${list}) OVERRIDING SYSTEM VALUE SELECT * FROM given
+        RETURNING ${list})
+      SELECT ${names.map(isLost).join(', ')}`
+    const values = names.map((name) => rows.map((row) => row[name] ?? null))
+    const [lost] = await this.#session.rows<Record<string, unknown>>({ sql, values })
+    return names.filter((name) => lost?.[name] !== false)
   }
 
   /** Reads the figures of the database. */
@@ -225,16 +242,6 @@ export class MoveTarget {
     await run(session, 'SET LOCAL enable_seqscan = on')
     const counts = await runScript(session, countsOf(tableName))
     return { ...counts, ledger: await readLedger(session, undefined) }
-  }
-
-  /** Sums up the columns of a table. */
-  async sums(
-    table: MovedTable,
-    columns: readonly MovedColumn[],
-  ): Promise<Readonly<Record<string, unknown>>> {
-    const sql = `SELECT ${sumsSql(columns)} FROM ${tableName(table)}`
-    const [row] = await this.#session.rows<Record<string, unknown>>({ sql, values: [] })
-    return row ?? {}
   }
 }
 

@@ -8,8 +8,13 @@ import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
 import { beginMove, noteTarget, readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { isBusy, storeError } from '../sqlite/store-error.ts'
-import type { MovedColumn, Row } from './column-sums.ts'
-import { countsOf, type MovedTable, type StoreFigures } from './moved-tables.ts'
+import {
+  countsOf,
+  type MovedColumn,
+  type MovedTable,
+  type Row,
+  type StoreFigures,
+} from './moved-tables.ts'
 
 /** A delivering process never writes for longer than this. */
 const writtenForMs = 500
