@@ -129,19 +129,6 @@ export function abandon(
   return giveUp(engine, { ranges, nowMs, limit }, 'abandoned')
 }
 
-/** Deletes old messageIds and returns their number. */
-export function* forgetSeen(
-  { messageIdsBeforeMs, rowsMax }: PurgeRequest,
-  { forUpdateSkipLocked }: Dialect,
-): Script<number> {
-  const sql = `DELETE FROM evroute_seen WHERE (source_id, message_id) IN (
-      SELECT source_id, message_id FROM evroute_seen WHERE seen_at < $1
-      ORDER BY seen_at LIMIT $2 ${forUpdateSkipLocked})
-    RETURNING 1`
-  const rows = yield* rowsOf({ name: 'forget_seen', sql, values: [messageIdsBeforeMs, rowsMax] })
-  return rows.length
-}
-
 /** Returns the number of deliveries that were given up. */
 export function countOf(givenUp: readonly GivenUpDeliveries[]): number {
   return givenUp.reduce((sum, { deliveries }) => sum + deliveries, 0)

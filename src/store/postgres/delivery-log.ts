@@ -11,22 +11,20 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import {
-  abandon,
-  countOf,
-  discard,
-  expire,
-  forgetSeen,
-  retry,
-  type LogEngine,
-} from '../log/log-changes.ts'
+import { abandon, countOf, discard, expire, retry, type LogEngine } from '../log/log-changes.ts'
 import { listedDelivery, storyOf, type ListedRow } from '../log/logged-delivery.ts'
-import { firstRow, type Script } from '../sql.ts'
+import { firstRow, type Query, type Script } from '../sql.ts'
 import type { TableRows } from '../store.ts'
 import { countChanges, ledgerOf } from './counts.ts'
 import type { Database } from './database.ts'
 import { dialect } from './dialect.ts'
-import { auditSql, listQuery, purgeEndedSql, tableRowsSql } from './log-statements.ts'
+import {
+  auditSql,
+  forgetSeenSql,
+  listQuery,
+  purgeEndedSql,
+  tableRowsSql,
+} from './log-statements.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 
 type AuditRow = Readonly<Record<string, number>>
@@ -132,24 +130,26 @@ export class DeliveryLogTables {
   }
 
   async #purge(request: PurgeRequest): Promise<PurgeResult> {
-    const { deliveredBeforeMs, failedBeforeMs, rowsMax } = request
+    const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
     const { working, partitions } = this.#parts
-    const purgeEnded = async (states: readonly (keyof EndedCounts)[], beforeMs: number) => {
-      const values = [states, beforeMs, rowsMax]
-      const query = { name: 'purge', sql: purgeEndedSql, values }
-      const [row] = await working.rows<{ readonly count: number }>(query)
-      return row?.count ?? 0
-    }
+    const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
+      this.#count({ name: 'purge', sql: purgeEndedSql, values: [states, beforeMs, rowsMax] })
     const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
     const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
     const overdue = await working.change(() => expire(logEngine, request))
     const left = rowsMax - countOf(overdue)
     const abandoned = await working.change(() => abandon(logEngine, request, left))
-    const seen = await working.change(() => forgetSeen(request, dialect))
+    const values = [messageIdsBeforeMs, rowsMax]
+    const seen = await this.#count({ name: 'forget_seen', sql: forgetSeenSql, values })
     const expired = [...overdue, ...abandoned]
     const rows = delivered + failed + countOf(expired) + seen
     if (rows === 0) await partitions.drop(request)
     return { rows, expired }
+  }
+
+  async #count(query: Query): Promise<number> {
+    const [row] = await this.#parts.working.rows<{ readonly count: number }>(query)
+    return row?.count ?? 0
   }
 }
 

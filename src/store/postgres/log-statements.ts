@@ -71,6 +71,15 @@ export const purgeEndedSql: string = `
   ), counted AS (${purgedCounts})
   SELECT count(*) FROM gone`
 
+/** Deletes old messageIds. */
+export const forgetSeenSql: string = `
+  WITH gone AS (
+    DELETE FROM evroute_seen WHERE (source_id, message_id) IN (
+      SELECT source_id, message_id FROM evroute_seen WHERE seen_at < $1
+      ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+    RETURNING 1)
+  SELECT count(*) FROM gone`
+
 /** Returns the statement that lists deliveries. It reads the texts of those only that it returns. */
 export function listQuery(request: ListRequest): Query {
   const [page, values] = pageOf(request)

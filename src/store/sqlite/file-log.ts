@@ -10,17 +10,9 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import {
-  abandon,
-  countOf,
-  discard,
-  expire,
-  forgetSeen,
-  retry,
-  type LogEngine,
-} from '../log/log-changes.ts'
+import { abandon, countOf, discard, expire, retry, type LogEngine } from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
-import { scriptOf, type Script } from '../sql.ts'
+import type { Script } from '../sql.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import type { Leases } from './leases.ts'
@@ -87,12 +79,12 @@ export abstract class FileLog implements DeliveryLog {
   protected abstract write<Result>(work: () => Result): Promise<Result>
 
   *#purge(request: PurgeRequest): Script<PurgeResult> {
-    const ended = yield* scriptOf(() => this.purging.forgetOld(request))
+    const { purging } = this
+    const gone = purging.forgetOld(request) + purging.forgetSeen(request)
     const overdue = this.#hasLeases ? yield* expire(this.#engine, request) : []
     const left = request.rowsMax - countOf(overdue)
     const abandoned = this.#hasLeases ? yield* abandon(this.#engine, request, left) : []
-    const seen = yield* forgetSeen(request, dialect)
     const expired = [...overdue, ...abandoned]
-    return { rows: ended + countOf(expired) + seen, expired }
+    return { rows: gone + countOf(expired), expired }
   }
 }

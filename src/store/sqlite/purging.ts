@@ -11,7 +11,7 @@ interface EndedRow {
   readonly state: keyof EndedCounts
 }
 
-/** Deletes deliveries with their requests and texts. The caller begins and ends transactions. */
+/** Deletes messageIds, and deliveries with their requests and texts. The caller begins and ends transactions. */
 export class Purging {
   readonly #counts: Counts
   readonly #deliveredBefore
@@ -21,6 +21,7 @@ export class Purging {
   readonly #forgetDeliveries
   readonly #forgetBodies
   readonly #useBodiesLess
+  readonly #forgetSeen
 
   constructor(database: Database, counts: Counts) {
     this.#counts = counts
@@ -44,6 +45,9 @@ export class Purging {
     this.#useBodiesLess = database.prepare(`
       UPDATE messages SET deliveries = deliveries - uses FROM (${gone}) AS gone
       WHERE messages.id = gone.id`)
+    this.#forgetSeen = database.prepare(`
+      DELETE FROM seen WHERE (source_id, message_id) IN (
+        SELECT source_id, message_id FROM seen WHERE seen_at < ? ORDER BY seen_at LIMIT ?)`)
   }
 
   /** Deletes deliveries that ended before a time, at most `rowsMax` of each kind, and returns their number. */
@@ -52,6 +56,11 @@ export class Purging {
       this.#forgetOld(this.#deliveredBefore, deliveredBeforeMs, rowsMax) +
       this.#forgetOld(this.#failedBefore, failedBeforeMs, rowsMax)
     )
+  }
+
+  /** Deletes old messageIds and returns their number. */
+  forgetSeen({ messageIdsBeforeMs, rowsMax }: PurgeRequest): number {
+    return Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
   }
 
   /** Deletes pending deliveries that end, for a store without a log. Returns their number. */
