@@ -223,16 +223,19 @@ export class MoveTarget {
     const names = columns.map(({ name }) => name)
     const list = names.join(', ')
     const arrays = columns.map(({ type }, place) => `$${place + 1}::${type}[]`).join(', ')
-    const isLost = (name: string): string =>
-      `EXISTS (SELECT ${name} FROM given EXCEPT ALL SELECT ${name} FROM stored) AS ${name}`
+    const isLost = (columns: string): string =>
+      `EXISTS (SELECT ${columns} FROM given EXCEPT ALL SELECT ${columns} FROM stored)`
+    // Compare single columns only after a difference, because each takes as long as whole rows. `OFFSET 0`
+    // keeps the planner from comparing whole rows once for each column.
+    const lostColumns = names.map((name) => `CASE WHEN is_lost THEN ${isLost(name)} END AS ${name}`)
     const sql = `
       WITH given AS MATERIALIZED (SELECT * FROM unnest(${arrays}) AS given (${list})), stored AS (
         INSERT INTO ${tableName(table)} (${list}) OVERRIDING SYSTEM VALUE SELECT * FROM given
         RETURNING ${list})
-      SELECT ${names.map(isLost).join(', ')}`
+      SELECT ${lostColumns.join(', ')} FROM (SELECT ${isLost('*')} AS is_lost OFFSET 0) compared`
     const values = names.map((name) => rows.map((row) => row[name] ?? null))
     const [lost] = await this.#session.rows<Record<string, unknown>>({ sql, values })
-    return names.filter((name) => lost?.[name] !== false)
+    return names.filter((name) => lost?.[name] === true)
   }
 
   /** Reads the figures of the database. */
