@@ -16,10 +16,7 @@ const options = {
   }),
   ...inGroup('Output:', {
     list: flag('--list', 'list the cases and send nothing'),
-    language: option(
-      '--language <name>',
-      'print a correct handler if yours is wrong, or without [url]',
-    ),
+    language: option('--language <name>', 'print a right handler if yours is wrong or absent'),
     json: flag('--json', 'write NDJSON records to stdout'),
     quiet: flag('-q, --quiet', 'print only mistakes and the result'),
     color: flag('--no-color', 'use no colours'),
