@@ -3,7 +3,7 @@ import { evrouteVersion } from '../model/index.ts'
 import { codeOfEnd, isEnd, exitCodeOf, exitCodes } from './exit-code.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import type { Io } from './io.ts'
-import { programName } from './output/command-line.ts'
+import { asCalled, programName } from './output/command-line.ts'
 import { writeError } from './output/error.ts'
 import { parseError, refuseMissingValues, triedCommand } from './parse-error.ts'
 
@@ -122,7 +122,8 @@ export async function createProgram(context: CommandContext): Promise<Command> {
     .exitOverride()
     .configureOutput({
       // Examples can be pasted as the program was called.
-      writeOut: (text) => io.stdout.write(text.replace(/^ {2}evroute /gm, `  ${programName(io)} `)),
+      writeOut: (text) =>
+        io.stdout.write(asCalled(text, io).replace(/^ {2}evroute /gm, `  ${programName(io)} `)),
       // `main` writes all errors.
       writeErr: () => undefined,
       getOutHelpWidth: () => Math.min(io.stdout.columns ?? helpColumnsMax, helpColumnsMax),

@@ -40,6 +40,9 @@ export async function readSecret(
 
 /** Reads a required secret, like {@link readSecret}. */
 export async function requireSecret(value: string | undefined, io: Io): Promise<string> {
+  if (value === '') {
+    throw new SettingError('--secret', 'Cannot use an empty --secret', 'Check where it comes from.')
+  }
   const secret = await readSecret(value, io)
   if (secret !== undefined) return secret
   throw new SettingError(

@@ -96,7 +96,8 @@ export function equationText(
   format: (count: number) => string,
 ): string {
   const sum = parts.map(({ count, name }) => `${format(count)} ${name}`).join(' + ')
-  return `${format(whole.count)} ${whole.name} = ${sum === '' ? '0' : sum}`
+  const name = whole.count === 1 ? whole.name.replace(/^deliveries/, 'delivery') : whole.name
+  return `${format(whole.count)} ${name} = ${sum === '' ? '0' : sum}`
 }
 
 /** Returns the nearest moment that a date can represent, in milliseconds since 1970. */

@@ -75,6 +75,8 @@ describe.each(['send', 'replay', 'explain', 'listen', 'run', 'expect', 'check'])
 test('has examples as the program was called', async () => {
   const { stdout } = await run(['send', '--help'], { env: { npm_command: 'exec' } })
   expect(stdout).toContain('\n  npx evroute send track\n')
+  const { stdout: all } = await run(['--help'], { env: { npm_command: 'exec' } })
+  expect(all).toContain('`npx evroute demo` shows it all')
 })
 
 test('names every command once, in a group', async () => {

@@ -131,6 +131,22 @@ describe('main', () => {
     expect(stderr).toMatch(/^[^\n]*\n$/)
   })
 
+  test.each([
+    [['replay'], 'Cannot run `npx evroute replay`: <file> is missing. Try `npx evroute replay '],
+    [['send'], 'Try `npx evroute send track`, or `npx evroute send --file calls.ndjson`.'],
+    [['replay', '--json'], '"hint":"Try `npx evroute replay '],
+  ])('suggests commands as npx started %j', async (argv, text) => {
+    const { stderr } = await run(argv, { env: { npm_command: 'exec' } })
+    expect(stderr).toContain(text)
+    expect(stderr).not.toContain('`evroute')
+  })
+
+  test('suggests commands as npx started the transfer', async () => {
+    const argv = ['send', 'track', '--to', 'http://127.0.0.1:1/', '--clock', 'virtual']
+    const { stderr } = await run(argv, { env: { npm_command: 'exec' } })
+    expect(stderr).toContain('is `npx evroute listen` running?')
+  })
+
   test('gives a usage error of the parser in JSON too', async () => {
     const { stderr } = await run(['send', '--json', '--evnt'])
     expect(JSON.parse(stderr)).toEqual({

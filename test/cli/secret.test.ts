@@ -27,3 +27,11 @@ test('the error of a secret names its flag', async () => {
     'evroute: Cannot read --token from the environment variable NOWHERE: it is not set. Set it, or give a value or @file.\n',
   ])
 })
+
+test('an empty secret that is required is no reason to leave the flag out', async () => {
+  const { code, stderr } = await run(['check', 'http://127.0.0.1:1/', '--secret', ''])
+  expect([code, stderr]).toEqual([
+    2,
+    'evroute: Cannot use an empty --secret. Check where it comes from.\n',
+  ])
+})

@@ -49,6 +49,16 @@ describe('on a terminal', () => {
     )
   })
 
+  test('the progress leaves room for the ^C that the terminal echoes', async () => {
+    const { screen, ended, type } = onTerminal(['send', 'track', '--to', 'http://127.0.0.1:1/'])
+    const [line = ''] = await screen.matching(
+      /0 of 1 \(0%\) · [^\r\n\u001b]*last problem: [^\r\n\u001b]*/,
+    )
+    expect('- '.length + line.length + '^C'.length).toBeLessThan(columns)
+    type(controlC)
+    expect(await ended).toBe(130)
+  })
+
   test.each([
     { given: 'nothing', flags: [], env: {}, coloured: true },
     { given: 'NO_COLOR', flags: [], env: { NO_COLOR: '1' }, coloured: false },

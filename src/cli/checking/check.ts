@@ -146,7 +146,9 @@ function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckV
 }
 
 function answerOf({ status, error, reaction }: CaseVerdict): string {
-  return status === null ? (error ?? reaction) : String(status)
+  if (status !== null) return String(status)
+  // Short, so that the columns stay below each other.
+  return error === 'connection_closed' ? 'closed' : (error ?? reaction)
 }
 
 /** Writes a mistake of the handler, its fix, and the cases that show it. */

@@ -12,7 +12,7 @@ import type { InitValues } from '../commands/service.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
-import { shellWord } from '../output/command-line.ts'
+import { programName, shellWord } from '../output/command-line.ts'
 import { cannotWrite } from '../output/error.ts'
 
 interface NewFile {
@@ -44,6 +44,7 @@ export async function init({ path, force, full, json }: InitValues, io: Io): Pro
     json
       ? recordLine({ kind: 'init', config: path, files: paths })
       : `${paths.map((each) => `wrote ${plainText(each)}\n`).join('')}${nextSteps(
+          programName(io),
           secretsFolder,
           isFoundBySelf ? undefined : path,
         )}`,
@@ -157,25 +158,30 @@ export const starterConfiguration: JsonObject = Object.freeze({
 /**
  * Tells the user how to adapt the starter configuration and try it.
  *
+ * @param program - the name to call evroute by
  * @param configuration - undefined if `serve` finds it by default
  */
-function nextSteps(secretsFolder: string, configuration: string | undefined): string {
+function nextSteps(
+  program: string,
+  secretsFolder: string,
+  configuration: string | undefined,
+): string {
   const secret = shellWord(`@${secretsFolder}/shared-secret`)
   const writeKey = `$(cat ${shellWord(`${secretsFolder}/write-key`)})`
   const config = configuration === undefined ? '' : ` --config ${shellWord(configuration)}`
   return `
-A destination is set up in five steps, which the starter shows:
-  1. type, sources       Webhooks, with the events of the source "website"
-  2. endpoints           up to five URLs; http://127.0.0.1:4100/ is where \`evroute listen\` listens
-  3. headers             optional, static, for each URL: X-Team
-  4. sharedSecret        optional: signs every webhook in X-Signature
-  5. enabled             true: all that the source sends is forwarded
+The configuration has one destination, ready to use. Change it as you like:
+  type, sources    Webhooks, with the events of the source "website"
+  endpoints        up to five URLs; this one is the address of \`listen\`
+  headers          optional, static, for each URL: X-Team
+  sharedSecret     optional: signs every webhook in X-Signature
+  enabled          true: all that the source sends is forwarded
 
 Try it, in three terminals:
-  evroute listen --secret ${secret}
-  evroute serve${config}
+  ${program} listen --secret ${secret}
+  ${program} serve${config}
   curl -u "${writeKey}:" -d '{"userId":"u_1","event":"Order Completed"}' http://127.0.0.1:4000/v1/track
 
-\`evroute config${config}\` shows every setting that is in force.
+\`${program} config${config}\` shows every setting that is in force.
 `
 }

@@ -26,7 +26,8 @@ export async function auditStore({ deliveries, io, json, style }: ReadersRun): P
 }
 
 function lineOf(equation: AuditEquation, style: Style): string {
-  const { difference } = equation
+  const { difference, whole, parts } = equation
+  if (parts.length === 0 && difference === 0) return `${style.good('✔')} no ${whole.name}\n`
   const text = equationText(equation, formatCount)
   if (difference === 0) return `${style.good('✔')} ${text}\n`
   const side = difference > 0 ? 'too many' : 'too few'

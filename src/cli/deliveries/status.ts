@@ -1,7 +1,7 @@
 import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
 import { isoOrNull, type LoggedDelivery, type LoggedState } from '../../delivery/index.ts'
 import { formatDuration, plainText } from '../../model/index.ts'
-import { formatSecond } from '../output/moments.ts'
+import { formatPast, formatSecond } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
@@ -183,8 +183,7 @@ function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undef
 
 function ending({ settledAtMs }: LoggedDelivery, nowMs: number): string {
   if (settledAtMs === null) return ''
-  const ago = formatDuration(Math.max(nowMs - settledAtMs, 0))
-  return ` at ${formatSecond(settledAtMs, nowMs)} (${ago} ago)`
+  return ` at ${formatPast(settledAtMs, nowMs)}`
 }
 
 function failureText({ reason }: LoggedDelivery): string {

@@ -13,6 +13,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
+import { programName } from '../output/command-line.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { summaryLine, deliveryRecord, requestRecord } from '../sending/report-text.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
@@ -104,6 +105,7 @@ function jsonView(io: Io): DemoView {
 async function textView(io: Io, options: DemoValues): Promise<DemoView> {
   const style = await styleOf(io, 'stdout', options.color)
   const memory = new SummaryMemory()
+  const program = programName(io)
   const stdout = new DataWriter(io)
   const write = (text: string): void => stdout.write(text)
   return {
@@ -112,7 +114,7 @@ async function textView(io: Io, options: DemoValues): Promise<DemoView> {
     received: (event) => {
       const { columns } = io.stdout
       const room = columns === undefined ? undefined : columns - 9
-      const text = eventText(event, { style, memory, verbose: false, columns: room })
+      const text = eventText(event, { style, memory, verbose: false, columns: room, program })
       write(`${style.faint('received ')}${text}`)
     },
     request: () => undefined,

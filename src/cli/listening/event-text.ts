@@ -35,6 +35,8 @@ interface EventView {
   readonly columns: number | undefined
   /** Whether requests are forwarded or given to a program; false by default. */
   readonly passesOn?: boolean
+  /** The name to call evroute by. */
+  readonly program: string
 }
 
 /** Narrower terminals show neither the time nor the duration. */
@@ -79,7 +81,7 @@ export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
   if (event.reason !== null) lines.push(reasonLine(event, view.style))
   lines.push(
-    ...[...forwardLines(event.forward), ...checkAdvice(event)].map(
+    ...[...forwardLines(event.forward), ...checkAdvice(event, view.program)].map(
       (line) => `  ${view.style.bad(`└ ${line}`)}`,
     ),
   )
@@ -87,7 +89,7 @@ export function eventText(event: ReceivedEvent, view: EventView): string {
     lines.push(`  ${view.style.bad(`└ not passed on: ${withheldTexts[event.withheld]}`)}`)
   }
   if (view.verbose) {
-    const parts = [payloadText(event, view.style), ...handlerParts(event, view.style)]
+    const parts = [payloadText(event, view.style), ...handlerParts(event, view)]
     lines.push(...parts.map((part) => `${part.replace(/^/gm, payloadIndent)}\n`))
   }
   return `${lines.join('\n')}\n`
@@ -104,9 +106,12 @@ function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string 
 }
 
 /** Shows a handler that verifies signatures correctly, for requests with a diagnosed signature. */
-function handlerParts({ diagnosis }: ReceivedEvent, style: Style): readonly string[] {
+function handlerParts(
+  { diagnosis }: ReceivedEvent,
+  { style, program }: EventView,
+): readonly string[] {
   if (diagnosis === null) return []
-  const title = 'A handler for express; `evroute verify --language` prints others:'
+  const title = `A handler for express; \`${program} verify --language\` prints others:`
   return [style.faint(`${title}\n\n${snippets.express.trimEnd()}`)]
 }
 
@@ -225,12 +230,12 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
 /** Explains how to find out why an application refused a valid signature; empty if it did not. */
-export function checkAdvice({
-  forward,
-  signature,
-}: Pick<ReceivedEvent, 'forward' | 'signature'>): readonly string[] {
+export function checkAdvice(
+  { forward, signature }: Pick<ReceivedEvent, 'forward' | 'signature'>,
+  program: string,
+): readonly string[] {
   if (signature !== 'valid' || forward === null || !refusals.includes(forward.status)) return []
-  const command = `evroute check ${endpointName(forward.url)} --secret ...`
+  const command = `${program} check ${endpointName(forward.url)} --secret ...`
   return [`its signature is valid: \`${command}\` finds out why it is refused`]
 }
 

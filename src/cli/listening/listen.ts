@@ -212,6 +212,7 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
   const aside = await styleOf(io, 'stderr', options.color)
   const { verbose, quiet, forwardTo, onEvent } = options
   const passesOn = forwardTo.length > 0 || onEvent !== undefined
+  const program = programName(io)
   return {
     ready: (address) => {
       if (!quiet) io.stderr.write(banner(address, options, { style: aside, io }))
@@ -219,7 +220,7 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
     event: (event) => {
       const { columns } = io.stdout
       // Also for hidden requests: the memory has to see all of them.
-      const text = eventText(event, { style, memory, verbose, columns, passesOn })
+      const text = eventText(event, { style, memory, verbose, columns, passesOn, program })
       screen.arrive(event, () => stdout.write(text))
       return stdout.ready()
     },

@@ -6,6 +6,11 @@ export function programName({ env }: Pick<Io, 'env'>): string {
   return env['npm_command'] === 'exec' ? 'npx evroute' : 'evroute'
 }
 
+/** Names evroute in the suggested commands of a text, which are in backquotes, by the name to call it by. */
+export function asCalled(text: string, io: Pick<Io, 'env'>): string {
+  return text.replaceAll('`evroute ', `\`${programName(io)} `)
+}
+
 /** Writes a word for a POSIX shell, quoted if it has to be. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`

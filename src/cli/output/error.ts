@@ -1,6 +1,7 @@
 import { EvrouteError, messageOf } from '../../model/index.ts'
 import type { ConfigurationError } from '../../service/index.ts'
 import type { Io } from '../io.ts'
+import { asCalled } from './command-line.ts'
 import { styleOf, type Style } from './style.ts'
 
 /** Makes the error for a command line that cannot be understood. */
@@ -20,7 +21,8 @@ export async function writeError(
   error: unknown,
   { json, color }: { readonly json: boolean; readonly color: boolean },
 ): Promise<void> {
-  io.stderr.write(json ? errorRecord(error) : errorText(error, await styleOf(io, 'stderr', color)))
+  const text = json ? errorRecord(error) : errorText(error, await styleOf(io, 'stderr', color))
+  io.stderr.write(asCalled(text, io))
 }
 
 /** Writes an error as one line of JSON. A configuration error includes all its problems. */

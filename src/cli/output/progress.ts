@@ -8,8 +8,8 @@ const showAfterMs = 500
 const refreshEveryMs = 200
 /** How often a log gets a line. */
 const logEveryMs = 60_000
-/** The columns of the spinner, and a spare one. */
-const signColumns = 3
+/** The columns of the spinner, of the ^C that a terminal echoes, and a spare one. A wrapped line would stay. */
+const signColumns = 5
 
 /** Removes the progress line. */
 export type EndProgress = () => void

@@ -4,6 +4,7 @@ import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { countsText, eventText } from '../listening/event-text.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
+import { programName } from '../output/command-line.ts'
 import { formatCount } from '../output/numbers.ts'
 import { styleOf } from '../output/style.ts'
 import type { CommandEnvironment } from './test-bed.ts'
@@ -18,6 +19,7 @@ export type RunView = Awaited<ReturnType<typeof openRunView>>
 export async function openRunView({ page, quiet, verbose, color }: RunViewOptions, io: Io) {
   const style = await styleOf(io, 'stderr', color)
   const memory = new SummaryMemory()
+  const program = programName(io)
   const tell = (text: string): void => void io.stderr.write(`${text}\n`)
   return {
     /** Prints the addresses that the command finds in its environment. */
@@ -31,7 +33,7 @@ export async function openRunView({ page, quiet, verbose, color }: RunViewOption
     event: (event: ReceivedEvent): void => {
       if (!verbose) return
       const { columns } = io.stderr
-      io.stderr.write(eventText(event, { style, memory, verbose: false, columns }))
+      io.stderr.write(eventText(event, { style, memory, verbose: false, columns, program }))
     },
     summary: (counts: ReceivedCounts, durationMs: number): void => {
       if (!quiet) tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)

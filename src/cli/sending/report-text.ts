@@ -23,7 +23,7 @@ import type { OutletLedger } from './outlet.ts'
  * everything that delivers.
  */
 export const firstRetryMs = 8_000
-const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000 }
+const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000, jitter: 0.2 }
 
 /** Names a call in a few words: `track "Order Completed"`. */
 export function callName({ type, event, name }: JsonObject): string {
@@ -43,13 +43,28 @@ export function requestText(record: RequestRecord, style: Style, retryForMs: num
   const answer = style[look[outcome]](error === null ? String(status) : failureText(error))
   const time = style.faint(formatTimeOfDay(atMs))
   const end = style.faint(`${formatDuration(durationMs)}  ${plainText(messageId)}`)
-  const { firstMs, factor, mostMs } = retryPolicy
-  const nextMs = Math.min(firstMs * factor ** (attempt - 1), mostMs)
-  const isRetried = outcome === 'retry' && error !== 'interrupted' && nextMs * 0.8 <= retryForMs
-  const next = isRetried ? style.faint(`  next try in about ${formatDuration(nextMs)}`) : ''
+  const isTemporary = outcome === 'retry' && error !== 'interrupted'
+  const next = isTemporary ? style.faint(nextTryText(attempt, retryForMs)) : ''
   const said = outcome === 'final' ? excerptText(excerpt) : ''
   const quoted = said === '' ? '' : `\n${style.faint(`  └ it said: ${said}`)}`
   return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
+}
+
+/** Says when the next try is, or that the retry window ends before it. A single try is not explained. */
+function nextTryText(attempt: number, retryForMs: number): string {
+  const { firstMs, factor, mostMs, jitter } = retryPolicy
+  const waitsMs = Array.from({ length: attempt }, (_, index) =>
+    Math.min(firstMs * factor ** index, mostMs),
+  )
+  const sinceFirstMs = waitsMs.reduce((total, waitMs) => total + waitMs, 0)
+  const soonestMs = sinceFirstMs * (1 - jitter)
+  if (soonestMs > retryForMs) {
+    const window = `--retry-for ${formatDuration(retryForMs)}`
+    return attempt === 1 ? '' : `  no further try: ${window} ends before it`
+  }
+  const next = `  next try in about ${formatDuration(waitsMs.at(-1) ?? 0)}`
+  const isSure = sinceFirstMs * (1 + jitter) <= retryForMs
+  return isSure ? next : `${next}, if --retry-for ${formatDuration(retryForMs)} allows it`
 }
 
 function excerptText(excerpt: string): string {

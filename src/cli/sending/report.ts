@@ -19,6 +19,7 @@ import {
   type Observer,
 } from '../../runtime/index.ts'
 import { DataWriter, type Io } from '../io.ts'
+import { asCalled } from '../output/command-line.ts'
 import { errorRecord, errorText } from '../output/error.ts'
 import { countOf, formatTimeOfDay } from '../output/numbers.ts'
 import { progressText, startProgress } from '../output/progress.ts'
@@ -218,7 +219,8 @@ export class Report implements Observer {
   /** Reports an error that ends the transfer early. The summary still follows. */
   failure(error: unknown): void {
     const { json } = this.#parts.options
-    this.#parts.io.stderr.write(json ? errorRecord(error) : errorText(error, this.#parts.style))
+    const text = json ? errorRecord(error) : errorText(error, this.#parts.style)
+    this.#parts.io.stderr.write(asCalled(text, this.#parts.io))
   }
 
   acknowledged(): void {
@@ -275,7 +277,7 @@ export class Report implements Observer {
 
   /** Writes a note for the user to stderr, whatever the flags. */
   note(text: string): void {
-    this.#parts.io.stderr.write(`${text}\n`)
+    this.#parts.io.stderr.write(`${asCalled(text, this.#parts.io)}\n`)
   }
 
   async ready(): Promise<void> {
@@ -342,7 +344,9 @@ export class Report implements Observer {
     if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return
     this.#retriesAnnounced = true
     const cause =
-      error === 'ECONNREFUSED' ? 'Nothing listens there; is `evroute listen` running? ' : ''
+      error === 'ECONNREFUSED'
+        ? asCalled('Nothing listens there; is `evroute listen` running? ', this.#parts.io)
+        : ''
     const how = retryNote ?? `Retries for ${formatDuration(retryForMs)}; see --retry-for`
     this.#line(`${this.#parts.style.faint(`  └ ${cause}${how}`)}\n`)
   }

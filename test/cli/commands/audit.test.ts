@@ -27,7 +27,7 @@ describe('audit', () => {
         '✔ 1 delivered = 1 in the store + 0 purged',
         '✔ 2 failed = 2 in the store + 0 purged',
         '✔ 1 expired = 1 in the store + 0 purged',
-        '✔ 0 deliveries without their text = 0',
+        '✔ no deliveries without their text',
         '',
       ].join('\n'),
     })

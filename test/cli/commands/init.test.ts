@@ -85,22 +85,28 @@ describe('init', () => {
     }
   })
 
-  test('prints the five steps of setting up a destination, and the next commands', async () => {
+  test('lists the parts of a destination, and commands to go on with', async () => {
     const folder = await temporaryFolder()
     const { stdout } = await initIn(folder)
-    const steps = stdout.split('\n').filter((line) => /^ +\d\. /.test(line))
-    expect(steps.map((step) => step.slice(2, 25).trimEnd())).toEqual([
-      '1. type, sources',
-      '2. endpoints',
-      '3. headers',
-      '4. sharedSecret',
-      '5. enabled',
+    expect(stdout.match(/^ {2}[a-zS, ]+?(?= {2})/gm)?.map((name) => name.trim())).toEqual([
+      'type, sources',
+      'endpoints',
+      'headers',
+      'sharedSecret',
+      'enabled',
     ])
     expect(stdout).toContain(`evroute listen --secret @${folder}/evroute.secrets/shared-secret\n`)
     expect(stdout).toContain(`evroute serve --config ${configIn(folder)}\n`)
     const [, command = ''] = /(curl -u "[^"]+")/.exec(stdout) ?? []
     const shown = await promisify(execFile)('bash', ['-c', command.replace('curl -u', 'echo')])
     expect(shown.stdout).toBe(`${(await textsIn(folder))[0]!.trimEnd()}:\n`)
+  })
+
+  test('suggests commands as npx started it', async () => {
+    const config = configIn(await temporaryFolder())
+    const { stdout } = await run(['init', '--config', config], { env: { npm_command: 'exec' } })
+    expect(stdout).toMatch(/\n {2}npx evroute listen --secret .*\n {2}npx evroute serve --config /)
+    expect(stdout).toContain('`npx evroute config --config ')
   })
 
   test('quotes paths that a shell would take apart', async () => {

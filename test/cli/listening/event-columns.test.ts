@@ -9,7 +9,8 @@ const body = { type: 'track', userId: 'user_12345678', event: 'Order Completed' 
 const event = receivedEvent(7, body, { status: 503, injected: 'status 503' })
 
 function lineIn(columns: number): string {
-  const view = { style: plainStyle, memory: new SummaryMemory(), verbose: false, columns }
+  const memory = new SummaryMemory()
+  const view = { style: plainStyle, memory, verbose: false, columns, program: 'evroute' }
   return eventText(event, view).trimEnd()
 }
 

@@ -15,7 +15,13 @@ async function linesFor(signature: string, verbose = false): Promise<readonly st
   await response.text()
   const style = plainStyle
   const memory = new SummaryMemory()
-  return eventText(receiver.events[0]!, { style, memory, verbose, columns: undefined }).split('\n')
+  return eventText(receiver.events[0]!, {
+    style,
+    memory,
+    verbose,
+    columns: undefined,
+    program: 'npx evroute',
+  }).split('\n')
 }
 
 describe('a bad signature', () => {
@@ -36,7 +42,7 @@ describe('a bad signature', () => {
   test('has a correct handler below its payload in verbose mode', async () => {
     const text = (await linesFor(signBody(body, secret).toUpperCase(), true)).join('\n')
     expect(text).toMatch(
-      /"page"[^]*A handler for express; `evroute verify --language` prints others:/,
+      /"page"[^]*A handler for express; `npx evroute verify --language` prints others:/,
     )
     expect(text).toMatch(/\n {6}app\.post\('\/webhooks'/)
     expect((await linesFor('0'.repeat(40), true)).join('\n')).not.toContain('express')

@@ -38,19 +38,23 @@ describe('checkAdvice', () => {
   test.each([400, 401, 403])(
     'names the command where a valid signature is answered %i',
     (status) => {
-      expect(checkAdvice({ signature: 'valid', forward: { ...well, status } })).toEqual([
-        `its signature is valid: \`evroute check ${url} --secret ...\` finds out why it is refused`,
+      expect(
+        checkAdvice({ signature: 'valid', forward: { ...well, status } }, 'npx evroute'),
+      ).toEqual([
+        `its signature is valid: \`npx evroute check ${url} --secret ...\` finds out why it is refused`,
       ])
     },
   )
 
   test('is silent about everything else', () => {
     const refused = { ...well, status: 401 }
-    expect(checkAdvice({ signature: 'invalid', forward: refused })).toEqual([])
-    expect(checkAdvice({ signature: 'unchecked', forward: refused })).toEqual([])
-    expect(checkAdvice({ signature: 'valid', forward: null })).toEqual([])
-    expect(checkAdvice({ signature: 'valid', forward: well })).toEqual([])
-    expect(checkAdvice({ signature: 'valid', forward: { ...well, status: 500 } })).toEqual([])
+    expect(checkAdvice({ signature: 'invalid', forward: refused }, 'npx evroute')).toEqual([])
+    expect(checkAdvice({ signature: 'unchecked', forward: refused }, 'npx evroute')).toEqual([])
+    expect(checkAdvice({ signature: 'valid', forward: null }, 'npx evroute')).toEqual([])
+    expect(checkAdvice({ signature: 'valid', forward: well }, 'npx evroute')).toEqual([])
+    expect(
+      checkAdvice({ signature: 'valid', forward: { ...well, status: 500 } }, 'npx evroute'),
+    ).toEqual([])
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commandLine, programName } from '../../../src/cli/output/command-line.ts'
+import { asCalled, commandLine, programName } from '../../../src/cli/output/command-line.ts'
 
 test('can be pasted', () => {
   const argv = ['replay', "it's here.ndjson", '--to', 'http://127.0.0.1:4100/hook']
@@ -25,4 +25,12 @@ test.each([
 test('names npx if npx started it', () => {
   expect(programName({ env: { npm_command: 'exec' } })).toBe('npx evroute')
   expect(programName({ env: { npm_command: 'run-script' } })).toBe('evroute')
+})
+
+test('names evroute as it was called in suggested commands only', () => {
+  const text = 'evroute: Cannot check. Try `evroute check <url>`.'
+  expect(asCalled(text, { env: { npm_command: 'exec' } })).toBe(
+    'evroute: Cannot check. Try `npx evroute check <url>`.',
+  )
+  expect(asCalled(text, { env: {} })).toBe(text)
 })

@@ -83,10 +83,17 @@ describe('text', () => {
       new RegExp(
         `^${time}  attempt 1  ${refused}  ${url}  \\d+ms  [\\w-]{36}  next try in about 10s\n` +
           '  └ Nothing listens there; is `evroute listen` running\\? Retries for 20s; see --retry-for\n' +
-          `${time}  attempt 2  ${refused}  .*\n` +
+          `${time}  attempt 2  ${refused}  .*  no further try: --retry-for 20s ends before it\n` +
           `✖ track "Order Completed" → ${url} expired after 2 attempts: ${refused}\n$`,
       ),
     )
+  })
+
+  test('promises no retry that jitter may move out of the window', async () => {
+    const to = await unreachableUrl()
+    const argv = ['send', 'track', '--to', to, '--clock', 'virtual', '--retry-for', '10s']
+    const { stderr } = await run(argv)
+    expect(stderr).toContain('  next try in about 10s, if --retry-for 10s allows it\n')
   })
 
   test('promises no retry if there is none', async () => {

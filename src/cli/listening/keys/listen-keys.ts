@@ -14,6 +14,7 @@ import {
 import { systemClock } from '../../../runtime/index.ts'
 import type { ListenValues } from '../../commands/listen.ts'
 import type { Io } from '../../io.ts'
+import { programName } from '../../output/command-line.ts'
 import { countOf } from '../../output/numbers.ts'
 import { styleOf, type Style } from '../../output/style.ts'
 import { BottomLine } from '../../terminal/bottom-line.ts'
@@ -253,7 +254,8 @@ class ListenKeys implements ListenScreen {
     await capture.append(event)
     await capture.close()
     this.#savedSeq = seq
-    return `Saved #${seq} to ${captureFile}; \`evroute replay ${captureFile} --to <url>\` sends it again.`
+    const program = programName(this.#parts.io)
+    return `Saved #${seq} to ${captureFile}; \`${program} replay ${captureFile} --to <url>\` sends it again.`
   }
 }
 
