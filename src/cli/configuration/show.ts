@@ -22,15 +22,17 @@ export async function showConfiguration(options: ConfigValues, io: Io): Promise<
 }
 
 const tableColumns: readonly TableColumn<EffectiveSetting>[] = [
-  { title: 'setting', text: ({ path }) => path, look: 'name', columnsMin: 16, cut: cutFront },
+  { title: 'setting', text: ({ path }) => path, look: 'name', columnsMin: 16, cut: cutMiddle },
   { title: 'value', text: ({ value }) => (value === null ? 'none' : shown(value)) },
   { title: 'from', text: ({ origin }) => origin, look: 'faint', columnsMin: 7 },
 ]
 
-/** Shortens a path from the front, because its end tells most. */
-function cutFront(path: string, columnsMax: number): string {
+/** Shortens a path in its middle: its begin says to what it belongs, and its end tells most. */
+function cutMiddle(path: string, columnsMax: number): string {
   const reversed = (text: string): string => Array.from(text).reverse().join('')
-  return reversed(cutToColumns(reversed(path), columnsMax))
+  const [begin = ''] = /^\w{1,5}/.exec(path) ?? []
+  const end = cutToColumns(reversed(path.slice(begin.length)), columnsMax - begin.length)
+  return begin + reversed(end)
 }
 
 function shown(value: EffectiveSetting['value']): string {

@@ -73,10 +73,17 @@ export async function listDeliveries(
   else if (shown === 0 && !io.stop.aborted && !json) io.stderr.write('No delivery matches.\n')
   if (!json) {
     const shownFaults = (destinations ?? []).filter(({ id }) => shownAt.has(id))
-    const texts = shownFaults.flatMap((destination) => faultTexts(destination, nowMs))
+    const texts = [
+      ...narrowTexts(table),
+      ...shownFaults.flatMap((destination) => faultTexts(destination, nowMs)),
+    ]
     io.stderr.write(texts.map((text) => `${text}\n`).join(''))
   }
   return exitCodes.ok
+}
+
+function narrowTexts({ dropped }: TextTable<LoggedDelivery>): readonly string[] {
+  return dropped.length === 0 ? [] : [`The terminal is too narrow for ${dropped.join(', ')}.`]
 }
 
 /** The minimum width of ids. It has room for every number, which alone names a delivery. */

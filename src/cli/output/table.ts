@@ -65,6 +65,12 @@ export class TextTable<Row> {
     return lines.map((line) => this.#line(line, shown)).join('')
   }
 
+  /** The titles of the columns that don't fit. */
+  get dropped(): readonly string[] {
+    const shown = this.#shown?.length ?? this.#columns.length
+    return this.#columns.slice(shown).map(({ title }) => title)
+  }
+
   #line(cells: readonly Cell[], shown: readonly ShownColumn<Row>[]): string {
     const { style, columns: columnsMax } = this.#view
     const padded = shown.map(({ column, width }, at) => {

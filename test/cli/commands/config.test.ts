@@ -125,7 +125,7 @@ describe('config', () => {
       const rows = stripVTControlCharacters(stdout).trimEnd().split('\n')
       expect(Math.max(...rows.map(columnsOf))).toBeLessThanOrEqual(columns)
       expect(rows.find((row) => row.startsWith('store'))).toContain('…')
-      expect(rows.some((row) => /^…\S*\.url +http:/.test(row))).toBe(true)
+      expect(rows.some((row) => /^desti…\S*\.url +http:/.test(row))).toBe(true)
       expect((await run(argv, { env })).stdout).not.toContain('…')
     },
   )

@@ -110,6 +110,8 @@ describe('deliveries list', () => {
     const lines = stripVTControlCharacters(terminal.stdout).trimEnd().split('\n')
     expect(lines.map(({ length }) => length <= 60)).toEqual([true, true])
     expect(lines[1]).toMatch(/^crm\/1 .* timeout .* track$/)
+    expect(terminal.stderr).toBe('The terminal is too narrow for messageId.\n')
+    expect(pipe.stderr).toBe('')
   })
 
   test('says that there are no deliveries, and ends with 0', async () => {
