@@ -11,6 +11,8 @@ const quietFrameMs = 40
 /** The same during a burst, so that the page draws less often and leaves the processor to the receiver. */
 const crowdedFrameMs = 100
 const crowdedMin = 20
+/** A burst of this many requests is sent at once, before a receiver that keeps 1,000 drops its first ones. */
+const burstMax = 600
 /** Maximum summaries per message for a sampling reader: more than most screens show. */
 const readMax = 30
 
@@ -56,7 +58,7 @@ export async function streamSummaries(
   let frameMs = 0
   while (!signal.aborted) {
     await arrivals.after(after)
-    if (!(await sleep(systemClock, frameMs, signal))) break
+    if (!(await arrivals.burstOr(after + burstMax, frameMs))) break
     const batch = summaries.after(after)
     const first = batch[0]?.seq ?? 0
     const last = batch.at(-1)?.seq ?? 0
@@ -113,11 +115,15 @@ class ArrivalBell {
   readonly #signal: AbortSignal
   readonly close: () => void
   #ring: (() => void) | undefined
+  /** The number of the event that rings. Earlier ones would wake the stream for nothing. */
+  #ringSeq = 0
 
   constructor(log: EventLog, signal: AbortSignal) {
     this.#log = log
     this.#signal = signal
-    this.close = log.listen(() => this.#ringOnce())
+    this.close = log.listen(({ seq }) => {
+      if (seq >= this.#ringSeq) this.#ringOnce()
+    })
     signal.addEventListener('abort', () => this.#ringOnce(), { once: true })
   }
 
@@ -129,8 +135,22 @@ class ArrivalBell {
 
   /** Resolves when there is an event after this number, or the signal aborts. */
   async after(seq: number): Promise<void> {
-    while (this.#log.counts.received <= seq && !this.#signal.aborted) {
-      await new Promise<void>((resolve) => (this.#ring = resolve))
-    }
+    if (this.#log.counts.received > seq || this.#signal.aborted) return
+    await new Promise<void>((resolve) => {
+      this.#ringSeq = seq + 1
+      this.#ring = resolve
+    })
+  }
+
+  /**
+   * Resolves after a time, or earlier when there is an event after this number or the signal aborts.
+   *
+   * @returns false if the signal aborted
+   */
+  async burstOr(seq: number, waitMs: number): Promise<boolean> {
+    const waiting = new AbortController()
+    await Promise.race([this.after(seq), sleep(systemClock, waitMs, waiting.signal)])
+    waiting.abort()
+    return !this.#signal.aborted
   }
 }
