@@ -9,6 +9,8 @@ const rowsSlack = 5_000
 const crowdedMin = 100
 /** Crowds are drawn this often. Every 300 ms took three times as much of the processor from the receiver. */
 const crowdedMs = 1_000
+/** The crowd is over when fewer requests arrive in that time. */
+const crowdedPauseMin = 500
 
 /**
  * The requests of the list, oldest first. Rows change in place, because a batch must not copy 100,000
@@ -29,8 +31,8 @@ export class EventList {
   #isPaused = false
   /** Timer of the pause after a crowd was drawn. */
   #drawingPause: number | undefined
-  /** False while rows wait for the next drawing. */
-  #isDrawn = true
+  /** Rows that wait for the next drawing. */
+  #waitingCount = 0
 
   /** All rows, or only the failed ones. */
   rows(onlyFailed: boolean): readonly ListRow[] {
@@ -53,10 +55,11 @@ export class EventList {
       this.#rows.splice(0, excess)
       this.missedCount.value += excess
     }
-    this.#isDrawn = false
-    const isPausing = this.#drawingPause !== undefined
-    if (isFirst || !isPausing) this.#changed()
-    if (!isPausing && rows.length >= crowdedMin) this.#pauseDrawing()
+    this.#waitingCount += rows.length
+    if (isFirst) this.#changed()
+    if (isFirst || this.#drawingPause !== undefined) return
+    this.#changed()
+    if (rows.length >= crowdedMin) this.#pauseDrawing()
   }
 
   /** Replaces rows that have the same numbers. */
@@ -105,14 +108,14 @@ export class EventList {
   #pauseDrawing(): void {
     this.#drawingPause = window.setTimeout(() => {
       this.#drawingPause = undefined
-      if (this.#isDrawn) return
+      const isCrowded = this.#waitingCount >= crowdedPauseMin
       this.#changed()
-      this.#pauseDrawing()
+      if (isCrowded) this.#pauseDrawing()
     }, crowdedMs)
   }
 
   #changed(): void {
-    this.#isDrawn = true
+    this.#waitingCount = 0
     this.#failed = undefined
     this.version.value += 1
   }
