@@ -23,15 +23,15 @@ export interface Findings {
   readonly signature: SignatureJudgement
 }
 
-/** A request without an answer. */
+/** A request that is not answered yet. */
 export interface Unanswered extends Findings {
   /** The path with its query, as it was sent. */
   readonly path: string
-  /** The endpoint that received the request, from 1. */
+  /** The number of the endpoint that received the request, counting from 1. */
   readonly endpoint: number
 }
 
-/** The source of injected answers that no path asks for. */
+/** Gives the injected answers and delays of requests whose path asks for none. */
 export interface InjectionSource {
   /** Returns the delay of the next answer, in milliseconds. */
   nextDelayMs(): number
@@ -56,10 +56,17 @@ export interface Decision {
 }
 
 /**
- * Decides the reply to a request. The first of these that applies wins: 401 for a wrong signature if the receiver is
- * strict, the status for a body that did not arrive, the answer that the path asks for, the status for a malformed
- * request, the plan. Only well-formed webhooks advance a plan, so that a stray request, such as a health check, does
- * not shift the answers that a test expects.
+ * Decides the reply to a request. The first of these that applies wins:
+ *
+ * 1. 401 for an invalid or missing signature, if the receiver is strict
+ * 2. the status for a request that is not a POST, or whose body did not arrive
+ * 3. the answer that the path asks for
+ * 4. the status for a malformed body
+ * 5. 400 for an invalid path
+ * 6. the answer of the plan
+ *
+ * Only well-formed webhooks advance a plan, so that a stray request, such as a health check, does not shift the answers
+ * that a test expects.
  */
 export function decide(
   request: Unanswered,
@@ -109,7 +116,7 @@ function refuse(
   return problem === null ? undefined : answerWith(errorAnswer(400, 'invalid_path', problem))
 }
 
-/** Faults that leave no complete body, so that the answer of the path does not apply. */
+/** Codes of requests without a complete body. The answer that the path asks for does not apply to them. */
 const notThere: ReadonlySet<RefusalCode> = new Set([
   'body_too_large',
   'body_too_slow',
@@ -133,7 +140,7 @@ function inject(given: GivenAnswer): Given {
   const answer =
     given < 300
       ? accepted(given)
-      : errorAnswer(given, 'configured_status', `The receiver is told to answer ${given}`)
+      : errorAnswer(given, 'configured_status', `The receiver is configured to answer ${given}`)
   return { ...answerWith(answer), injected: given === 200 ? null : `status ${given}` }
 }
 
@@ -144,7 +151,7 @@ function answerWith(answer: HttpAnswer): Given {
 /** Closes the connection, because the unread rest of a body would look like the next request. */
 const close = { connection: 'close' }
 
-/** Statuses other than 400, and headers, of malformed requests. */
+/** Status and headers of the answers to malformed requests, where they are not 400 and none. */
 const malformedHeads: Partial<Record<RefusalCode, Pick<HttpAnswer, 'status' | 'headers'>>> = {
   body_too_large: { status: 413, headers: close },
   body_too_slow: { status: 408, headers: close },

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { SettingError, type JsonValue } from '../model/index.ts'
 
-/** The beginning of the API's paths. */
+/** The prefix of the API's paths. */
 export const apiPrefix = '/_evroute/'
-/** The beginning of the paths of the API's actions. */
+/** The prefix of the paths of actions, which are called with POST. */
 export const actionsPrefix = '/_evroute/actions/'
 
 /** Resolves when a response has drained or closed. */
 export async function drained(response: ServerResponse): Promise<void> {
-  // Neither event comes after the response was destroyed.
+  // A destroyed response emits neither event.
   if (response.destroyed) return
   const over = new AbortController()
   const settled = ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }))
@@ -30,7 +30,7 @@ export function readQuery<Name extends string>(
   for (const [name, value] of query) {
     const found = known.find((each) => each === name)
     if (found === undefined || values[found] !== undefined) {
-      const reason = found === undefined ? 'it is not known here' : 'it is there twice'
+      const reason = found === undefined ? 'there is no such parameter' : 'it is given twice'
       throw new SettingError(name, `Cannot use ${name}: ${reason}`, `Use ${known.join(', ')}.`)
     }
     values[found] = value

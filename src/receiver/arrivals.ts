@@ -1,7 +1,8 @@
-/** A request that arrived and is not in the log yet. */
+/** A request that has arrived and is not in the log yet. */
 interface Arrival {
   readonly atMs: number
-  readonly told: Promise<void>
+  /** Resolves when the request is in the log, or never will be. */
+  readonly logged: Promise<void>
 }
 
 /** The requests that are not in the log yet, because they are being read, delayed or forwarded. */
@@ -20,8 +21,8 @@ export class Arrivals {
    * @returns a function to call when the request is in the log, or never will be
    */
   begin(atMs: number): () => void {
-    const { promise: told, resolve } = newPromise()
-    const arrival = { atMs, told }
+    const { promise: logged, resolve } = newPromise()
+    const arrival = { atMs, logged }
     this.#underWay.add(arrival)
     return () => {
       this.#underWay.delete(arrival)
@@ -30,9 +31,9 @@ export class Arrivals {
   }
 
   /** Resolves when all requests that arrived up to a moment, in milliseconds since 1970, are in the log. */
-  async toldUntil(untilMs: number): Promise<void> {
+  async loggedUntil(untilMs: number): Promise<void> {
     const inTime = [...this.#underWay].filter(({ atMs }) => atMs <= untilMs)
-    await Promise.all(inTime.map(({ told }) => told))
+    await Promise.all(inTime.map(({ logged }) => logged))
   }
 }
 

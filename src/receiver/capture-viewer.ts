@@ -15,13 +15,13 @@ const eventsMax = 100_000
 export interface CaptureViewerOptions {
   /** The port on 127.0.0.1; 0 for a free one. */
   readonly port: number
-  /** The URL to which the page sends requests again; undefined for none. */
+  /** The URL to which the page resends requests; undefined if it cannot resend them. */
   readonly resendTo: string | undefined
-  /** The secret that signs edited requests; undefined for no signature. */
+  /** The secret for signing edited requests; undefined to leave them unsigned. */
   readonly secret: string | undefined
 }
 
-/** Serves a capture like its receiver did: the page, and everything below `/_evroute/`. It receives no webhooks. */
+/** Serves a capture as a receiver would: the page, and everything below `/_evroute/`. It receives no webhooks. */
 export class CaptureViewer implements AsyncDisposable {
   /** The viewer's URL, without a path. */
   readonly url: string
@@ -66,12 +66,12 @@ export class CaptureViewer implements AsyncDisposable {
     return new CaptureViewer({ log, waits, listening })
   }
 
-  /** Adds a request of the capture. */
+  /** Adds a request from the capture. */
   add(event: UnnumberedEvent): Promise<void> {
     return this.#log.add(() => event)
   }
 
-  /** The number of requests that it shows, and the number of requests that were added. */
+  /** How many requests are shown, and how many were added. */
   get counts(): { readonly shown: number; readonly read: number } {
     return { shown: this.#log.events.length, read: this.#log.counts.received }
   }
@@ -82,7 +82,7 @@ export class CaptureViewer implements AsyncDisposable {
     await this.#listening.close()
   }
 
-  /** Closes at the end of a block. */
+  /** Closes at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
@@ -91,7 +91,7 @@ export class CaptureViewer implements AsyncDisposable {
 function refuseWebhook(response: ServerResponse): Promise<void> {
   sendAnswer(
     response,
-    errorAnswer(405, 'method_not_allowed', 'This is a capture: it receives nothing'),
+    errorAnswer(405, 'method_not_allowed', 'A capture is open here: it receives no webhooks'),
   )
   return Promise.resolve()
 }

@@ -15,7 +15,7 @@ interface Port {
 
 /** The open ports of a receiver. */
 export class Endpoints {
-  /** The certificate of the authority that signed their certificate, in PEM; null if there is none. */
+  /** The certificate of the authority that signed the receiver's certificate, in PEM; null if there is none. */
   readonly authority: string | null
   readonly #ports: readonly Port[]
 
@@ -38,7 +38,7 @@ export class Endpoints {
         const port = settings.port === 0 ? 0 : settings.port + index
         const listening = await listen(handlerOf(index + 1), { host, port })
         ports.push({ listening, secure: secured(listening, certificate) })
-        // Accepting can fail later, for lack of file descriptors. That ends one connection only.
+        // Accepting can fail later, for example for lack of file descriptors. Only that connection is lost.
         listening.server.on('error', ({ message }) =>
           runtime.log.warn('cannot accept a connection', { error: message }),
         )
@@ -62,12 +62,12 @@ export class Endpoints {
     return this.#ports[0]?.listening.port ?? 0
   }
 
-  /** Returns the connection below TLS; the same connection if there is no TLS. */
+  /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
   below(endpoint: number, socket: Socket): Socket {
     return this.#ports[endpoint - 1]?.secure?.below(socket) ?? socket
   }
 
-  /** Stops accepting. Requests under way have half a second to end. */
+  /** Stops accepting connections. Requests in flight get half a second to finish. */
   async close(): Promise<void> {
     for (const { secure } of this.#ports) secure?.endHandshakes()
     await Promise.all(this.#ports.map(({ listening }) => listening.close()))

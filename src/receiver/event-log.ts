@@ -15,9 +15,9 @@ export type EventListener = (event: ReceivedEvent) => unknown
 /** Maximum memory for bodies: 64 MB, and less for bodies with very many values. */
 const keptBytesMax = 64 * 1024 * 1024
 
-/** Numbers and counts events, keeps the newest, and calls listeners for one event after another. */
+/** Numbers and counts events, keeps the newest, and calls the listeners for each, one event after the other. */
 export class EventLog {
-  /** The requests that arrived and are not in the log yet. */
+  /** The requests that have arrived and are not in the log yet. */
   readonly arrivals: Arrivals = new Arrivals()
   readonly #eventsMax: number
   readonly #log: Log
@@ -47,7 +47,7 @@ export class EventLog {
   }
 
   /**
-   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, or less if the bodies have very
+   * The newest events, oldest first: at most `eventsMax`, and at most 64 MB of bodies, or less if the bodies have very
    * many values.
    */
   get events(): readonly ReceivedEvent[] {
@@ -56,7 +56,7 @@ export class EventLog {
 
   /** Returns the kept events after a number, oldest first, up to a maximum. */
   after(seq: number, eventsMax: number): readonly ReceivedEvent[] {
-    // Numbers have no gaps, so they give the index of an event.
+    // The numbers have no gaps, so the index of an event follows from its number.
     const from = Math.max(0, seq + 1 - (this.#kept[0]?.event.seq ?? 0))
     return this.#kept.slice(from, from + eventsMax).map(({ event }) => event)
   }
@@ -70,7 +70,7 @@ export class EventLog {
    * Numbers, counts and keeps an event, then calls every listener. Events are added one after another. Resolves when
    * the listeners have handled this event.
    *
-   * @param describe - makes the event at its turn; `add` rejects with its error
+   * @param describe - makes the event when its turn comes; if it throws, `add` rejects with the error
    */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
@@ -85,19 +85,19 @@ export class EventLog {
    */
   listen(listener: EventListener): () => void {
     // Wrap the listener, so that adding it twice calls it twice, and each returned function removes one.
-    const told: EventListener = (event) => listener(event)
-    this.#listeners.add(told)
-    return () => void this.#listeners.delete(told)
+    const wrapped: EventListener = (event) => listener(event)
+    this.#listeners.add(wrapped)
+    return () => void this.#listeners.delete(wrapped)
   }
 
   async #add(request: UnnumberedEvent): Promise<void> {
     const event = Object.freeze({ ...request, seq: this.#counts.received + 1 })
     this.#counts = countWith(this.#counts, event)
     this.#keep(event)
-    const telling = [...this.#listeners]
-      .map((listener) => this.#tell(listener, event))
-      .filter((told) => told !== undefined)
-    if (telling.length > 0) await this.#waits.until(Promise.all(telling))
+    const pending = [...this.#listeners]
+      .map((listener) => this.#call(listener, event))
+      .filter((handled) => handled !== undefined)
+    if (pending.length > 0) await this.#waits.until(Promise.all(pending))
   }
 
   #keep(event: ReceivedEvent): void {
@@ -110,14 +110,14 @@ export class EventLog {
   }
 
   /** Calls a listener. Returns a promise that never rejects; undefined if the listener is done. */
-  #tell(listener: EventListener, event: ReceivedEvent): Promise<unknown> | undefined {
+  #call(listener: EventListener, event: ReceivedEvent): Promise<unknown> | undefined {
     const failed = (error: unknown): void => {
       const fields = { seq: event.seq, error: messageOf(error) }
       this.#log.warn('a listener of the receiver failed', fields)
     }
     try {
-      const told = listener(event)
-      return isThenable(told) ? Promise.resolve(told).catch(failed) : undefined
+      const handled = listener(event)
+      return isThenable(handled) ? Promise.resolve(handled).catch(failed) : undefined
     } catch (error) {
       failed(error)
       return undefined

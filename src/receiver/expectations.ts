@@ -16,22 +16,22 @@ import type { EventLog } from './event-log.ts'
 import type { ReceivedEvent } from './received-event.ts'
 import type { Waits } from './waits.ts'
 
-/** Options of an expectation. */
+/** Options for waiting until an expectation is met. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in milliseconds. Infinity waits until the end of `within`, or without limit. By default the time
-   * of `within`, else 5 s.
+   * How long to wait, in milliseconds; by default the time of `within`, or else 5 s. With Infinity, only `within`
+   * limits the wait.
    */
   readonly timeoutMs?: number | undefined
   /** Counts only events with a higher `seq`; default 0, all since the start. */
   readonly after?: number | undefined
   /**
-   * The expected count, if the expectation is an object: an exact number, 0 for none; or a range, without a maximum if
-   * `atMost` is left out. By default at least one. A text has its own count.
+   * The expected count if the expectation is an object: a number for exactly that many, or a range, which has no
+   * maximum if `atMost` is left out. By default at least one. An expectation as text contains its count.
    */
   readonly count?:
     number | (Pick<CountRange, 'atLeast'> & Partial<Pick<CountRange, 'atMost'>>) | undefined
-  /** Ends the wait early. The events so far decide the expectation. */
+  /** Ends the wait early. The events so far then decide the expectation. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -43,13 +43,13 @@ export interface JudgedExpectation {
   readonly events: readonly ReceivedEvent[]
 }
 
-/** The state of an expectation. */
+/** A listed expectation and its state. */
 export interface ShownExpectation {
-  /** The number of the expectation, from 1. */
+  /** The number of the expectation, counting from 1. */
   readonly id: number
-  /** The expectation in the language. */
+  /** The expectation, as written in the match language. */
   readonly text: string
-  /** Whether the expectation was met; `open` while that can change. */
+  /** Whether the expectation was met; `open` while it is undecided. */
   readonly state: 'open' | 'met' | 'unmet'
   /** The expected and the actual count: `expected exactly 3, got 2`. */
   readonly account: string
@@ -65,7 +65,7 @@ interface Shown {
 const timeoutMsDefault = 5_000
 /** Maximum number of listed expectations. The oldest are dropped. */
 const shownMax = 100
-/** The longest wait of the system's clock. */
+/** The longest delay that `setTimeout` supports. */
 const timeoutMsMax = 2 ** 31 - 1
 
 /** Waits until the events of a log meet expectations. */
@@ -74,7 +74,7 @@ export class Expectations {
   readonly #waits: Waits
   readonly #clock: Clock
   readonly #shown: Shown[] = []
-  /** Ends the wait of each expectation that {@link watch} began. */
+  /** Ends the wait of an expectation that {@link watch} began, by its number. */
   readonly #watched = new Map<number, AbortController>()
   #lastId = 0
 
@@ -85,8 +85,8 @@ export class Expectations {
   }
 
   /**
-   * Resolves as soon as the expectation is decided. Else it resolves at the end of its time, after all requests that
-   * arrived before are in the log. The end of all waits ends the time early.
+   * Resolves as soon as the expectation is decided, or else when its time is up and all requests that arrived in time
+   * are in the log. Ending all waits ends the time early.
    *
    * @throws MatchError for an invalid text, SettingError for an invalid option, EvrouteError `expectation_unmet` if
    * some of the events to count are no longer kept
@@ -98,13 +98,13 @@ export class Expectations {
     const { expectation, after, timeoutMs } = checkRequest(expected, options)
     const gone = this.#log.counts.received - this.#log.events.length
     const isAllKept = gone <= after
-    // Events that are gone cannot be counted.
+    // Dropped events cannot be counted, so a maximum cannot be checked.
     if (!isAllKept && expectation.count.atMost < Infinity) throw notKept(expectation, gone)
     const tracker = new ExpectationTracker<ReceivedEvent>(expectation, this.#clock.nowMs())
     const shown = this.#show(tracker)
     const judged = await this.#decided({ tracker, after, timeoutMs, signal: options.signal })
     shown.state = judged.result.state
-    // The missing events might have met it.
+    // The dropped events might have met the expectation.
     if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, gone)
     return judged
   }
@@ -118,7 +118,8 @@ export class Expectations {
   }
 
   /**
-   * Begins an expectation that is only listed. It counts events from now on, until it is decided or forgotten.
+   * Begins an expectation that appears in the list and that no caller awaits. It counts events from now on, until it
+   * is decided or forgotten.
    *
    * @returns the number of the expectation
    * @throws MatchError for an invalid text, SettingError if 100 are open
@@ -128,8 +129,8 @@ export class Expectations {
     if (this.#watched.size >= shownMax) {
       throw new SettingError(
         'expect',
-        `Cannot expect more: ${shownMax} expectations are open`,
-        'Remove one.',
+        `Cannot add an expectation: ${shownMax} are already open`,
+        'Remove one first.',
       )
     }
     const wait = new AbortController()
@@ -141,7 +142,7 @@ export class Expectations {
     return id
   }
 
-  /** Removes an expectation from the list, and ends it if {@link watch} began it. False if there is none. */
+  /** Removes an expectation from the list, and ends it if {@link watch} began it. Returns false if there is none. */
   forget(id: number): boolean {
     const index = this.#shown.findIndex((each) => each.id === id)
     if (index === -1) return false
@@ -175,7 +176,7 @@ export class Expectations {
       if (judged !== undefined || event.seq <= after) return
       if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
-      // A listener may hear late of an event that arrived in time, so only the end of the wait decides about too few.
+      // An event that arrived in time may get here late, so only the end of the wait decides that there are too few.
       if (tracker.stateAt(deadlineMs).kind === 'open') return
       // Don't count events that arrive between this decision and the end of the caller's wait.
       judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)
@@ -191,8 +192,8 @@ export class Expectations {
     isTimeOver = !wait.signal.aborted
     if (!decided.signal.aborted) {
       // Requests that arrived in time count, so wait for them. Closing the receiver ends them soon.
-      const told = this.#log.arrivals.toldUntil(endMs)
-      await Promise.race([told, once(decided.signal, 'abort')])
+      const logged = this.#log.arrivals.loggedUntil(endMs)
+      await Promise.race([logged, once(decided.signal, 'abort')])
     }
     signal?.removeEventListener('abort', end)
     endListening()
@@ -235,8 +236,8 @@ function checkRequest(
 function notKept({ text }: Expectation, gone: number): EvrouteError {
   return new EvrouteError({
     code: 'expectation_unmet',
-    message: `Cannot count for ${text}: the first ${gone} requests are not kept any more`,
-    hint: 'Count those after a later one, ask before they arrive, or keep more of them.',
+    message: `Cannot count ${text}: the first ${gone === 1 ? 'request is' : `${gone} requests are`} no longer kept`,
+    hint: 'Count only events after a later one, start waiting earlier, or keep more events.',
   })
 }
 
@@ -255,8 +256,8 @@ function expectationFrom(
   if (count === undefined) return parseExpectation(expected)
   throw new SettingError(
     'count',
-    'Cannot use count with an expectation in words',
-    'Write it behind the match: x3, x1..5 or never.',
+    'Cannot use count with an expectation as text',
+    'Write the count after the match: x3, x1..5 or never.',
   )
 }
 

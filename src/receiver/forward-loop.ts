@@ -16,7 +16,7 @@ export class ForwardMark {
     return ['via', this.#via]
   }
 
-  /** Whether this receiver has forwarded the request before. */
+  /** Whether this receiver has already forwarded the request. */
   isOn(headers: readonly Header[]): boolean {
     return headers.some(
       ([name, value]) =>
@@ -39,8 +39,8 @@ export function checkNotOwn(targets: readonly ForwardTarget[], ownUrls: readonly
     if (!ownUrls.some((own) => isSamePlace(new URL(url), new URL(own)))) continue
     throw new SettingError(
       'forwardTo',
-      `Cannot forward to ${endpointName(url)}: it is where the receiver itself listens`,
-      'Name the URL of your application, or listen on another port.',
+      `Cannot forward to ${endpointName(url)}: the receiver itself listens there`,
+      'Give the URL of your application, or listen on a different port.',
     )
   }
 }

@@ -25,7 +25,7 @@ import { headersOf } from './inspect-request.ts'
 
 /** A target to which webhooks are forwarded. */
 export interface ForwardTarget {
-  /** The type of webhooks that it gets; null for all types without their own target. */
+  /** The type of webhooks that it gets; null for all types that have no target of their own. */
   readonly type: EventType | null
   /** The URL, http or https; `3000` and `localhost:3000/hook` are enough for this machine. */
   readonly url: string
@@ -40,8 +40,8 @@ export interface Forwarding {
   /** Time from the request to its answer, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, `loop` if this receiver had forwarded
-   * the request before, `too_many_under_way`, or a system error such as `ECONNREFUSED`. Null if there was an answer.
+   * Why there was no answer: `timeout`, `interrupted` if the receiver closed, `loop` if this receiver had already
+   * forwarded the request, `too_many_under_way`, or a system error such as `ECONNREFUSED`. Null if there was an answer.
    */
   readonly error: string | null
   /** The headers of the answer; none if there was none. */
@@ -60,22 +60,22 @@ export interface Forwarded {
 export interface ForwardedRequest {
   /** The path with its query. */
   readonly path: string
-  /** The headers. Those of the connection are not passed on. */
+  /** The headers. Only end-to-end headers are passed on. */
   readonly headers: readonly Header[]
   readonly rawBody: Buffer
 }
 
-/** The validated settings of forwarding. */
+/** The validated settings for forwarding. */
 export interface ForwardingSettings {
   /** The targets: at most one for each type, and one for all other types. */
   readonly targets: readonly ForwardTarget[]
-  /** Time for connect, headers and body together, in milliseconds; 0 for no limit. */
+  /** Time limit for connecting, headers and body together, in milliseconds; 0 for no limit. */
   readonly timeoutMs: number
-  /** Whether to pass on requests with a foreign Origin or without a valid signature. */
+  /** Whether to pass on requests from a different origin or without a valid signature. */
   readonly allowUnverified: boolean
   /** Headers that replace those of the request. */
   readonly headers: readonly Header[]
-  /** Whether to accept any certificate of a target. */
+  /** Whether to accept any certificate from a target. */
   readonly insecure: boolean
   /** The requests to forward; undefined for all. */
   readonly filter: Match | undefined
@@ -83,14 +83,14 @@ export interface ForwardingSettings {
 
 const noAnswer = { status: null, headers: {}, answer: '' } as const
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
-/** Maximum number of requests without a time limit that wait for a target. */
+/** Maximum requests in flight if they have no time limit. */
 const endlessMax = 100
 
 /** Forwards requests to an application, byte for byte, each over a new connection. */
 export class Forwarder {
   readonly #settings: ForwardingSettings
   readonly #clock: Clock
-  /** The controllers that end the requests in flight. */
+  /** One for each request in flight, to abort it. */
   readonly #ends = new Set<AbortController>()
   readonly #mark: ForwardMark
   #closed = false
@@ -101,7 +101,7 @@ export class Forwarder {
     this.#mark = new ForwardMark(newId())
   }
 
-  /** Returns the target of a type, else the target of all other types; undefined if there is none. */
+  /** Returns the target for a type, or else the one for all other types; undefined if there is neither. */
   targetOf(webhookType: EventType | null): ForwardTarget | undefined {
     const { targets } = this.#settings
     return (
@@ -110,8 +110,8 @@ export class Forwarder {
   }
 
   /**
-   * Posts a request to a target with its bytes and headers, and `Via`. Follows no redirects. Refuses a request that
-   * this receiver forwarded before, and requests above the limit of those under way. Never rejects.
+   * Posts a request to a target with its bytes and headers, and adds `Via`. Doesn't follow redirects. Refuses a request
+   * that this receiver has already forwarded, or if too many are in flight. Never rejects.
    */
   async forward(received: ForwardedRequest, target: ForwardTarget): Promise<Forwarded> {
     const url = forwardUrl(target.url, received.path).href
@@ -150,7 +150,7 @@ export class Forwarder {
         { ...received, headers: sent },
         { signal, insecure },
       )
-      // Without a limit, the body could drip without end after the status has arrived.
+      // Without a limit, the body could drip in for ever once the status has arrived.
       const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
       const { text } = await readAnswer(response, answerLimits)
       rest?.cancel()
@@ -165,7 +165,7 @@ export class Forwarder {
     }
   }
 
-  /** Aborts every request under way, and every later one. */
+  /** Aborts every request in flight, and every later one. */
   close(): void {
     this.#closed = true
     for (const end of this.#ends) end.abort()
@@ -232,19 +232,19 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
     if (targets.findIndex((other) => other.type === type) === index) continue
     throw new SettingError(
       'forwardTo',
-      `Cannot forward ${type ?? 'the same webhooks'} to two URLs: the status of one is passed on`,
+      `Cannot forward ${type ?? 'the same webhooks'} to two URLs: the sender can get only one status`,
       'Give one URL without a type, and one for each type that goes elsewhere: track=https://...',
     )
   }
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
 }
 
-/** Returns the decision with the answer of forwarding. */
+/** Returns the decision, but with the answer that follows from forwarding the request. */
 export function answeredBy({ answer }: Forwarded, decision: Decision): Decision {
   return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
 }
 
-/** Returns the headers of a request with their spelling and repetitions. */
+/** Returns the headers of a request as they were sent, with their case and repetitions. */
 export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[] {
   const headers: Header[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -264,7 +264,7 @@ function answered(forwarding: Forwarding, status: number): Forwarded {
   }
 }
 
-/** Statuses of the answer to the sender, by the error. All other errors give 502. */
+/** The status that the sender gets, by error; 502 for all other errors. */
 const failureStatuses: ReadonlyMap<string, number> = new Map([
   ['timeout', 504],
   ['loop', 508],

@@ -9,7 +9,7 @@ import type { ReceiverSettings } from './settings.ts'
 import { SignatureJudge, uncheckedSignature, type SignatureJudgement } from './signature.ts'
 import { withheldReason, type WithheldReason } from './withheld.ts'
 
-/** The facts about a request, with its bytes. */
+/** The facts about a request that was read, with its bytes. */
 export interface Inspection extends Findings {
   /** The bytes of the body that arrived, at most 1 MB. */
   readonly rawBody: Buffer
@@ -25,7 +25,7 @@ export interface Inspector {
   readonly turns: BodyTurns
   /** The receiver's clock. */
   readonly clock: Clock
-  /** Whether to pass on requests with a foreign Origin or without a valid signature. */
+  /** Whether to pass on requests from a different origin or without a valid signature. */
   readonly allowUnverified: boolean
 }
 
@@ -77,7 +77,7 @@ async function inspectContents(
     case 'too_large':
       return refused(bytes, 'body_too_large', 'The body is larger than 1 MB')
     case 'too_slow':
-      return refused(bytes, 'body_too_slow', 'The body was not there after 30 s')
+      return refused(bytes, 'body_too_slow', 'The body did not arrive within 30 s')
     case 'cut_off':
       return refused(bytes, 'incomplete_body', `The body broke off after ${bytes.length} bytes`)
   }

@@ -9,7 +9,8 @@ loopback.addAddress('::1', 'ipv6')
 const proxyHeaders = ['forwarded', 'x-forwarded-for'] as const
 
 /**
- * Whether this machine made a request: over a loopback address, and not on behalf of another machine, as a tunnel does.
+ * Whether a request comes from this machine: over a loopback address, and not through a proxy or a tunnel, which can
+ * act for a different machine.
  *
  * @param remoteAddress - the address of the client; undefined if the connection is closed
  */

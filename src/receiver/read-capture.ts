@@ -3,20 +3,20 @@ import { captureRowBytesMax } from '../model/index.ts'
 import type { ReceivedEvent } from './received-event.ts'
 import { readEventRecord } from './read-event-record.ts'
 
-/** A row of a capture that is no record of `listen`. */
+/** A row of a capture that is not a record of `listen`. */
 export interface BadCaptureRow {
   readonly line: number
   readonly problem: string
 }
 
-/** A part of a capture: requests, and rows that are no records of `listen`. */
+/** A part of a capture: requests, and rows that are not records of `listen`. */
 export interface CapturePart {
   readonly events: readonly ReceivedEvent[]
   readonly badRows: readonly BadCaptureRow[]
 }
 
 /**
- * Reads the requests of a capture, gzipped or not. Other records of `listen` are skipped.
+ * Reads the requests from a capture, gzipped or not. Other records of `listen` are skipped.
  *
  * @throws EvrouteError `cannot_read_file` if the input is neither JSON nor text in UTF-8
  */
@@ -30,7 +30,7 @@ export async function* readCapture(input: AsyncIterable<Uint8Array>): AsyncGener
       if (event !== undefined) {
         events.push(event)
       } else if (typeof record?.['kind'] !== 'string' || record['kind'] === 'event') {
-        const problem = row.kind === 'bad' ? row.message : 'it is no record of listen'
+        const problem = row.kind === 'bad' ? row.message : 'it is not a record of listen'
         badRows.push({ line: row.line, problem })
       }
     }

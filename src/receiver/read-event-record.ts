@@ -13,10 +13,9 @@ const verdicts = ['valid', 'invalid', 'missing', 'unchecked'] as const
 const withheldReasons = ['foreign_origin', 'signature_not_valid'] as const
 
 /**
- * Reads the event from a record of a capture, which `eventRecord` made. Fills in fields that an earlier version did not
- * write with empty values.
+ * Reads the event from a record that `eventRecord` made. Fields that an earlier version did not write get empty values.
  *
- * @returns undefined if it is no such record
+ * @returns undefined for any other record
  */
 export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   const { seq, type, userId, path, bytes, status = null, body, code } = record

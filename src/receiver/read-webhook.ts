@@ -28,7 +28,7 @@ export interface Webhook {
   readonly kind: 'webhook'
   /** The type of the webhook. */
   readonly type: EventType
-  /** The parsed body. It has `type` and the fields that the type needs; other fields are unchecked. */
+  /** The parsed body. It has `type` and the fields that its type requires; other fields are unchecked. */
   readonly body: JsonObject
 }
 
@@ -42,7 +42,7 @@ export interface Malformed<Code extends string = MalformedCode> {
   readonly message: string
 }
 
-/** Maximum nesting: that of a call's fields plus the body around them, so that every webhook can be received. */
+/** Maximum nesting: a call's fields plus the body around them, so that every webhook can be received. */
 const levelsMax = limits.callNestingMax + 1
 
 /** Reads a webhook, or explains why the bytes are not a webhook. Version and user ids may be missing. */
@@ -82,7 +82,7 @@ function parse(text: string): { readonly value: unknown } | Malformed {
   try {
     return { value: JSON.parse(text) as unknown }
   } catch (error) {
-    // The parser's message quotes the body.
+    // Shorten the parser's message, because it quotes the body.
     return malformed('invalid_json', `The body is not JSON: ${shortText(messageOf(error), 120)}`)
   }
 }

@@ -21,11 +21,11 @@ export interface ReceivedRequest {
   readonly bytes: number
   /** The verdict on the signature. */
   readonly signature: SignatureVerdict
-  /** What was wrong with signature, body or path, or that the sender hung up; null if nothing was wrong. */
+  /** What is wrong with the signature, body or path, or that the sender hung up; null if nothing is wrong. */
   readonly reason: string | null
-  /** Why the signature is wrong, and what to do about it; null if no known mistake explains it. */
+  /** Why the signature is wrong, and what to do about it; null if it is valid, or if no known mistake explains it. */
   readonly diagnosis: Diagnosis | null
-  /** The endpoint that received the request, from 1; null if the receiver has only one. */
+  /** The number of the endpoint that received the request, counting from 1; null if the receiver has only one. */
   readonly endpoint: number | null
   /** The status of the answer; null if none was sent, or if the sender did not wait for it. */
   readonly status: number | null
@@ -45,7 +45,7 @@ export interface WebhookContent {
   readonly kind: 'webhook'
   /** The type of the webhook. */
   readonly type: EventType
-  /** The id of the user that the event is about; for an alias, the id that stays. Null if the body has no user id. */
+  /** The id of the user that the event is about; for an alias, the new id. Null if the body has no user id. */
   readonly userId: string | null
   /** The parsed body. */
   readonly body: JsonObject
@@ -54,8 +54,8 @@ export interface WebhookContent {
 }
 
 /**
- * Why a request is not a webhook: the fault of its bytes, or `body_too_large` (over 1 MB), `body_too_slow` (incomplete
- * after 30 s), `incomplete_body` (the connection ended first) or `method_not_allowed` (not a POST).
+ * Why a request is not a webhook: what is wrong with its bytes, or `body_too_large` (over 1 MB), `body_too_slow`
+ * (incomplete after 30 s), `incomplete_body` (the connection ended first) or `method_not_allowed` (not a POST).
  */
 export type RefusalCode =
   MalformedCode | 'body_too_large' | 'body_too_slow' | 'incomplete_body' | 'method_not_allowed'
@@ -70,14 +70,14 @@ export interface MalformedContent {
   readonly userId: null
   /** Null if the request is malformed. The bytes are in `rawBody`. */
   readonly body: null
-  /** The stable name of the fault. */
+  /** The stable name of the mistake. */
   readonly code: RefusalCode
 }
 
-/** A handled request without a number. */
+/** A handled request that has no number yet. */
 export type UnnumberedEvent = ReceivedRequest & (WebhookContent | MalformedContent)
 
-/** A received request. It is frozen. `seq` counts from 1 without gaps, in the order of answers. */
+/** A received request; frozen. `seq` counts from 1 without gaps, in the order in which requests are answered. */
 export type ReceivedEvent = UnnumberedEvent & { readonly seq: number }
 
 /** Counts of requests so far. Requests with an unchecked signature are not in `valid`, `invalid` or `missing`. */

@@ -12,13 +12,13 @@ export interface ReceiverAddress {
   readonly urls: readonly string[]
   /** The port of the first endpoint. */
   readonly port: number
-  /** The token that lets browsers of other machines use the page; null if only this machine can reach the receiver. */
+  /** The token that lets browsers on other machines use the page; null if only this machine can reach the receiver. */
   readonly pageToken: string | null
   /** The certificate of the authority that signed the receiver's certificate, in PEM; null if there is none. */
   readonly authority: string | null
 }
 
-/** Lets browsers of other machines use the page of a receiver. */
+/** Lets browsers on other machines use the page of a receiver. */
 export interface PageAccess {
   readonly sessions: PageSessions
   /** The token in the page's link. */

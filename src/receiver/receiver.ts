@@ -26,24 +26,24 @@ import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } fro
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
 
-/** Options of {@link Receiver.waitFor}. */
+/** Options for {@link Receiver.waitFor}. */
 export interface WaitOptions {
   /** How long to wait, in milliseconds; no limit by default. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Time for listeners when a receiver closes; shorter than the time that requests get. */
+/** How long a closing receiver waits for listeners. It waits longer for requests. */
 const listenersGraceMs = 250
 
 /**
- * Receives webhooks on this machine. Verifies the signature of each, answers it, and keeps it.
+ * Receives webhooks on this machine: verifies the signature of each, answers it, and keeps it in memory.
  *
- * Any `POST` is a webhook. `GET /healthz` answers 200, and paths below `/_evroute/` show what arrived.
+ * Treats any `POST` as a webhook. `GET /healthz` answers 200, and paths below `/_evroute/` show what has arrived.
  *
  * ```ts
  * await using receiver = new Receiver({ secret: 'not-a-real-secret' })
  * const { url } = await receiver.start()
- * // ... have webhooks sent to the url ...
+ * // ... send webhooks to the url ...
  * await receiver.waitFor(1, { timeoutMs: 5_000 })
  * ```
  */
@@ -89,7 +89,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, or less if the bodies have very
+   * The newest events, oldest first: at most `eventsMax`, and at most 64 MB of bodies, or less if the bodies have very
    * many values.
    */
   get events(): readonly ReceivedEvent[] {
@@ -101,7 +101,7 @@ export class Receiver implements AsyncDisposable {
     return this.#log.counts
   }
 
-  /** The number of requests that are not events yet, because they are being read, delayed or forwarded. */
+  /** The number of requests that are still being read, delayed or forwarded, and so are not events yet. */
   get underWay(): number {
     return this.#log.arrivals.underWay
   }
@@ -109,14 +109,14 @@ export class Receiver implements AsyncDisposable {
   /**
    * Opens the ports. Further calls resolve to the same address.
    *
-   * @throws EvrouteError `port_in_use` or `cannot_listen`; SettingError if it would forward to itself
+   * @throws EvrouteError `port_in_use` or `cannot_listen`; SettingError if a forwarding target is this receiver
    */
   async start(): Promise<ReceiverAddress> {
     if (this.#closed !== undefined) {
       throw new EvrouteError({
         code: 'cannot_listen',
         message: 'Cannot start a receiver that was closed',
-        hint: 'Make a new one.',
+        hint: 'Create a new receiver.',
       })
     }
     this.#endpoints ??= this.#open()
@@ -126,8 +126,8 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Stops accepting, then ends. Cuts delays short. Requests under way have 500 ms to end, and listeners 250 ms. No
-   * event comes after the end. Further calls return the same promise.
+   * Stops accepting requests and cuts delays short. Requests in flight get 500 ms to finish, and listeners 250 ms. Once
+   * the promise resolves, there are no more events. Further calls return the same promise.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -135,7 +135,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Replaces the plan, as with the option `respond`. `failShare` stays in effect.
+   * Replaces the plan. Takes the same forms as the option `respond`, and leaves `failShare` in effect.
    *
    * @throws SettingError `respond`, with the mistake and the accepted forms
    */
@@ -144,7 +144,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Sets the answer to the next well-formed webhook. The plan continues after it. Each call is for one webhook.
+   * Queues an answer for one well-formed webhook. The plan continues once the queue is empty.
    *
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
@@ -159,8 +159,7 @@ export class Receiver implements AsyncDisposable {
 
   /**
    * Calls the listener for every later event, in the order of `seq`. The receiver awaits the listener's promise before
-   * it sends the answer and before the next event. So a slow listener slows the senders, and their webhooks do not
-   * pile up.
+   * it sends the answer and before the next event, so a slow listener slows the senders and webhooks don't pile up.
    *
    * @returns a function that removes the listener
    */
@@ -169,9 +168,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Resolves once this many well-formed webhooks have arrived since the start, with any signature.
+   * Resolves once this many well-formed webhooks have arrived since the start, whatever their signatures.
    *
-   * @throws EvrouteError `expectation_unmet` if the time ends or the receiver closes first
+   * @throws EvrouteError `expectation_unmet` if the timeout passes or the receiver closes first
    */
   async waitFor(wellFormed: number, { timeoutMs }: WaitOptions = {}): Promise<void> {
     const isMet = (): boolean => this.counts.wellFormed >= wellFormed
@@ -186,23 +185,24 @@ export class Receiver implements AsyncDisposable {
     throw new EvrouteError({
       code: 'expectation_unmet',
       message: `Cannot wait any longer for ${wellFormed} webhooks: ${this.counts.wellFormed} arrived`,
-      hint: 'Check the events for malformed webhooks, and the sender for webhooks that it did not send.',
+      hint: 'Check the events for malformed webhooks, and the sender for webhooks it did not send.',
     })
   }
 
   /**
-   * Waits for webhooks: `'type:track event:"Order*" x2 within 2s'`, or an object that the body must contain,
-   * `{ type: 'track', event: 'Order Completed' }`. Counts the webhooks since the start, or after an event.
+   * Waits for webhooks. The expectation is a text such as `'type:track event:"Order*" x2 within 2s'`, or an object that
+   * the body must contain, such as `{ type: 'track', event: 'Order Completed' }`. Counts the webhooks since the start,
+   * or those after the event in the option `after`.
    *
    * Resolves as soon as the expectation is decided. Without a maximum count, the event that meets it decides. With a
-   * maximum, as in `x3` and `never`, it resolves at the end of the time, because another webhook can arrive. The time
-   * is 5 s of the receiver's clock unless `timeoutMs` or `within` says otherwise. At its end, requests that are
-   * {@link underWay} are awaited, and count by their arrival.
+   * maximum, as in `x3` and `never`, it resolves when the time is up, because until then one more webhook can arrive.
+   * The time is 5 s on the receiver's clock unless `timeoutMs` or `within` says otherwise. Then requests that are
+   * {@link underWay} are awaited. They count if they arrived in time.
    *
-   * @returns the counted events that are kept, oldest first
-   * @throws ExpectationError if the time ends or the receiver closes first, or if too many webhooks arrive; MatchError
-   * or SettingError if the expectation is invalid; EvrouteError `expectation_unmet` if events to count are no longer
-   * kept
+   * @returns the counted events that are still kept, oldest first
+   * @throws ExpectationError if the time is up or the receiver closes first, or if too many webhooks arrive; MatchError
+   * or SettingError if the expectation is invalid; EvrouteError `expectation_unmet` if events that should be counted
+   * are no longer kept
    */
   async expect(
     expected: string | ExpectedBody,
@@ -219,9 +219,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Forwards a request again, with its bytes and headers. Only the caller gets the answer.
+   * Forwards a request again, with its bytes and headers. Only the caller sees the answer.
    *
-   * @returns how forwarding ended; undefined if no target is for its type
+   * @returns how forwarding ended; undefined if its type has no target
    */
   async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
     const target = this.#forwarder.targetOf(event.type)
@@ -256,7 +256,7 @@ export class Receiver implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#waits.endAll()
-    // Use real time, because the time for open requests is real, too.
+    // Use real time, as the grace period for open requests does.
     const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
     const endpoints = await this.#endpoints?.catch(() => undefined)
     this.#forwarder.close()
@@ -283,7 +283,7 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** Decides the answer, forwards and logs a request. Resolves once every listener has handled the request. */
+  /** Decides a request's answer, forwards the request and logs it. Resolves once every listener has handled it. */
   async #record(
     { request, response, endpoint }: Arrival,
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
@@ -296,9 +296,9 @@ export class Receiver implements AsyncDisposable {
     await this.#delay(response, decision.delayMs)
     const forwarded = await this.#forward({ request, response, inspection, decision })
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
-    // Log the event before the sender gets its answer, so that a waiting caller finds the event.
+    // Log before answering, so that a test that awaited the answer finds the event.
     await this.#log.add(() => {
-      // The listeners are called before waiting callers continue, but those don't wait for slow listeners.
+      // Callers that wait for arrivals continue once the listeners have been called, even if a listener is slow.
       endArrival()
       const hungUp = response.destroyed
       const answeredAtMs = clock.nowMs()
@@ -318,8 +318,8 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Forwards a request that would be answered 2xx. Doesn't forward a request that is withheld, refused or fails as
-   * planned. Doesn't forward a request that its sender gave up either, because the sender will retry.
+   * Forwards a request that would be answered 2xx, unless it is withheld or filtered out. Skips a request whose sender
+   * has hung up, because the sender will retry.
    */
   async #forward(received: Received): Promise<Forwarded | undefined> {
     const { request, response, inspection, decision } = received
@@ -341,7 +341,7 @@ export class Receiver implements AsyncDisposable {
       status: decision.status,
       path: request.url ?? '',
       bytes: rawBody.length,
-      // No term reads the time.
+      // No term of a match depends on the time.
       atMs: 0,
     }
     return this.#settings.forwarding.filter?.test(subject) !== false
@@ -357,7 +357,7 @@ export class Receiver implements AsyncDisposable {
     sendAnswer(response, reply.answer)
   }
 
-  /** Injects a fault. Ends when the sender gives up, or the receiver closes. */
+  /** Injects a fault. Resolves when the connection or the receiver closes. */
   async #inject(fault: Fault, { request, response, endpoint }: Arrival): Promise<void> {
     const { socket } = request
     if (socket.destroyed) return

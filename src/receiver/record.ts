@@ -5,13 +5,13 @@ import type { Forwarding } from './forward.ts'
 import { headersOf, type Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
 
-/** A request and its handling. */
+/** A request, and how it was handled. */
 export interface Exchange {
   /** The request. */
   readonly request: IncomingMessage
   /** The facts about it. */
   readonly inspection: Inspection
-  /** The endpoint that received the request, from 1; null if the receiver has only one. */
+  /** The number of the endpoint that received the request, counting from 1; null if the receiver has only one. */
   readonly endpoint: number | null
   /** The decision about the answer. */
   readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
@@ -25,7 +25,7 @@ export interface Exchange {
   readonly hungUp: boolean
 }
 
-/** Makes the event of a request, without its number. */
+/** Makes the event for a request, still without its number. */
 export function recordOf(exchange: Exchange): UnnumberedEvent {
   const { request, inspection, endpoint, decision, atMs, answeredAtMs } = exchange
   return {
@@ -40,7 +40,7 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     reason: reasonOf(exchange),
     diagnosis: inspection.signature.diagnosis,
     endpoint,
-    status: isLeft(exchange) ? null : decision.status,
+    status: isAbandoned(exchange) ? null : decision.status,
     injected: decision.injected,
     forward: exchange.forwarding,
     withheld: inspection.withheld,
@@ -62,7 +62,7 @@ function userIdOf(body: JsonObject): string | null {
 }
 
 /** Whether the sender sent the whole request, but did not wait for the answer. */
-function isLeft({ inspection: { content }, hungUp }: Exchange): boolean {
+function isAbandoned({ inspection: { content }, hungUp }: Exchange): boolean {
   return hungUp && !(content.kind === 'malformed' && content.code === 'incomplete_body')
 }
 
@@ -73,7 +73,7 @@ function reasonOf(exchange: Exchange): string | null {
     signature.reason,
     content.kind === 'malformed' ? content.message : null,
     decision.problem,
-    isLeft(exchange) ? 'The sender closed the connection before it was answered' : null,
+    isAbandoned(exchange) ? 'The sender closed the connection before it was answered' : null,
   ].filter((reason) => reason !== null)
   return reasons.length === 0 ? null : reasons.join('; ')
 }

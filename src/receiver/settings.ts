@@ -17,19 +17,19 @@ import {
 import type { NamedSecret } from './diagnosis/index.ts'
 import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from './forward.ts'
 
-/** The options of a receiver; all are optional. */
+/** Options for a receiver. */
 export interface ReceiverOptions {
   /** The address to bind; default `127.0.0.1`, which only this machine can reach. */
   readonly host?: string | undefined
-  /** The port to bind; default 0, a free one. Further endpoints have the following ports. */
+  /** The port to bind; default 0 for a free one. Further endpoints use the ports after it. */
   readonly port?: number | undefined
   /** The number of endpoints, each with its own port: 1 to 5, default 1. */
   readonly endpoints?: number | undefined
   /** Serves HTTPS with a new certificate of this kind; default HTTP. */
   readonly tls?: TlsKind | undefined
-  /** The shared secret that verifies signatures; without it they are not verified. */
+  /** The shared secret for verifying signatures; without it, they are not checked. */
   readonly secret?: string | undefined
-  /** Secrets that a sender may use by mistake, such as those of other destinations; the first 50 count. */
+  /** Secrets that a sender may use by mistake, such as those of other destinations; the first 50 are tried. */
   readonly otherSecrets?: readonly NamedSecret[] | undefined
   /** Answers 401 to an invalid or missing signature; needs a secret; default false. */
   readonly strict?: boolean | undefined
@@ -38,28 +38,26 @@ export interface ReceiverOptions {
    * `type=track:reset`, a plan, or several plans for different webhooks; default 200.
    */
   readonly respond?: PlansInput | undefined
-  /** The delay of each answer in milliseconds, or its range: at most an hour, default 0. */
+  /** The delay of each answer in milliseconds, or a range for a random delay; at most an hour, default 0. */
   readonly delayMs?: number | DelayRange | undefined
   /** The share of well-formed webhooks that fail at random, from 0 to 1; default 0. */
   readonly failShare?: number | undefined
-  /** The fault of webhooks that fail, instead of 500. Without `failShare`, every well-formed webhook fails. */
+  /** What failing webhooks get instead of a 500. Without `failShare`, every well-formed webhook fails. */
   readonly fault?: Fault | undefined
-  /**
-   * Where to forward webhooks that would be answered 2xx. Their senders get the status of the target. Default none.
-   */
+  /** Where to forward webhooks that would be answered 2xx. Their senders get the target's status. Default none. */
   readonly forwardTo?: readonly ForwardTarget[] | undefined
-  /** Time that a target has to answer, in milliseconds; 0 for no limit; default 5 s. */
+  /** How long a target may take to answer, in milliseconds; 0 for no limit; default 5 s. */
   readonly forwardTimeoutMs?: number | undefined
   /**
-   * Whether to pass on requests from a web page of another origin and, if a secret is set, requests without a valid
+   * Whether to pass on requests from a web page on a different origin and, if a secret is set, requests without a valid
    * signature; default false.
    */
   readonly allowUnverified?: boolean | undefined
   /** Headers to set on forwarded requests; they replace headers of the same name. */
   readonly forwardHeaders?: Readonly<Record<string, string>> | undefined
-  /** Accepts any certificate of a target, such as a self-signed one; default false. */
+  /** Accepts any certificate from a target, even a self-signed one; default false. */
   readonly forwardInsecure?: boolean | undefined
-  /** A match, such as `type:track`. Only matching requests are forwarded; default all. */
+  /** Which requests to forward, as a match expression such as `type:track`; default all. */
   readonly forwardFilter?: string | undefined
   /** Lets other machines use the API with `Authorization: Bearer <token>`; default none. */
   readonly token?: string | undefined
@@ -87,7 +85,7 @@ export interface ReceiverSettings {
   readonly otherSecrets: readonly NamedSecret[]
   /** Whether an invalid or missing signature is answered 401. */
   readonly strict: boolean
-  /** The plans, delays and failures of answers. */
+  /** Which answers to plan, delay or replace by failures. */
   readonly injections: InjectionSettings
   /** The token that lets other machines use the API; undefined for none. */
   readonly token: string | undefined
@@ -173,13 +171,13 @@ function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number 
   if (fault !== undefined && failShare === undefined && respond !== undefined) {
     throw new SettingError(
       'fault',
-      'Cannot follow a plan where every webhook has the same fault',
-      'Put the fault into the plan, as in reset,200, or say what share of the webhooks has it.',
+      'Cannot combine a plan with a fault for every webhook',
+      'Put the fault into the plan, as in reset,200, or say what share of the webhooks gets it.',
     )
   }
   const share = failShare ?? (fault === undefined ? 0 : 1)
   if (share >= 0 && share <= 1) return share
-  throw new SettingError('failShare', `Cannot use failShare ${share}: it is from 0 to 1`)
+  throw new SettingError('failShare', `Cannot use failShare ${share}: it must be from 0 to 1`)
 }
 
 function checkDelay(delay: number | DelayRange): DelayRange {
@@ -198,7 +196,7 @@ function unknownName(setting: string, name: unknown, known: readonly string[]): 
   const text = shortText(String(name))
   return new SettingError(
     setting,
-    `Cannot use ${setting} ${text}: it is one of ${known.join(', ')}`,
+    `Cannot use ${setting} ${text}: it must be one of ${known.join(', ')}`,
   )
 }
 
@@ -207,14 +205,14 @@ function checkSecret({ secret, strict }: ReceiverSettings): void {
     throw new SettingError(
       'secret',
       'Cannot check signatures with an empty secret',
-      'Leave the secret out to accept webhooks without a check.',
+      'Leave out the secret to accept webhooks without checking signatures.',
     )
   }
   if (strict && secret === undefined) {
     throw new SettingError(
       'strict',
-      'Cannot be strict about signatures without a secret',
-      'Give the shared secret of the webhooks that should arrive.',
+      'Cannot require valid signatures without a secret',
+      'Give the secret that the sender signs webhooks with.',
     )
   }
 }

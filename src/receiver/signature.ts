@@ -36,7 +36,7 @@ export class SignatureJudge {
   readonly #secret: string
   readonly #diagnostician: Diagnostician
 
-  /** @param secrets - the shared secret, and others that may be used by mistake */
+  /** @param secrets - the shared secret, and others that a sender may use by mistake */
   constructor(secrets: Secrets) {
     this.#secret = secrets.secret
     this.#diagnostician = new Diagnostician(secrets)
@@ -68,7 +68,7 @@ const reasons: Readonly<
 
 function mismatchReason(request: SuspectRequest): string {
   const hint = inflationHint(request)
-  const reason = 'X-Signature was made with another secret or over other bytes'
+  const reason = 'X-Signature was made with a different secret or over different bytes'
   return hint === undefined ? reason : `${reason}; ${hint}`
 }
 

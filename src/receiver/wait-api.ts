@@ -18,17 +18,17 @@ import { isLocalRequest } from './local-request.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
 /**
- * The HTTP API of a receiver for programs in other languages. `inspector/` answers further paths.
+ * The HTTP API of a receiver for programs in other languages. `inspector/` handles all other paths.
  *
  * - `GET /_evroute/wait?match=<match or expectation>&after=<seq>&timeout=10s` waits until the expectation is decided,
- *   5 s by default. 200 has the `expectation` and the record of the deciding event, if an event was expected. 408
- *   `expectation_unmet` at the end of the time has the `nearest` event and the `difference`. 409, as soon as too many
- *   events arrived, has the `surplus` event
+ *   for 5 s by default. If it is met, answers 200 with the `expectation` and the record of the event that decided it,
+ *   if one did. When the time is up, answers 408 `expectation_unmet` with the `nearest` event and its `difference`. As
+ *   soon as too many events have arrived, answers 409 with the `surplus` event
  * - `GET /_evroute/events?match=<match>&after=<seq>`: the records of the kept events, as NDJSON
  *
  * Invalid requests get 400. Requests that may come from another machine or a web page get 403, because they must not
- * read payloads. Two clients may use the API from any machine: a browser that opened the link with the token, and a
- * program that sends the receiver's token.
+ * read payloads. Two kinds of client may use the API from any machine: a browser that opened the link with the
+ * token, and a program that sends the receiver's token.
  */
 export class WaitApi {
   readonly #inspected: Inspected
@@ -102,7 +102,7 @@ export class WaitApi {
     response.setHeader('content-type', 'application/x-ndjson')
     for (const event of this.#inspected.log.events) {
       if (event.seq <= afterSeq || wanted?.test(event) === false) continue
-      // No drain comes after the client has left.
+      // A closed response never drains.
       if (response.destroyed) return
       if (!response.write(recordLine(eventRecord(event)))) await drained(response)
     }
@@ -125,11 +125,19 @@ function foreignAnswer(
   }
   // The client chooses the Host, so the header alone proves nothing.
   if (!isLocalRequest(socket.remoteAddress, headers)) {
-    return errorAnswer(403, 'not_local', 'Only this machine may ask, without a proxy')
+    return errorAnswer(
+      403,
+      'not_local',
+      'Only this machine may use the API, and not through a proxy',
+    )
   }
   switch (foreignSign(headers)) {
     case 'foreign_host':
-      return errorAnswer(403, 'host_not_allowed', 'Ask by a loopback name or address')
+      return errorAnswer(
+        403,
+        'host_not_allowed',
+        'Use a loopback name or address, such as localhost',
+      )
     case 'foreign_origin':
       return foreignOrigin
     case undefined:
@@ -140,7 +148,7 @@ function foreignAnswer(
 const foreignOrigin: HttpAnswer = errorAnswer(
   403,
   'origin_not_allowed',
-  'Web pages of another origin may not ask',
+  'Web pages on a different origin may not use the API',
 )
 
 function judgedAnswer({ result, events }: JudgedExpectation): HttpAnswer {
@@ -165,7 +173,7 @@ function recordOf(event: ReceivedEvent | undefined): object | null {
   return event === undefined ? null : { v: 1, ...eventRecord(event) }
 }
 
-/** Makes the answer for an error of the request. Throws any other error, a failure of the receiver. */
+/** Makes the answer to a request that cannot be served. Rethrows unknown errors, which are the receiver's own. */
 function answerOf(error: unknown): HttpAnswer {
   if (!(error instanceof EvrouteError)) throw error
   const { code, message, hint } = error
@@ -174,12 +182,15 @@ function answerOf(error: unknown): HttpAnswer {
 
 function readSeq(text: string | undefined): number | undefined {
   if (text === undefined || /^\d{1,15}$/.test(text)) return text === undefined ? text : Number(text)
-  throw new SettingError('after', 'Cannot use after: it is the seq of an event, such as 12')
+  throw new SettingError('after', 'Cannot use after: it must be the seq of an event, such as 12')
 }
 
 function readTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const timeoutMs = parseDuration(text)
   if (timeoutMs !== undefined) return timeoutMs
-  throw new SettingError('timeout', 'Cannot use timeout: it is written as 500ms, 10s or 2m')
+  throw new SettingError(
+    'timeout',
+    'Cannot use timeout: it must be a duration such as 500ms, 10s or 2m',
+  )
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { sleep, type Clock } from '../runtime/index.ts'
 
-/** Waits on the clock. Each can be ended early. Ending all of them is final. */
+/** Waits on the clock that can be ended early, each on its own, or all at once and for good. */
 export class Waits {
   readonly #clock: Clock
   readonly #begun = new Set<AbortController>()
@@ -20,7 +20,7 @@ export class Waits {
     return wait
   }
 
-  /** Resolves when a wait was ended, or after `timeoutMs`; undefined for no limit. */
+  /** Resolves when a wait is ended, or after `timeoutMs`; undefined for no limit. */
   async endOf(wait: AbortController, timeoutMs?: number): Promise<void> {
     const { signal } = wait
     if (timeoutMs !== undefined) await sleep(this.#clock, timeoutMs, signal)
@@ -29,8 +29,8 @@ export class Waits {
   }
 
   /**
-   * Resolves when some work resolves, or at the end of all waits. The work must not reject. This costs less than a
-   * wait, because nothing else can end it.
+   * Resolves when the work is done, or when {@link endAll} is called. The work must not reject. This costs less than a
+   * wait, because it cannot be ended on its own.
    */
   async until(work: Promise<unknown>): Promise<void> {
     if (this.#over) return

@@ -3,14 +3,14 @@ import { foreignSign } from '../http/index.ts'
 import type { SignatureVerdict } from './signature.ts'
 
 /**
- * Why a request must not reach a program or another server: a web page of another origin sent it, or a secret is
- * set and its signature is not valid.
+ * Why a request must not be passed on to a program or a different server: a web page on a different origin sent it, or
+ * a secret is set and the signature is not valid.
  */
 export type WithheldReason = 'foreign_origin' | 'signature_not_valid'
 
 /**
- * Decides whether a request may be passed on. Any web page in a browser can post to this machine, but the browser adds
- * the page's Origin.
+ * Returns why a request must not be passed on; null if it may be. Any web page in a browser can post
+ * to this machine, but the browser adds the page's Origin.
  *
  * @param signature - the verdict; undefined if no secret is set
  */

@@ -179,7 +179,9 @@ describe('a request', () => {
     const page = await openPage(url)
     await page.getByRole('option').click()
     const note = page.getByRole('note')
-    expect(await note.innerText()).toMatch(/another secret[^]*Check that the sender has the secret/)
+    expect(await note.innerText()).toMatch(
+      /different secret[^]*Check that the sender has the secret/,
+    )
     await note.getByRole('button', { name: 'Sign and resend' }).click()
     await page.getByText('Signed and resent #1: the answer is 200. Signature ✓ valid.').waitFor()
     const [, resent] = receiver.events

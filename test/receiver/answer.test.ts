@@ -8,7 +8,10 @@ describe('a well-formed webhook', () => {
   test.each([
     [201, { ok: true }],
     [204, undefined],
-    [503, { error: { code: 'configured_status', message: 'The receiver is told to answer 503' } }],
+    [
+      503,
+      { error: { code: 'configured_status', message: 'The receiver is configured to answer 503' } },
+    ],
   ])('is answered %i when that is set', async (status, body) => {
     const { receiver, url } = await start({ respond: status })
     expect(await post(url, trackBody)).toMatchObject({ status, body })
@@ -34,7 +37,7 @@ describe('a signature', () => {
     ['missing', {}, /^The request has no X-Signature header$/],
     ['missing', { 'x-signature': '' }, /^X-Signature is empty$/],
     ['invalid', { 'x-signature': 'A'.repeat(40) }, /upper-case/],
-    ['invalid', signed(trackBody, 'another'), /another secret/],
+    ['invalid', signed(trackBody, 'another'), /different secret/],
     ['invalid', signed(`${trackBody}\n`), /line break/],
   ])('is %s and answered 200 all the same', async (signature, headers, reason) => {
     const { receiver, url } = await start({ secret })

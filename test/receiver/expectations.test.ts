@@ -240,11 +240,11 @@ function numbered(index: number): UnnumberedEvent {
   }
 }
 
-describe('events that are not kept any more', () => {
+describe('events that are no longer kept', () => {
   test('are not guessed at', async () => {
     const { clock, log, expectations } = createLog(2)
     for (const index of [1, 2, 3]) await log.add(() => numbered(index))
-    const gone = /^Cannot count for user:u_1.*: the first 1 requests are not kept any more$/
+    const gone = /^Cannot count user:u_1.*: the first request is no longer kept$/
     await expect(expectations.judge('user:u_1 never')).rejects.toThrow(gone)
     const missing = expect(expectations.judge('user:u_1')).rejects.toThrow(gone)
     await clock.advance(5_000)

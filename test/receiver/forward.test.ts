@@ -272,7 +272,7 @@ describe('forwarding has an end', () => {
     async (host) => {
       const { port } = new URL(await unreachableUrl())
       const own = { forwardTo: to(`http://${host}:${port}/hook`), port: Number(port) }
-      await expect(start(own)).rejects.toThrow('it is where the receiver itself listens')
+      await expect(start(own)).rejects.toThrow('the receiver itself listens there')
       await start({ port: Number(port) })
     },
   )

@@ -21,7 +21,7 @@ test.each([
     verdict: 'invalid',
     reason: /it has 39 characters$/,
   },
-  { name: 'another one', header: '0'.repeat(40), verdict: 'invalid', reason: /another secret/ },
+  { name: 'another one', header: '0'.repeat(40), verdict: 'invalid', reason: /different secret/ },
 ])('$name is $verdict, in words', ({ header, verdict, reason }) => {
   const judgement = judge(header)
   expect(judgement.verdict).toBe(verdict)
@@ -46,7 +46,7 @@ test('a body that is said to be compressed and is not is only a hint: nothing fi
   expect(new SignatureJudge({ secret }).judge(request, 0)).toEqual({
     verdict: 'invalid',
     reason:
-      'X-Signature was made with another secret or over other bytes; the body is said to be compressed with gzip and is not',
+      'X-Signature was made with a different secret or over different bytes; Content-Encoding is gzip, but the body is not compressed',
     diagnosis: null,
   })
 })

@@ -88,7 +88,7 @@ describe('checkSignature', () => {
       expected: 'mismatch',
     },
     {
-      name: 'a signature with another secret',
+      name: 'a signature with a different secret',
       header: signBody(body, 'other'),
       expected: 'mismatch',
     },

@@ -5,7 +5,7 @@ import { toggleByteOrderMark, windowsBytes, windowsText } from './charsets.ts'
 import { jsonRecipes } from './json-recipes.ts'
 import type { SuspectBody } from './suspect.ts'
 
-/** Maximum body to compress, because a larger body would take too long at several levels. */
+/** The largest body to compress, because a larger one would take too long at several levels. */
 const compressedBytesMax = 64 * 1024
 const compressionLevels = [6, 9, 1]
 /** Values of the system byte in gzip: Unix, unknown, macOS, Windows, FAT. */
@@ -21,7 +21,7 @@ const newlineAdded: BodyRecipe = {
   mistake: {
     code: 'newline_added',
     finding: 'A line break was added to the body: the signature fits the body without it',
-    fix: `${rawFix} Do not send the output of echo, or a file that an editor saved, without removing it.`,
+    fix: `${rawFix} Remove the line break that echo and editors add.`,
   },
   bodies: ({ body: { bytes } }) =>
     lineBreaks
@@ -33,7 +33,7 @@ const newlineLost: BodyRecipe = {
   mistake: {
     code: 'newline_lost',
     finding: 'A line break at the end of the body was lost: the signature fits the body with it',
-    fix: `${rawFix} curl needs --data-binary for that: -d takes line breaks out.`,
+    fix: `${rawFix} With curl, use --data-binary, because -d removes line breaks.`,
   },
   bodies: ({ body: { bytes } }) => lineBreaks.map((lineBreak) => Buffer.concat([bytes, lineBreak])),
 }
@@ -54,7 +54,7 @@ const firstEventOnly: BodyRecipe = {
 const emptyBody: BodyRecipe = {
   mistake: {
     code: 'empty_body',
-    finding: 'An empty body was signed: something read it before the signature was made',
+    finding: 'An empty body was signed: something had already read the body',
     fix: 'Read the body once, keep its bytes, and use them for the signature.',
   },
   bodies: () => [Buffer.alloc(0)],
@@ -101,7 +101,8 @@ const urlSigned: BodyRecipe = {
 const compressed: BodyRecipe = {
   mistake: {
     code: 'compressed',
-    finding: 'The body was compressed after it was signed: the signature fits what it inflates to',
+    finding:
+      'The body was compressed after it was signed: the signature fits the decompressed body',
     fix: 'Send the body as it was signed, without Content-Encoding.',
   },
   bodies: ({ body: { bytes }, headers }) => {
@@ -116,8 +117,9 @@ const compressed: BodyRecipe = {
 const inflated: BodyRecipe = {
   mistake: {
     code: 'inflated',
-    finding: 'The body was inflated before it was verified: the signature fits it compressed',
-    fix: 'Verify the bytes that arrive, before anything inflates them.',
+    finding:
+      'The body was decompressed before it was verified: the signature fits the compressed body',
+    fix: 'Verify the bytes that arrive, before anything decompresses them.',
   },
   bodies: ({ body: { bytes }, headers }) => {
     const mayBe = headers === undefined || headers['content-encoding'] !== undefined
@@ -133,7 +135,7 @@ const inflated: BodyRecipe = {
   },
 }
 
-/** Mistakes about the body, likely and cheap ones first. */
+/** Mistakes with the body, likely and cheap ones first. */
 export const bodyRecipes: readonly BodyRecipe[] = [
   newlineAdded,
   newlineLost,
@@ -143,18 +145,20 @@ export const bodyRecipes: readonly BodyRecipe[] = [
   ...jsonRecipes,
   firstEventOnly,
   compressed,
-  inCharset('it in Latin-1', ({ text = '' }) => Buffer.from(text, 'latin1')),
-  inCharset('it read as Latin-1 and written as UTF-8', ({ bytes, isRewritable }) =>
+  inCharset('the body in Latin-1', ({ text = '' }) => Buffer.from(text, 'latin1')),
+  inCharset('the body read as Latin-1 and written as UTF-8', ({ bytes, isRewritable }) =>
     isRewritable ? Buffer.from(bytes.toString('latin1')) : undefined,
   ),
-  inCharset('it in Windows-1252', ({ text }) =>
+  inCharset('the body in Windows-1252', ({ text }) =>
     text === undefined ? undefined : windowsBytes(text),
   ),
-  inCharset('it read as Windows-1252 and written as UTF-8', ({ bytes, isRewritable }) =>
+  inCharset('the body read as Windows-1252 and written as UTF-8', ({ bytes, isRewritable }) =>
     isRewritable ? Buffer.from(windowsText(bytes)) : undefined,
   ),
-  inCharset('it in UTF-16', ({ text = '' }) => Buffer.from(text, 'utf16le')),
-  inCharset('it with another byte order mark', ({ bytes }) => toggleByteOrderMark(bytes)),
+  inCharset('the body in UTF-16', ({ text = '' }) => Buffer.from(text, 'utf16le')),
+  inCharset('the body with a byte order mark added or removed', ({ bytes }) =>
+    toggleByteOrderMark(bytes),
+  ),
   urlSigned,
   inflated,
 ]
@@ -163,7 +167,7 @@ function inCharset(fitting: string, encode: (body: SuspectBody) => Buffer | unde
   return {
     mistake: {
       code: 'charset',
-      finding: `The body was encoded in another charset: the signature fits ${fitting}`,
+      finding: `The body was encoded in a different charset: the signature fits ${fitting}`,
       fix: charsetFix,
     },
     bodies: ({ body }) => {

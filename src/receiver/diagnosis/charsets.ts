@@ -4,7 +4,7 @@ const windowsStart = 0x80
 
 const mark = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** Encodes text in Windows-1252; undefined if it has other characters. */
+/** Encodes text in Windows-1252; undefined if it contains characters that the charset lacks. */
 export function windowsBytes(text: string): Buffer | undefined {
   const latin = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
     const index = windowsCharacters.indexOf(character)
@@ -23,7 +23,7 @@ export function windowsText(bytes: Buffer): string {
     )
 }
 
-/** Adds a byte order mark of UTF-8, or removes the one at the beginning. */
+/** Adds a UTF-8 byte order mark at the beginning, or removes it. */
 export function toggleByteOrderMark(bytes: Buffer): Buffer {
   return bytes.subarray(0, 3).equals(mark) ? bytes.subarray(3) : Buffer.concat([mark, bytes])
 }

@@ -15,14 +15,14 @@ const hashedBytesMax = 16 * 1024 * 1024
 /** Average interval between diagnoses: at most 20 a second, fewer for large bodies. */
 const spacingMs = 50
 const bytesPerMs = 256
-/** Intervals up to this sum may be used at once. */
+/** How far ahead a burst of diagnoses may use up the intervals. */
 const burstMs = 2_000
 
 /** The mistakes behind a wrong signature. */
 interface Cause {
-  /** The mistake about the body. */
+  /** The mistake with the body. */
   readonly body?: BodyRecipe
-  /** The mistake about the secret. */
+  /** The mistake with the secret. */
   readonly key?: KeyRecipe
   /** The mistake in computing the digest. */
   readonly digest?: DigestRecipe
@@ -31,7 +31,7 @@ interface Cause {
 /**
  * Finds the mistake that explains a wrong signature. A search computes at most about 200 HMACs over 16 MB, and there
  * are at most 20 searches a second, so that a receiver survives a flood of wrong signatures. The last mistake found is
- * tried every time.
+ * tried every time, without a search.
  */
 export class Diagnostician {
   readonly #key: Buffer
@@ -39,7 +39,7 @@ export class Diagnostician {
   #last: Cause | undefined
   #paidUntilMs = -Infinity
 
-  /** @param secrets - the right secret, and others that a sender may use by mistake */
+  /** @param secrets - the shared secret, and others that a sender may use by mistake */
   constructor(secrets: Secrets) {
     this.#key = Buffer.from(secrets.secret)
     this.#keys = keyRecipes(secrets)
@@ -49,7 +49,7 @@ export class Diagnostician {
    * Names the mistake.
    *
    * @param nowMs - milliseconds since 1970
-   * @returns undefined if no known mistake fits, or after too many recent searches
+   * @returns undefined if no known mistake fits, or if there were too many searches lately
    */
   diagnose(request: SuspectRequest, nowMs: number): Diagnosis | undefined {
     const { signature = '', headers, path } = request
@@ -90,7 +90,7 @@ export class Diagnostician {
   }
 }
 
-/** Compares one signature with the signature of each mistake, within a budget of time. */
+/** Compares one signature with the signature that each mistake gives, within a budget of HMACs and bytes. */
 class Trials {
   readonly #form: SignatureForm
   readonly #source: BodySource

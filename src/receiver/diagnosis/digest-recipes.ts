@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Mistake } from './mistake.ts'
 import type { Algorithm } from './signature-form.ts'
 
-/** The input of a signature. */
+/** The algorithm, body and secret of a signature. */
 export interface DigestSource {
   readonly algorithm: Algorithm
   readonly body: Buffer
@@ -10,11 +10,11 @@ export interface DigestSource {
   readonly key: Buffer
 }
 
-/** A mistake in computing the digest from body and secret. */
+/** A mistake in computing the digest from the body and the secret. */
 export interface DigestRecipe {
   /** The mistake. */
   readonly mistake: Mistake
-  /** Computes the digests that the mistake gives. */
+  /** Computes the digests that result from the mistake. */
   readonly digests: (source: DigestSource) => readonly Buffer[]
 }
 

@@ -1,11 +1,11 @@
 import { diagnosisOf, type Diagnosis } from './mistake.ts'
 import { SuspectBody, type SuspectRequest } from './suspect.ts'
 
-/** Finds other signature headers of a request without X-Signature; undefined if there are none. */
+/** Finds a different signature header in a request without X-Signature; undefined if there is none. */
 export function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
   const names = Object.keys(headers)
   if (names.includes('webhook-signature')) {
-    const finding = 'The request is signed in the way of Standard Webhooks only'
+    const finding = 'The request is signed as in Standard Webhooks only'
     const fix = 'Send X-Signature too, or verify webhook-signature.'
     return diagnosisOf([{ code: 'standard_webhooks', finding, fix }])
   }
@@ -26,5 +26,5 @@ export function inflationHint({ body, headers }: SuspectRequest): string | undef
   const encoding = headers?.['content-encoding'] ?? ''
   if (!/^(?:x-)?(?:gzip|deflate|br|zstd)$/i.test(encoding)) return undefined
   if (new SuspectBody(body).value === undefined) return undefined
-  return `the body is said to be compressed with ${encoding} and is not`
+  return `Content-Encoding is ${encoding}, but the body is not compressed`
 }

@@ -12,14 +12,14 @@ const compact: JsonStyle = { comma: ',', colon: ':' }
 const python: JsonStyle = { comma: ', ', colon: ': ' }
 const goCompact: JsonStyle = { ...compact, escaped: html }
 
-/** Recipes for re-serialised bodies, which are the same JSON in other bytes. */
+/** Recipes for re-serialised bodies, which are the same JSON as different bytes. */
 export const jsonRecipes: readonly BodyRecipe[] = [
   reSerialised('JSON.stringify(JSON.parse(body))', ({ stringified }) =>
     stringified === undefined ? [] : [stringified],
   ),
   inStyle('the same JSON without white space', compact),
-  inStyle("what Python's json.dumps makes of it", python, { ...python, escaped: beyondAscii }),
-  inStyle("what Python's json.dumps makes of it, with compact separators", {
+  inStyle("the output of Python's json.dumps", python, { ...python, escaped: beyondAscii }),
+  inStyle("the output of Python's json.dumps with compact separators", {
     ...compact,
     escaped: beyondAscii,
   }),
@@ -31,11 +31,11 @@ export const jsonRecipes: readonly BodyRecipe[] = [
     ),
   ),
   inStyle(
-    "what PHP's json_encode makes of it",
+    "the output of PHP's json_encode",
     { ...compact, slashes: true, escaped: beyondSevenBits },
     { ...compact, slashes: true },
   ),
-  reSerialised("what Go's encoding/json makes of it", (body) =>
+  reSerialised("the output of Go's encoding/json", (body) =>
     [...body.rewritten(goCompact), ...body.sorted(goCompact)].flatMap((json) => [
       json,
       `${json}\n`,

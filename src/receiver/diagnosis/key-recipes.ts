@@ -9,7 +9,7 @@ export interface Secrets {
   readonly otherSecrets?: readonly NamedSecret[] | undefined
 }
 
-/** A secret that belongs to another owner. */
+/** A secret that belongs to a different owner. */
 export interface NamedSecret {
   /** The owner of the secret, such as the id of a destination. */
   readonly name: string
@@ -17,13 +17,13 @@ export interface NamedSecret {
   readonly secret: string
 }
 
-/** A mistake about the secret, and the key that a sender uses by this mistake. */
+/** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe {
   /** The mistake. */
   readonly mistake: Mistake
   /** The wrong key. */
   readonly key: Buffer
-  /** Whether the mistake is never tried together with another one, to save time for likelier pairs. */
+  /** Whether the mistake is only tried on its own, to save time for likelier pairs. */
   readonly isAlone?: boolean
 }
 
@@ -33,7 +33,7 @@ const spaceFix = 'Use the secret on both sides without white space and line brea
 const quotesFix = 'Use the secret on both sides without the quotes around it.'
 const missingFix =
   'Set the variable that the sender reads its secret from, and refuse to start without it.'
-const decodedFix = 'Use the characters of the secret as they stand, as UTF-8, for the key.'
+const decodedFix = 'Use the text of the secret as it is, encoded as UTF-8, as the key.'
 
 /** Makes the recipes of mistakes with a secret, likely ones first. */
 export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly KeyRecipe[] {
@@ -46,11 +46,11 @@ export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly Key
   ]
 }
 
-/** The keys of senders that have no secret and do not notice. */
+/** The keys of senders that have no secret without noticing it. */
 const missing: readonly KeyRecipe[] = [
   recipe(['secret_missing', 'The signature was made with an empty secret', missingFix], ''),
   ...['undefined', 'null', 'None'].map((text) => {
-    const finding = `The signature was made with the text "${text}" for a secret`
+    const finding = `The signature was made with the text "${text}" as the secret`
     return recipe(['secret_missing', finding, missingFix], text)
   }),
 ].map((each) => ({ ...each, isAlone: true }))
@@ -91,7 +91,7 @@ function decoded(secret: string): readonly KeyRecipe[] {
     `The secret was decoded from ${encoding} before the signature was made`,
     decodedFix,
   ]
-  const stripped = 'The signature was made with the secret without its whsec_'
+  const stripped = 'The signature was made with the secret without its prefix whsec_'
   return [
     ...(/^[\w+/-]+={0,2}$/.test(encoded)
       ? [recipe(from('base64'), Buffer.from(encoded, 'base64'))]

@@ -32,7 +32,7 @@ export type MistakeCode =
 export interface Mistake {
   /** The stable name. */
   readonly code: MistakeCode
-  /** The mistake as a sentence without its final period. */
+  /** The mistake as a sentence without a period. */
   readonly finding: string
   /** What to do about it, as one sentence. */
   readonly fix: string

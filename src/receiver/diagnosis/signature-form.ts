@@ -1,10 +1,10 @@
 import { shortText } from '../../model/index.ts'
 import type { Mistake } from './mistake.ts'
 
-/** A digest that is recognised by its length. */
+/** A hash algorithm, which is recognised by the length of its digest. */
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 
-/** Facts that can be read from a signature's form alone. */
+/** What the form of a signature alone shows. */
 export interface SignatureForm {
   /** The bytes of the digest. */
   readonly digest: Buffer
@@ -31,7 +31,7 @@ const algorithms: ReadonlyMap<number, Algorithm> = new Map([
 
 const hexFix = 'Write the digest as lower-case hexadecimal digits.'
 
-/** Reads a signature in a right or wrong form; undefined if it is no digest at all. */
+/** Reads a signature, even in a wrong form; undefined if it is not a digest in any known form. */
 export function readForm(signature: string): SignatureForm | undefined {
   const trimmed = signature.trim()
   const [, prefix, rest = trimmed] = prefixed.exec(trimmed) ?? []

@@ -13,10 +13,10 @@ export interface SuspectRequest {
   readonly path?: string | undefined
 }
 
-/** Maximum body to decode and rewrite, because larger ones take too long. */
+/** The largest body to decode and rewrite, because larger ones take too long. */
 const rewrittenBytesMax = limits.webhookBytesMax / 4
 
-/** A suspect's body as text and as JSON, each read once on first use. */
+/** The body of a suspect request, as text and as JSON. Each is read on first use, and kept. */
 export class SuspectBody {
   readonly bytes: Buffer
   #text: string | undefined
@@ -51,13 +51,13 @@ export class SuspectBody {
     return this.#parse()?.json
   }
 
-  /** Writes the JSON in another style: with its own numbers and order of keys, and with those of JavaScript. */
+  /** Writes the JSON in a style, with its own number formats and key order, and also with JavaScript's. */
   rewritten(style: JsonStyle): readonly string[] {
     this.#tokens ??= this.#sources().map(tokensOf)
     return this.#tokens.flatMap((tokens) => writeJson(tokens, style) ?? [])
   }
 
-  /** Writes the JSON in another style, with the keys of every object sorted. */
+  /** Writes the JSON in a style, with the keys of every object sorted. */
   sorted(style: JsonStyle): readonly string[] {
     const parsed = this.#parse()
     if (parsed === undefined) return []

@@ -6,7 +6,7 @@ import { planText, type AnswerPlan } from './plan.ts'
 export interface PlannedWebhook {
   /** The type of the webhook. */
   readonly type: EventType
-  /** The endpoint that received the webhook, from 1. */
+  /** The number of the endpoint that received the webhook, counting from 1. */
   readonly endpoint: number
 }
 
@@ -33,7 +33,7 @@ export class AnswerPlans {
     return this.#plans.map((plan) => ({ plan: planText(plan), given: this.#given.get(plan) ?? 0 }))
   }
 
-  /** Takes the next answer for a webhook; undefined if no plan is for it. */
+  /** Takes the next answer for a webhook; undefined if no plan applies to it. */
   next(webhook: PlannedWebhook): GivenAnswer | undefined {
     const plan = planFor(this.#plans, webhook)
     if (plan === undefined) return undefined
@@ -61,7 +61,7 @@ function closeness({ type, endpoint }: AnswerPlan): number {
   return (type === undefined ? 0 : 2) + (endpoint === undefined ? 0 : 1)
 }
 
-/** Returns the next answer of a plan that has given some. The last answer repeats without end. */
+/** Returns the answer that follows the first `given` answers of a plan. The last answer repeats for ever. */
 export function answerAt({ steps }: AnswerPlan, given: number): GivenAnswer | undefined {
   let passed = 0
   for (const { answer, times = 1 } of steps) {

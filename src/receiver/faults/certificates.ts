@@ -17,17 +17,17 @@ export interface CertificateSettings {
   /** The period in which the certificate is valid, in milliseconds from now. */
   readonly validFromMs: number
   readonly validToMs: number
-  /** The digest of its signature; default SHA-256. */
+  /** The hash algorithm of its signature; default SHA-256. */
   readonly digest?: 'sha256' | 'sha1' | undefined
 }
 
 /**
- * The fault of a receiver's certificate.
+ * What is wrong with a receiver's certificate.
  *
- * - `valid`: none, for clients that trust its authority
+ * - `valid`: nothing, for clients that trust its authority
  * - `self-signed`: no authority signed it
- * - `expired`: it ended a day ago
- * - `wrong-host`: it is for another host
+ * - `expired`: it expired a day ago
+ * - `wrong-host`: it is for a different host
  */
 export type TlsKind = 'valid' | 'self-signed' | 'expired' | 'wrong-host'
 

@@ -4,9 +4,9 @@
  * - `reset`: resets the connection (RST)
  * - `hang`: never answers, until the sender gives up or the receiver closes
  * - `empty`: closes the connection without a byte
- * - `truncate`: 200, then less of the body than Content-Length says
+ * - `truncate`: 200, then less of the body than Content-Length promises
  * - `malformed`: bytes that are not HTTP
- * - `drip`: 200, then a byte of the body every second, without end
+ * - `drip`: 200, then a byte of the body every second, for ever
  * - `endless`: 200, then a body without end, as fast as the sender reads
  */
 export type Fault = 'reset' | 'hang' | 'empty' | 'truncate' | 'malformed' | 'drip' | 'endless'

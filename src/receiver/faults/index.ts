@@ -1,4 +1,4 @@
-/** Faults on demand: answers other than 200, by plan, at random or by the path of a webhook. */
+/** Injected faults: answers other than 200, by a plan, at random, or as the path of a webhook asks. */
 export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from './certificates.ts'
 export { delayInWords, delayMsMax, parseDelay, type DelayRange } from './delay.ts'
 export { faults, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'

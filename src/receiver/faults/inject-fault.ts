@@ -12,7 +12,7 @@ export interface FaultScene {
   readonly connection: Socket
   /** Aborts when the sender gives up or the receiver closes. */
   readonly ended: AbortSignal
-  /** Clock for the interval between the bytes of a drip. */
+  /** The clock that times the bytes of a drip. */
   readonly clock: Clock
 }
 
@@ -76,7 +76,7 @@ async function pour({ response, ended }: FaultScene): Promise<void> {
 }
 
 /**
- * Resolves when the bytes were handed to the system, when that failed, or when the scene has ended. Earlier responses
+ * Resolves when the system has taken the bytes, when writing failed, or when the exchange has ended. Earlier responses
  * on the same connection can delay the bytes.
  */
 function written(write: (done: () => void) => void, ended: AbortSignal): Promise<void> {

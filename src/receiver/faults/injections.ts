@@ -5,9 +5,9 @@ import { AnswerPlans, type PlannedWebhook, type PlanProgress } from './answer-pl
 import type { AnswerPlan, PlansInput } from './plan.ts'
 import { readPlans } from './read-plans.ts'
 
-/** The injections of a receiver, checked. */
+/** The validated settings for the injected answers of a receiver. */
 export interface InjectionSettings {
-  /** The plans of answers; none means 200. */
+  /** The plans of answers; without a plan, webhooks get 200. */
   readonly respond: readonly AnswerPlan[]
   /** The delay of answers. */
   readonly delay: DelayRange
@@ -19,9 +19,9 @@ export interface InjectionSettings {
 
 /** The answers that webhooks will get. */
 export interface PlannedAnswers {
-  /** Answers before the plans, in order: a status, a fault, or a text such as `200 after 2s`. */
+  /** Answers queued ahead of the plans: a status, a fault, or a text such as `200 after 2s`. */
   readonly next: readonly (number | string)[]
-  /** The plans that follow. */
+  /** The plans that follow, with their progress. */
   readonly plans: readonly PlanProgress[]
 }
 
@@ -32,12 +32,12 @@ export interface NextAnswer {
   readonly delayMs?: number | undefined
 }
 
-/** Decides the injected answer of one request after another. */
+/** Decides the answers to inject, one request after the other. */
 export class Injections {
   readonly #settings: InjectionSettings
   readonly #random: () => number
   readonly #endpoints: number
-  /** Answers before the plans, in order. */
+  /** Answers queued ahead of the plans. */
   #next: readonly NextAnswer[] = []
   #plans: AnswerPlans
 
@@ -53,7 +53,7 @@ export class Injections {
   }
 
   /**
-   * Replaces the plans. The new ones begin at their first step.
+   * Replaces the plans. The new plans begin at their first answer.
    *
    * @throws SettingError `respond`, with the mistake and the accepted forms
    */
@@ -62,7 +62,7 @@ export class Injections {
   }
 
   /**
-   * Adds an answer for one well-formed webhook, before the plans continue.
+   * Queues an answer for one well-formed webhook, ahead of the plans.
    *
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
@@ -71,7 +71,7 @@ export class Injections {
     this.#next = [...this.#next, next]
   }
 
-  /** Drops the answers before the plans. */
+  /** Drops the answers queued ahead of the plans. */
   dropNext(): void {
     this.#next = []
   }
@@ -90,8 +90,8 @@ export class Injections {
   }
 
   /**
-   * Returns the answer to a well-formed webhook. A webhook that fails at random takes no step of its plan, so that the
-   * plan still gives its number of answers of each kind.
+   * Returns the answer to a well-formed webhook. A random failure doesn't advance the plan, so that the plan still
+   * gives each of its answers as often as it says.
    */
   nextAnswer(webhook: PlannedWebhook): NextAnswer {
     const [next, ...later] = this.#next

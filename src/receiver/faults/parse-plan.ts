@@ -21,14 +21,14 @@ type Draft = { -readonly [Key in keyof AnswerPlan]: AnswerPlan[Key] }
 const charactersMax = 10_000
 
 /**
- * Reads the text of a plan: answers, separated by commas. An answer is a status or a fault; a suffix `x3` repeats it
- * three times. The prefixes `type=track:` and `endpoint=2:` limit the plan to such webhooks.
+ * Reads the text of a plan: answers, separated by commas. An answer is a status or a fault; the suffix `x3` gives it
+ * three times. The prefixes `type=track:` and `endpoint=2:` limit the plan to webhooks of a type or an endpoint.
  *
- * @throws SettingError `respond`; the message names the wrong character, the hint the accepted forms
+ * @throws SettingError `respond`; the message locates the mistake, and the hint shows the accepted forms
  */
 export function parsePlan(text: string): AnswerPlan {
   if (text.length > charactersMax) {
-    throw new SettingError('respond', `Cannot use a plan of over ${charactersMax} characters`)
+    throw new SettingError('respond', `Cannot use a plan of more than ${charactersMax} characters`)
   }
   const plan: Draft = { steps: [] }
   let rest: Part = { text, offset: 0 }
@@ -47,13 +47,13 @@ function select(plan: Draft, { text: written, offset }: Part, text: string): voi
   const [, key, value = ''] = /^(type|endpoint)=(.*)$/.exec(selector.text) ?? []
   if (key === undefined) {
     fail(text, selector, {
-      problem: 'this does not say whom the plan is for',
+      problem: 'this does not say which webhooks the plan is for',
       advice: 'Write type=track:500 or endpoint=2:503.',
     })
   }
   const part = partFrom(selector, key.length + 1)
   if (plan[key as 'type' | 'endpoint'] !== undefined) {
-    fail(text, selector, { problem: `this is the second ${key}`, advice: 'Name it once.' })
+    fail(text, selector, { problem: `this is the second ${key}`, advice: 'Give it only once.' })
   }
   if (key === 'type') plan.type = typeOf(part, text)
   else plan.endpoint = endpointOf({ text: value, offset: part.offset }, text)
@@ -61,14 +61,14 @@ function select(plan: Draft, { text: written, offset }: Part, text: string): voi
 
 function typeOf(part: Part, text: string): EventType {
   if (isEventType(part.text)) return part.text
-  const advice = `It is one of ${eventTypes.join(', ')}.`
-  return fail(text, part, { problem: 'this is no type of webhooks', advice })
+  const advice = `It must be one of ${eventTypes.join(', ')}.`
+  return fail(text, part, { problem: 'this is not a type of webhook', advice })
 }
 
 function endpointOf(part: Part, text: string): number {
   if (/^[1-9]\d{0,3}$/.test(part.text)) return Number(part.text)
   const advice = 'Endpoints count from 1.'
-  return fail(text, part, { problem: 'this is no endpoint', advice })
+  return fail(text, part, { problem: 'this is not the number of an endpoint', advice })
 }
 
 function stepOf(written: Part, text: string): PlanStep {
@@ -76,16 +76,16 @@ function stepOf(written: Part, text: string): PlanStep {
   const [, name = '', digits] = /^(.*?)(?:x(\d+))?$/s.exec(part.text) ?? []
   const answer = readAnswerName(name)
   if (answer === undefined) {
-    const problem = name === '' ? 'an answer is missing' : 'this is no answer'
-    const advice = `An answer is ${answersInWords}; x3 behind it gives it three times.`
+    const problem = name === '' ? 'an answer is missing' : 'this is not an answer'
+    const advice = `An answer is ${answersInWords}. Append x3 to give it three times.`
     return fail(text, { ...part, text: name }, { problem, advice })
   }
   if (digits === undefined) return { answer, times: 1 }
   const times = Number(digits)
   if (times >= 1 && times <= timesMax) return { answer, times }
   return fail(text, partFrom(part, name.length), {
-    problem: 'an answer cannot be given so many times',
-    advice: `From x1 to x${timesMax}; the last answer is given for ever as it is.`,
+    problem: 'an answer cannot be given this many times',
+    advice: `Use x1 to x${timesMax}. The last answer repeats for ever anyway.`,
   })
 }
 

@@ -66,8 +66,8 @@ function follow(
 }
 
 function problemOf(directive: Directive, text: string): string {
-  const written = text === '' ? 'nothing' : `"${shortText(text)}"`
-  return `The path has ${written} behind /${directive}: it takes ${accepted[directive]}`
+  const [written, subject] = text === '' ? ['nothing', 'there'] : [`"${shortText(text)}"`, 'it']
+  return `The path has ${written} after /${directive}: ${subject} must be ${accepted[directive]}`
 }
 
 function isDirective(segment: string | undefined): segment is Directive {

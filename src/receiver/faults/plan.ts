@@ -1,7 +1,7 @@
 import type { EventType } from '../../model/index.ts'
 import type { GivenAnswer } from './fault.ts'
 
-/** An answer, and how often it is repeated. */
+/** An answer, and how often it is given. */
 export interface PlanStep {
   /** A status from 200 to 599, or a fault. */
   readonly answer: GivenAnswer
@@ -9,11 +9,11 @@ export interface PlanStep {
   readonly times?: number | undefined
 }
 
-/** The answers to webhooks, in order. The last one repeats without end. */
+/** The answers to webhooks, in order. The last one repeats for ever. */
 export interface AnswerPlan {
   /** The type of webhooks that the plan is for; any if absent. */
   readonly type?: EventType | undefined
-  /** The endpoint that the plan is for, from 1; any if absent. */
+  /** The number of the endpoint that the plan is for, counting from 1; any if absent. */
   readonly endpoint?: number | undefined
   /** The answers; at least one. */
   readonly steps: readonly PlanStep[]
@@ -37,5 +37,5 @@ export function planText({ type, endpoint, steps }: AnswerPlan): string {
   return `${selectors.join('')}${answers.join(',')}`
 }
 
-/** Maximum repetitions of an answer. */
+/** How often a plan can give an answer at most, before the next one. */
 export const timesMax = 1_000_000

@@ -22,7 +22,7 @@ export function readPlans(input: PlansInput, endpointCount: number): readonly An
     throw new SettingError(
       'respond',
       `Cannot use two plans for ${audienceOf(plan)}`,
-      'Write their answers into one, with commas.',
+      'Put their answers into one plan, separated by commas.',
     )
   }
   return plans
@@ -41,8 +41,8 @@ function checkPlan(plan: AnswerPlan, endpointCount: number): AnswerPlan {
   if (endpoint !== undefined && !isWholeNumber(endpoint, endpointCount)) {
     throw new SettingError(
       'respond',
-      `Cannot plan answers of endpoint ${endpoint}: there ${endpointCount === 1 ? 'is 1' : `are ${endpointCount}`}`,
-      'The endpoints count from 1; say with endpoints how many there are.',
+      `Cannot plan answers of endpoint ${endpoint}: there ${endpointCount === 1 ? 'is only 1' : `are only ${endpointCount}`}`,
+      'Endpoints are numbered from 1. The setting endpoints says how many there are.',
     )
   }
   if (steps.length === 0) {
@@ -56,12 +56,12 @@ const answersHint = `An answer is ${answersInWords}.`
 function checkStep({ answer, times }: PlanStep): PlanStep {
   if (!isAnswer(answer)) {
     const text = shortText(String(answer))
-    throw new SettingError('respond', `Cannot answer ${text}: it is no answer`, answersHint)
+    throw new SettingError('respond', `Cannot answer ${text}: it is not an answer`, answersHint)
   }
   if (times !== undefined && !isWholeNumber(times, timesMax)) {
     throw new SettingError(
       'respond',
-      `Cannot give an answer ${times} times: the count is a whole number from 1 to ${timesMax}`,
+      `Cannot give an answer ${times} times: the count must be a whole number from 1 to ${timesMax}`,
     )
   }
   return Object.freeze({ answer, times: times ?? 1 })

@@ -57,7 +57,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'delivered',
       requests: [2, 2],
       error: 'timeout',
-      text: 'a timeout, and delivered by the retry',
+      text: 'a timeout, then delivered by the retry',
     },
   },
   {
@@ -69,7 +69,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'delivered',
       requests: [4, 4],
       error: 'status_503',
-      text: 'three answers of 503, and delivered by the fourth request',
+      text: 'three 503 answers, then delivered by the fourth request',
     },
   },
   {
@@ -82,7 +82,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       // The schedule has ten requests; jitter adds or removes some.
       requests: [9, 12],
       error: 'status_503',
-      text: 'retried for four hours, and expired',
+      text: 'retried for four hours, then expired',
     },
   },
   {
@@ -94,7 +94,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'failed',
       requests: [0, 0],
       error: 'DEPTH_ZERO_SELF_SIGNED_CERT',
-      text: 'failed for its certificate, and no request arrived',
+      text: 'failed because of the certificate, and no request arrived',
     },
   },
   {
@@ -106,7 +106,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'delivered',
       requests: [5, 5],
       error: 'status_503',
-      text: 'one of five endpoints took it, and none was asked again',
+      text: 'one of five endpoints accepted it, and none was asked again',
     },
   },
   {
@@ -118,7 +118,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'delivered',
       requests: [1, 12],
       error: 'status_500',
-      text: 'every other request fails, and all is delivered',
+      text: 'half of the requests fail at random, and every webhook is delivered',
     },
   },
 ] as const satisfies readonly Scenario[])
@@ -133,6 +133,6 @@ export function scenarioNamed(name: string): Scenario {
   if (scenario !== undefined) return scenario
   throw new SettingError(
     'scenario',
-    `Cannot use scenario ${shortText(name)}: it is one of ${scenarios.map((each) => each.name).join(', ')}`,
+    `Cannot use scenario ${shortText(name)}: it must be one of ${scenarios.map((each) => each.name).join(', ')}`,
   )
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
-/** Time for a TLS handshake. */
+/** Time limit for a TLS handshake. */
 const handshakeTimeoutMs = 10_000
 
 /** Puts TLS between a server and its clients. */
@@ -26,7 +26,7 @@ export class SecureConnections {
     })
   }
 
-  /** Returns the connection below a TLS connection. */
+  /** Returns the TCP connection below a TLS connection. */
   below(socket: Socket): Socket {
     return this.#connections.get(addressOf(socket)) ?? socket
   }

@@ -14,7 +14,7 @@ export interface SeenTrait extends Trait {
   readonly before: string | undefined
 }
 
-/** Maximum traits to remember of one user or group. */
+/** Maximum traits to remember per user or group. */
 const traitsMax = 64
 /** Maximum aliases to follow. */
 const aliasesMax = 100
@@ -22,7 +22,7 @@ const aliasesMax = 100
 /** The traits of users and groups in this run, so that a summary can show changes. */
 export class SummaryMemory {
   readonly #subjectsMax: number
-  /** By subject, the least recently seen first. */
+  /** Traits by subject, the least recently seen first. */
   readonly #subjects = new Map<string, Map<string, string>>()
   /** The new name of a user by the previous one, the least recently set first. */
   readonly #aliases = new Map<string, string>()
@@ -51,7 +51,7 @@ export class SummaryMemory {
     return first === seq ? undefined : first
   }
 
-  /** Returns the current name of a subject: the end of its aliases, or itself if it has none. */
+  /** Returns the current name of a subject: the last of its aliases, or itself if it has none. */
   knownAs(subject: string): string {
     let known = subject
     for (let passed = 0; passed < aliasesMax; passed++) {
@@ -63,12 +63,12 @@ export class SummaryMemory {
   }
 
   /**
-   * Notes that a subject has another name from now on. Moves the traits of the old name to the new one, except traits
-   * that the new one has already.
+   * Notes that a subject has a new name from now on. Moves its traits to the new name, except traits that the new name
+   * already has.
    */
   alias(previous: string, subject: string): void {
     const known = this.knownAs(subject)
-    // An alias to itself, or back along earlier aliases, says nothing new.
+    // An alias to itself, or back along earlier aliases, changes nothing.
     if (previous === known) return
     const before = this.#subjects.get(previous)
     if (before !== undefined) {

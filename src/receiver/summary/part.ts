@@ -6,7 +6,7 @@
 export type SummaryRole =
   'name' | 'id' | 'key' | 'value' | 'old' | 'new' | 'arrow' | 'muted' | 'warning'
 
-/** A piece of a summary. Its text is plain and includes the blanks around it. */
+/** A piece of a summary. Its text is plain, and includes the spaces around it. */
 export interface SummaryPart {
   /** The role. */
   readonly role: SummaryRole
@@ -14,7 +14,7 @@ export interface SummaryPart {
   readonly text: string
 }
 
-/** Parts that belong together. A blank separates phrases. */
+/** Parts that belong together. Phrases are separated by a space. */
 export type Phrase = readonly SummaryPart[]
 
 /** Returns the text of a summary. */
@@ -29,7 +29,7 @@ export function part(role: SummaryRole, text: string): SummaryPart {
 
 const blank = part('muted', ' ')
 
-/** Joins phrases with blanks. Skips empty phrases. */
+/** Joins phrases with spaces. Skips empty phrases. */
 export function joinPhrases(phrases: readonly Phrase[]): readonly SummaryPart[] {
   const parts: SummaryPart[] = []
   for (const phrase of phrases) {
@@ -49,7 +49,7 @@ export function id(text: string | undefined): SummaryPart {
   return text === undefined ? part('muted', '(unknown)') : part('id', text)
 }
 
-/** Formats `key=value`. Quotes a key or value that has blanks, quotes or `=`. */
+/** Formats `key=value`. Quotes a key or value that contains white space, quotes or `=`. */
 export function pair(key: string, value: string): Phrase {
   return [part('key', quoted(key)), part('muted', '='), part('value', quoted(value))]
 }

@@ -3,10 +3,10 @@ import type { SummaryMemory } from './memory.ts'
 import { id, part, type Phrase } from './part.ts'
 import { textOf } from './value-text.ts'
 
-/** Characters of an id or trait to compare. It is more than are shown, so that late differences count too. */
+/** How many characters of an id or trait to compare: more than are shown, so that later differences count, too. */
 export const comparedCharacters = 128
 
-/** The kind of an id. The same text can be an id of each kind. */
+/** The kind of an id. The same text can be an id of several kinds. */
 export type SubjectKind = 'userId' | 'anonymousId' | 'groupId'
 
 /** Returns a unique name of a user or group, from the id in a field; undefined if there is no id. */

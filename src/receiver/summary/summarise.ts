@@ -17,7 +17,7 @@ export const typesOfMemory: ReadonlySet<EventType> = new Set([
   'delete',
 ])
 
-/** A body to sum up: a received webhook, or any body with its type. */
+/** A body to summarise: a received webhook, or any body with its type. */
 export interface Summarisable {
   /** The type of the webhook. */
   readonly type: EventType
@@ -26,10 +26,10 @@ export interface Summarisable {
 }
 
 /**
- * Summarises a webhook in a line, each type in its own form. The line leaves out type and user, because callers show
+ * Summarises a webhook in one line, each type in its own form. The line leaves out type and user, because callers show
  * them beside it. Only alias, group and delete include the user.
  *
- * Never throws. Every text of the body is plain and cut at 60 characters.
+ * Never throws. Texts from the body are made plain, and cut at 60 characters.
  *
  * @param memory - the memory of earlier summaries, to which this webhook is added
  */

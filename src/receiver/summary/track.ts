@@ -39,7 +39,7 @@ function tells(value: JsonValue | undefined): boolean {
   return value !== '' && (typeof value !== 'object' || Array.isArray(value))
 }
 
-/** Formats a property; of a list, its length. */
+/** Formats the value of a property; a list as its length. */
 function propertyText(value: JsonValue | undefined): string {
   return Array.isArray(value) ? String(value.length) : valueText(value)
 }

@@ -4,7 +4,7 @@ import { change, pair, part, type Phrase } from './part.ts'
 import { comparedCharacters } from './subject.ts'
 import { valueText } from './value-text.ts'
 
-/** Traits that a summary shows. It counts the others. */
+/** How many traits a summary shows. It only counts the others. */
 const shownMax = 4
 
 /**

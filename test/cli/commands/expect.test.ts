@@ -106,8 +106,8 @@ describe('expect --in', () => {
     )
     const { code, stderr } = await run(['expect', 'type:track x3', '--in', file])
     expect(code).toBe(3)
-    expect(stderr).toContain(`Line 6 of ${file} is not counted: it is no record of listen\n`)
-    expect(stderr).toContain(`Line 7 of ${file} is not counted: it is no record of listen\n`)
+    expect(stderr).toContain(`Line 6 of ${file} is not counted: it is not a record of listen\n`)
+    expect(stderr).toContain(`Line 7 of ${file} is not counted: it is not a record of listen\n`)
     expect(stderr).toContain(`Line 8 of ${file} is not counted: The row is not valid JSON`)
     expect((await run(['expect', 'type:page', '--in', file])).code).toBe(5)
     expect((await run(['expect', 'type:page', '--in', `${file}.gone`])).code).toBe(7)
@@ -148,7 +148,7 @@ describe('expect --api', () => {
     for (const body of [order, order]) await post(url, body)
     const { code, stderr } = await run(['expect', 'type:page never', '--api', url])
     expect(code).toBe(5)
-    expect(stderr).toContain('the first 1 requests are not kept any more. Pass --after')
+    expect(stderr).toContain('the first request is no longer kept. Pass --after')
   })
 
   test('ends with 130 when it is interrupted', async () => {

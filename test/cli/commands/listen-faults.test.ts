@@ -207,9 +207,9 @@ describe('listen --scenario', () => {
 
 describe('listen refuses with 2', () => {
   test.each([
-    [['--respond', '503,20O'], 'Cannot read the plan at character 5: this is no answer'],
+    [['--respond', '503,20O'], 'Cannot read the plan at character 5: this is not an answer'],
     [['--respond', '503,20O'], '\n  503,20O\n      ^^^\n'],
-    [['--respond', 'endpoint=2:503'], 'Cannot plan answers of endpoint 2: there is 1'],
+    [['--respond', 'endpoint=2:503'], 'Cannot plan answers of endpoint 2: there is only 1'],
     [['--respond', '503', '--respond', '200'], 'Cannot use two plans for every webhook'],
     [['--respond', '503', '--fault', 'reset'], 'Put the fault into the plan'],
     [['--delay', '8s..1s'], '1s..8s'],
@@ -217,8 +217,8 @@ describe('listen refuses with 2', () => {
     [['--delay', '1s..2h'], 'at most 1h'],
     [['--fail', '20'], 'A share is written as 20%'],
     [['--fail', '101%'], 'from 0% to 100%'],
-    [['--fault', 'explode'], 'it is one of reset, hang, empty'],
-    [['--tls', 'weak'], 'it is one of self-signed, expired, wrong-host, valid'],
+    [['--fault', 'explode'], 'it must be one of reset, hang, empty'],
+    [['--tls', 'weak'], 'it must be one of self-signed, expired, wrong-host, valid'],
     [['--endpoints', '6'], '1 to 5'],
     [['--seed', '-1'], 'whole number'],
     [['--scenario', 'up-4h'], 'timeout, 5xx-then-ok, down-4h'],

@@ -156,7 +156,7 @@ describe('listen --strict', () => {
   test('needs a secret', async () => {
     const { code, stderr } = await run(['listen', '--port', '0', '--strict'])
     expect(code).toBe(2)
-    expect(stderr).toContain('Cannot be strict about signatures without a secret')
+    expect(stderr).toContain('Cannot require valid signatures without a secret')
     expect((await run(['listen', '-p', '0', '--strict', '--secret', ''])).code).toBe(2)
   })
 })

@@ -36,7 +36,7 @@ describe('a bad signature', () => {
 
   test('has only the reason if no known mistake explains it', async () => {
     const [, why] = await linesFor('0'.repeat(40))
-    expect(why).toBe('  └ X-Signature was made with another secret or over other bytes')
+    expect(why).toBe('  └ X-Signature was made with a different secret or over different bytes')
   })
 
   test('has a correct handler below its payload in verbose mode', async () => {

@@ -13,7 +13,7 @@ const scenario: Pick<Scenario, 'webhooks' | 'expected'> = {
     state: 'delivered',
     requests: [2, 2],
     error: 'timeout',
-    text: 'a timeout, and delivered by the retry',
+    text: 'a timeout, then delivered by the retry',
   },
 }
 
@@ -46,7 +46,7 @@ const delivered: SettledDelivery = {
   reason: null,
 }
 
-/** A timeout, and delivered by the retry. */
+/** A timeout, then delivered by the retry. */
 const observed: ScenarioObservation = {
   settled: [delivered],
   requests: [request(timeout), request({ attempt: 2, atMs: 10_000 })],

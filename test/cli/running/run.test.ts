@@ -66,7 +66,7 @@ describe('run', () => {
     [['--json', '--', 'true'], 'Cannot use --json together with a command: stdout is its own'],
     [['--scenario', 'all', '--', 'true'], 'Cannot run a command in a scenario'],
     [['--scenario', 'all', '--serve'], 'Cannot use --scenario together with --serve'],
-    [['--scenario', 'up-4h'], 'it is one of timeout, 5xx-then-ok'],
+    [['--scenario', 'up-4h'], 'it must be one of timeout, 5xx-then-ok'],
     [['--expect', 'tpye:track', '--', 'true'], '^^^^'],
     [['--respond', '99', '--', 'true'], 'An answer is a status from 200 to 599'],
   ])('ends with 2 for %s', async (argv, message) => {

@@ -26,7 +26,7 @@ describe('run --scenario', () => {
     const { code, stdout, stderr } = await run(['run', '--scenario', 'any-succeeds'])
     expect(stdout).toContain('✔ any-succeeds\n  rule      Several URLs configured and')
     expect(stdout).toContain(
-      '  expected  one of five endpoints took it, and none was asked again\n',
+      '  expected  one of five endpoints accepted it, and none was asked again\n',
     )
     expect(stdout).toMatch(/ {2}observed {2}5 requests: .*503.*; delivered\n/)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

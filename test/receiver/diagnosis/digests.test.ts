@@ -28,7 +28,7 @@ const rows: readonly (readonly [
         compact,
         sign(compact, key),
         'secret_missing',
-        new RegExp(`the text "${key}" for a secret`),
+        new RegExp(`the text "${key}" as the secret`),
       ] as const,
   ),
   ['the body as the key', compact, sign(secret, compact), 'swapped_arguments', /swapped/],

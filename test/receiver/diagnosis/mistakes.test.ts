@@ -90,9 +90,9 @@ const ascii = (json: string): string => json.replaceAll('é', '\\u00e9')
 const jsonTexts: readonly Row[] = [
   ['spaces that were not signed', python(compact), compact, /JSON\.stringify\(JSON\.parse/],
   ['a number that JavaScript shortens', '{"a": 1.0}', '{"a":1.0}', /without white space/],
-  ["Python's spaces", compact, python(compact), /json\.dumps makes/],
-  ["Python's spaces and escapes", compact, ascii(python(compact)), /json\.dumps makes/],
-  ["Python's escapes alone", compact, ascii(compact), /json\.dumps makes .* compact/],
+  ["Python's spaces", compact, python(compact), /Python's json\.dumps/],
+  ["Python's spaces and escapes", compact, ascii(python(compact)), /Python's json\.dumps/],
+  ["Python's escapes alone", compact, ascii(compact), /json\.dumps .* compact/],
   ['two spaces', compact, JSON.stringify(event, null, 2), /indented by 2/],
   ['four spaces', compact, JSON.stringify(event, null, 4), /indented by 4/],
   ["PHP's escapes", compact, ascii(compact).replaceAll('/', '\\/'), /json_encode/],
@@ -227,7 +227,7 @@ const otherBytes: readonly Row[] = [
       headers: { 'content-encoding': 'gzip' },
     },
     mistake: 'inflated',
-    message: /inflated before it was verified/,
+    message: /decompressed before it was verified/,
   },
 ]
 
@@ -287,7 +287,7 @@ const keys: readonly Row[] = [
     given: 'the secret without its whsec_',
     request: signedWith(encoded, `whsec_${encoded}`),
     mistake: 'secret_decoded',
-    message: /without its whsec_/,
+    message: /without its prefix whsec_/,
   },
 ]
 

@@ -46,46 +46,46 @@ describe('a plan that cannot be read says where and what is accepted', () => {
     {
       text: '503x3,20O',
       character: 7,
-      problem: 'this is no answer',
+      problem: 'this is not an answer',
       excerpt: '  503x3,20O\n        ^^^',
     },
-    { text: '199', character: 1, problem: 'this is no answer', excerpt: '  199\n  ^^^' },
-    { text: '600', character: 1, problem: 'this is no answer', excerpt: '  600\n  ^^^' },
-    { text: '503x', character: 1, problem: 'this is no answer', excerpt: '  503x\n  ^^^^' },
+    { text: '199', character: 1, problem: 'this is not an answer', excerpt: '  199\n  ^^^' },
+    { text: '600', character: 1, problem: 'this is not an answer', excerpt: '  600\n  ^^^' },
+    { text: '503x', character: 1, problem: 'this is not an answer', excerpt: '  503x\n  ^^^^' },
     {
       text: 'explodex2',
       character: 1,
-      problem: 'this is no answer',
+      problem: 'this is not an answer',
       excerpt: '  explodex2\n  ^^^^^^^',
     },
     {
       text: '200, 503x0',
       character: 9,
-      problem: 'an answer cannot be given so many times',
+      problem: 'an answer cannot be given this many times',
       excerpt: '  200, 503x0\n          ^^',
     },
     {
       text: '503x1000001',
       character: 4,
-      problem: 'an answer cannot be given so many times',
+      problem: 'an answer cannot be given this many times',
       excerpt: '     ^^^^^^^^',
     },
     {
       text: 'type=order:500',
       character: 6,
-      problem: 'this is no type of webhooks',
+      problem: 'this is not a type of webhook',
       excerpt: '  type=order:500\n       ^^^^^',
     },
     {
       text: 'endpoint=0:500',
       character: 10,
-      problem: 'this is no endpoint',
+      problem: 'this is not the number of an endpoint',
       excerpt: '  endpoint=0:500\n           ^',
     },
     {
       text: 'kind=track:500',
       character: 1,
-      problem: 'this does not say whom the plan is for',
+      problem: 'this does not say which webhooks the plan is for',
       excerpt: '  ^^^^^^^^^^',
     },
     {
@@ -97,7 +97,7 @@ describe('a plan that cannot be read says where and what is accepted', () => {
     {
       text: '503,\u001b[2J',
       character: 5,
-      problem: 'this is no answer',
+      problem: 'this is not an answer',
       excerpt: '  503,\ufffd[2J\n      ^^^^',
     },
   ])('$text', ({ text, character, problem, excerpt }) => {
@@ -118,13 +118,13 @@ describe('a plan that cannot be read says where and what is accepted', () => {
     expect(() => parsePlan('teapot')).toThrow(
       expect.objectContaining({
         hint: expect.stringContaining(
-          'An answer is a status from 200 to 599, or reset, hang, empty, truncate, malformed, drip or endless; x3 behind it gives it three times.',
+          'An answer is a status from 200 to 599, or reset, hang, empty, truncate, malformed, drip or endless. Append x3 to give it three times.',
         ) as string,
       }),
     )
   })
 
   test('is short', () => {
-    expect(() => parsePlan('200,'.repeat(3_000))).toThrow('over 10000 characters')
+    expect(() => parsePlan('200,'.repeat(3_000))).toThrow('more than 10000 characters')
   })
 })

@@ -28,15 +28,15 @@ describe('a path asks for', () => {
 
 describe('a path that asks for what there is not says so', () => {
   test.each([
-    ['/status', 'The path has nothing behind /status: it takes a status from 200 to 599'],
-    ['/status/', 'The path has nothing behind /status'],
-    ['/status/5O3', 'The path has "5O3" behind /status'],
-    ['/status/reset', 'The path has "reset" behind /status'],
-    ['/status/100', 'The path has "100" behind /status'],
-    ['/delay/6', 'The path has "6" behind /delay: it takes a duration such as 500ms, 6s'],
+    ['/status', 'The path has nothing after /status: there must be a status from 200 to 599'],
+    ['/status/', 'The path has nothing after /status'],
+    ['/status/5O3', 'The path has "5O3" after /status'],
+    ['/status/reset', 'The path has "reset" after /status'],
+    ['/status/100', 'The path has "100" after /status'],
+    ['/delay/6', 'The path has "6" after /delay: it must be a duration such as 500ms, 6s'],
     ['/delay/61m', 'at most 1h'],
-    ['/fault/503', 'behind /fault: it takes one of reset, hang, empty, truncate, malformed'],
-    ['/delay/1s/fault/%1b', 'The path has "%1b" behind /fault'],
+    ['/fault/503', 'after /fault: it must be one of reset, hang, empty, truncate, malformed'],
+    ['/delay/1s/fault/%1b', 'The path has "%1b" after /fault'],
     ['/status/503/fault/reset', 'The path asks for two answers'],
     ['/delay/1s/delay/1s', 'The path asks for two delays'],
   ])('%s', (path, problem) => {

@@ -71,7 +71,7 @@ describe('a plan', () => {
   test('stays what it was when another cannot be read', async () => {
     const { receiver, url } = await start({ respond: 503 })
     expect(() => receiver.respond('sometimes')).toThrow(SettingError)
-    expect(() => receiver.respond('endpoint=2:200')).toThrow('there is 1')
+    expect(() => receiver.respond('endpoint=2:200')).toThrow('there is only 1')
     expect(await statuses(url, [trackBody])).toEqual([503])
   })
 
@@ -130,7 +130,7 @@ describe('a path', () => {
   test('that cannot be followed is answered 400 and told what it takes', async () => {
     const { receiver, url } = await start()
     const message =
-      'The path has "5O3" behind /status: it takes a status from 200 to 599, as in /status/503'
+      'The path has "5O3" after /status: it must be a status from 200 to 599, as in /status/503'
     expect(await post(`${url}/status/5O3`, trackBody)).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_path', message } },
