@@ -8,9 +8,10 @@ interface Ratio {
   readonly max?: number
 }
 
-/** A case of a bench, as `npm run bench -- all --json` writes it. */
+/** A case of a bench, as `npm run bench -- --record` writes it. */
 interface MeasuredCase {
   readonly bench: string
+  readonly measuredOn: string
   readonly case?: string
   readonly rate: number
   readonly beside: Readonly<Record<string, Ratio>>
@@ -18,7 +19,6 @@ interface MeasuredCase {
 }
 
 interface Measured {
-  readonly measuredOn: string
   readonly machine: string
   readonly cases: readonly MeasuredCase[]
 }
@@ -62,14 +62,15 @@ export function withFigures(page: string, isReadme: boolean): string {
   const [before, rest = ''] = page.split(begin)
   const [, after] = rest.split(end)
   if (before === undefined || after === undefined) throw new Error('The page has no figures')
-  const { measuredOn, machine, cases } = measured()
+  const { machine, cases } = measured()
   const lines = rows.flatMap(([bench, name, label]) => {
     const isShown = shownFirst.includes([bench, name].filter(Boolean).join(' '))
     const found = cases.find((each) => each.bench === bench && each.case === name)
     return found === undefined || (isReadme && !isShown) ? [] : [cells(found, label, isReadme)]
   })
+  const days = [...new Set(cases.map(({ measuredOn }) => measuredOn))].sort()
   const headings = ['bench', 'evroute', 'of the limit', 'of others']
-  const figures = [table(headings, lines), `Measured on ${measuredOn}: ${machine}.`]
+  const figures = [table(headings, lines), `Measured on ${days.join(' and ')}: ${machine}.`]
   return [before + begin, ...figures, end + after].join('\n\n')
 }
 
