@@ -2,9 +2,9 @@ import { jsonAnswer, withHeaders, type HttpAnswer, type RequestFault } from '../
 import type { JsonObject, RejectionCode } from '../model/index.ts'
 
 /**
- * Why a whole request is refused. The codes are those of the protocol, and `not_found`, `method_not_allowed`,
- * `invalid_request` (malformed HTTP, or a head that is too large) and `body_too_slow` (a request, usually its
- * body, that arrived too slowly).
+ * Why a whole request is refused. The protocol defines most of the codes. evroute adds `not_found`,
+ * `method_not_allowed`, `invalid_request` (malformed HTTP, or headers that are too large) and `body_too_slow`
+ * (a request, usually its body, that took too long to arrive).
  */
 export type RefusalCode = keyof typeof statuses
 
@@ -16,7 +16,7 @@ const statuses = {
   batch_too_large: 400,
   too_many_events: 400,
   invalid_gzip: 400,
-  // Instead of 431, which no client knows.
+  // Not 431, because no client knows it.
   invalid_request: 400,
   unknown_write_key: 401,
   source_disabled: 403,
@@ -25,30 +25,30 @@ const statuses = {
   rate_limited: 429,
   queue_full: 429,
   store_unavailable: 503,
-  // Not 408, because half of the clients in use then drop their calls.
+  // Not 408, because half of the clients in use would then drop their calls.
   body_too_slow: 503,
 } as const
 
-/** The reason why a request is refused. */
+/** A request that is refused as a whole, and why. */
 export interface Refusal {
   readonly kind: 'refused'
   readonly code: RefusalCode
   readonly message: string
-  /** When to send again, in milliseconds from now. */
+  /** How long the client should wait before it sends again, in milliseconds. */
   readonly retryAfterMs?: number
 }
 
-/** A rejected call, as answers list it. */
+/** A rejected call, as the answer lists it. */
 export interface RejectedCall {
   /** Index in the batch. */
   readonly index: number
-  /** Null unless the messageId is a text or number. */
+  /** Null unless the call's messageId is a string or a number. */
   readonly messageId: string | null
   readonly code: RejectionCode
   readonly message: string
 }
 
-/** Retry-After while the store fails or is behind. */
+/** The wait in `Retry-After` while the store is failing or behind. */
 export const tryLaterMs = 5_000
 
 /** Makes a refusal. */
@@ -57,7 +57,7 @@ export function refuse(code: RefusalCode, message: string, retryAfterMs?: number
   return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs }
 }
 
-/** Answers 200 with a body, because clients expect both of a success. */
+/** Answers 200 with a JSON body, because clients expect both on success. */
 export function success(fields: JsonObject = {}): HttpAnswer {
   return jsonAnswer(200, { success: true, ...fields })
 }
@@ -72,8 +72,8 @@ export function taken(accepted: number, rejected: readonly RejectedCall[]): Http
 }
 
 /**
- * Answers with a refusal. Clients read the reason from one of three fields; some fail or retry forever without
- * theirs. Every 503 has a Retry-After.
+ * Answers with a refusal. Each client reads the reason from one of three fields, and some fail or retry forever
+ * if theirs is missing. Every 503 has a `Retry-After`.
  */
 export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAnswer {
   const answer = jsonAnswer(statuses[code], { success: false, error: message, code, message })
@@ -90,6 +90,6 @@ export function faultAnswer(fault: RequestFault): HttpAnswer {
 
 const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
   malformed: refuse('invalid_request', 'The request is not valid HTTP'),
-  head_too_large: refuse('invalid_request', 'The head of the request is too large'),
-  too_slow: refuse('body_too_slow', 'The request did not come in time'),
+  head_too_large: refuse('invalid_request', 'The headers of the request are too large'),
+  too_slow: refuse('body_too_slow', 'The request took too long to arrive'),
 }

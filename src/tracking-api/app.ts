@@ -29,8 +29,8 @@ import { RequestBody } from './request-body.ts'
 import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /**
- * Memory for bodies that are being read, inflated and stored. A body without room is refused with
- * `queue_full`. A single client may use all that is free: 64 of the largest bodies, or 16,000 of 2 KB.
+ * Maximum memory for bodies that are being read, inflated and stored. A body that doesn't fit is refused with
+ * `queue_full`. A single client may use all free memory: 64 of the largest bodies, or 16,000 of 2 KB.
  */
 const bodiesBytesMax = 64 * 1024 * 1024
 
@@ -46,22 +46,22 @@ const callPaths: Readonly<Record<CallType, readonly [string, string]>> = {
   alias: ['/alias', '/a'],
 }
 
-/** Decides the answer to a request; undefined if the client has left. */
+/** Decides the answer to a request; undefined if the client has disconnected. */
 type Decide = (
   request: Request,
   body: RequestBody,
 ) => HttpAnswer | undefined | Promise<HttpAnswer | undefined>
 
-/** Parts for reading bodies. */
+/** The parts that all requests share for reading their bodies. */
 interface Reading {
   readonly clock: Clock
   readonly budget: FairBudget
   readonly turns: BodyTurns
-  /** The network of a request's client, for limits per client. */
+  /** Returns the network of a request's client. Limits per client apply to it. */
   readonly networkOf: (request: IncomingMessage) => string
 }
 
-/** A path's handler and its methods. */
+/** Paths that share a method and a handler. */
 interface Route {
   readonly paths: readonly string[]
   readonly method: 'get' | 'post'
@@ -69,9 +69,9 @@ interface Route {
 }
 
 /**
- * The tracking API, to which clients of Segment's protocol post. It answers 200, 400, 401, 403, 404, 405, 429
- * and 503, always with a JSON object, and 200 only for stored calls. A pixel is always answered with an
- * image.
+ * The tracking API, to which clients of Segment's protocol post their calls. It answers them with a JSON object
+ * and one of 200, 400, 401, 403, 404, 405, 429 and 503; 200 means that the calls are stored. A pixel is always
+ * answered with an image.
  */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
   const { clock, log } = options.runtime
@@ -80,7 +80,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   app.disable('x-powered-by')
   app.set('trust proxy', options.trustedProxies ?? 0)
   const originOf = leavePrototypes(app)
-  // Without proxies the address of the socket is the client's, and reading it is faster than express.
+  // Without proxies, the socket's address is the client's, and reading it is faster than asking express.
   const addressOf = (request: IncomingMessage): string | undefined =>
     options.trustedProxies ? originOf(request).ip : request.socket.remoteAddress
   const reading: Reading = {
@@ -93,12 +93,12 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
     addressIn(options.publicUrl) ?? apiAddress(request, originOf(request))
   addRoutes(app, { collector, originOf, addressToldTo, reading })
   const refusalOf = (error: unknown): Refusal => {
-    // Only known paths are decoded. A path that cannot be decoded is unknown.
+    // Without an error, no route matched. A path that cannot be decoded leads nowhere either.
     if (error === undefined || error instanceof URIError) {
       return refuse('not_found', 'There is nothing at this path')
     }
     log.warn('a request could not be handled', { error: messageOf(error) })
-    const message = 'The request could not be handled; nothing was taken'
+    const message = 'The request could not be handled; nothing was stored'
     return refuse('store_unavailable', message, tryLaterMs)
   }
   return inTurn((request, response) => {
@@ -112,14 +112,14 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   })
 }
 
-/** Reads what express derives from the headers that proxies add. */
+/** Returns the client's address, and the protocol and host it used. express reads them from proxies' headers. */
 type OriginOf = (request: IncomingMessage) => Pick<Request, 'ip' | 'protocol' | 'host'>
 
 /**
- * Makes express keep the prototypes of requests and responses. Changing them makes each request take twice as
- * long: V8 drops its optimisations for them, and collects them late.
+ * Stops express from changing the prototypes of requests and responses. Changing them would make each request
+ * take twice as long, because V8 drops its optimisations for the objects and collects them late.
  *
- * @returns the functions that few requests need instead
+ * @returns a function that computes the properties of express that few requests need
  */
 function leavePrototypes(app: Express): OriginOf {
   const known = app.request
@@ -129,16 +129,16 @@ function leavePrototypes(app: Express): OriginOf {
     Object.assign(Object.create(known) as Request, { headers, socket })
 }
 
-/** Parts that routes need. */
+/** The parts that the routes share. */
 interface RouteParts {
   readonly collector: Collector
   readonly originOf: OriginOf
-  /** The address that the client of a request should send to. */
+  /** Returns the address to announce to the client of a request. */
   readonly addressToldTo: (request: Request) => ApiAddress
   readonly reading: Reading
 }
 
-/** Adds each route with and without `/v1`. A second router would slow down every request. */
+/** Adds each route with and without `/v1`. A separate router for `/v1` would slow down every request. */
 function addRoutes(app: Express, { reading, ...parts }: RouteParts): void {
   for (const { paths, method, decide } of trackingRoutes(parts)) {
     const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
@@ -152,7 +152,7 @@ function addRoutes(app: Express, { reading, ...parts }: RouteParts): void {
     })
     route.all((request, response) => {
       const allow = methods.join(', ')
-      const refusal = refuse('method_not_allowed', `This path takes ${allow}`)
+      const refusal = refuse('method_not_allowed', `This path accepts only ${allow}`)
       const decideRefused = (): HttpAnswer =>
         withHeaders(parts.collector.refused(refusal), { allow })
       return answer(request, response, { ...reading, decide: decideRefused })
@@ -223,8 +223,8 @@ interface Answering extends Reading {
 }
 
 /**
- * Reads the body to its end before any answer, so that the connection can be reused. If that takes too long,
- * the client is answered while it still writes.
+ * Reads the body to its end before answering, so that the connection can be reused. If that takes too long,
+ * answers while the client is still sending.
  */
 async function answer(
   request: IncomingMessage,
@@ -250,7 +250,7 @@ async function pixel(
   request: Request,
   originOf: OriginOf,
 ): Promise<HttpAnswer> {
-  // A client that asks for the head only, such as a mail scanner, doesn't open the page.
+  // HEAD requests come from programs such as mail scanners. They don't mean that a user opened the page.
   if (request.method === 'HEAD') return pixelAnswer
   const query = queryOf(request)
   await collector.collect({
@@ -277,17 +277,17 @@ function rudderSettings(collector: Collector, request: Request): HttpAnswer {
   return sourceConfig(writeKey ?? '', admission.source.id)
 }
 
-/** The address that a client used, from the headers of its request and its proxies. */
+/** Returns the address that a client used, from its own headers and those that proxies added. */
 function apiAddress(request: Request, origin: ReturnType<OriginOf>): ApiAddress {
   return {
-    // The header comes from a proxy and may hold anything.
+    // The protocol comes from a proxy's header, which may contain anything.
     protocol: origin.protocol === 'https' ? 'https' : 'http',
-    // Only HTTP/1.0 clients send no Host.
+    // HTTP/1.0 clients may send no Host header.
     host: origin.host || `127.0.0.1:${request.socket.localPort ?? ''}`,
   }
 }
 
-/** Splits a public URL into protocol and the rest, with its path. */
+/** Splits a public URL into its protocol and the rest: host, port and path. */
 function addressIn(publicUrl: string | undefined): ApiAddress | undefined {
   const [protocol, host] = publicUrl?.split('://') ?? []
   return protocol === undefined || host === undefined ? undefined : { protocol, host }
@@ -307,11 +307,11 @@ function clientOf(
   { isBrowserPath, originOf }: { readonly isBrowserPath: boolean; readonly originOf: OriginOf },
 ): ClientConnection {
   const { headers, socket } = request
-  // Read it now: a socket keeps its address after the client has left only if it was read before.
+  // Read it now: once the client has disconnected, a socket knows its address only if it was read before.
   const { remoteAddress } = socket
   let ip: string | undefined
   return {
-    // A getter, because few calls need it, and express parses the headers of proxies each time.
+    // A getter, because few calls need the address, and express parses the proxies' headers each time.
     get ip() {
       return (ip ??= originOf(request).ip ?? remoteAddress)
     },

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isJsonObject, type JsonObject } from '../model/index.ts'
 import type { SourceType } from './ports.ts'
 
-/** What the connection reveals about the client. */
+/** Facts about the client that its connection and headers reveal. */
 export interface ClientConnection {
   readonly ip: string | undefined
   readonly userAgent: string | undefined
@@ -10,13 +10,13 @@ export interface ClientConnection {
   readonly isBrowser: boolean
 }
 
-/** Maximum length of a stored user agent: three times that of browsers. */
+/** Maximum length of a stored user agent, about three times that of a browser's. */
 const userAgentLengthMax = 1_024
 
 /**
- * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device,
- * by the type of its source, a browser's headers, or `context.direct`. A server's address is not the user's,
- * and the `User-Agent` of an app names only its library.
+ * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device. The
+ * type of the source, the headers of a browser, or `context.direct` show that it does. A server's address is not
+ * the user's, and an app's `User-Agent` names only its library.
  */
 export function addClientContext(
   call: JsonObject,
@@ -41,7 +41,8 @@ export function addClientContext(
 }
 
 /**
- * Strips port, brackets and the IPv4-in-IPv6 prefix from an address in a proxy's header. Ignores other text.
+ * Strips port, brackets and the IPv4-in-IPv6 prefix from an address in a proxy's header; undefined for other
+ * text.
  */
 function plainAddress(ip: string): string | undefined {
   const [, v4, v6 = ip] = /^(?:([\d.]+):\d+|\[(.*)\](?::\d+)?)$/.exec(ip) ?? []

@@ -16,22 +16,22 @@ import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /** A request with calls. */
 export interface TrackingRequest {
-  /** What the path accepts. */
+  /** Whether the path accepts a batch or a single call. */
   readonly expected: Expected
   readonly headers: IncomingHttpHeaders
   readonly query: URLSearchParams
   readonly client: ClientConnection
-  /** Reads the body as a document; `cut_off` if the client left first. */
+  /** Reads the body as a document; `cut_off` if the client disconnected first. */
   readonly readDocument: () => Promise<Document | Refusal | { readonly kind: 'cut_off' }>
 }
 
 /** A refusal, with its source if it is known. */
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** Facts about calls that are being stored, for the answer. They don't keep the content in memory. */
+/** The facts that the answer needs about calls being stored. They don't keep the calls' content in memory. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
-  /** Whether it is a single call, not a batch. */
+  /** Whether the request had a single call instead of a batch. */
   readonly isAlone: boolean
 }
 
@@ -39,7 +39,7 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
 export type Admission =
   { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
 
-/** Maximum rejected calls of a request to report to the observer. */
+/** Maximum number of rejected calls per request to report to the observer. */
 const rejectedToldMax = 20
 
 const silentObserver: TrackingObserver = {
@@ -62,10 +62,10 @@ export class Collector {
   }
 
   /**
-   * Answers a request with calls. Its document is not read if its headers have a write key that is unknown,
-   * disabled or over its rate, or while the queue is full. Never rejects.
+   * Answers a request with calls. Doesn't read the body if the headers contain a write key that is unknown,
+   * disabled or over its rate limit, or while the queue is full. Never rejects.
    *
-   * @returns undefined if the client left; then none of its calls is accepted
+   * @returns undefined if the client disconnected before its body had arrived; no call is accepted then
    */
   async collect(request: TrackingRequest): Promise<HttpAnswer | undefined> {
     const early = this.#earlyAdmission(request.headers)
@@ -79,7 +79,7 @@ export class Collector {
     return this.#collectFrom(admission.source, document, request)
   }
 
-  /** Admits or refuses a request by its headers alone; undefined if they have no write key. */
+  /** Admits or refuses a request by its headers alone; undefined if they contain no write key. */
   #earlyAdmission(headers: IncomingHttpHeaders): Admission | undefined {
     const writeKey = headerWriteKey(headers)
     if (writeKey === undefined) return undefined
@@ -88,7 +88,7 @@ export class Collector {
     return waitMs > 0 ? { ...overRate(waitMs), source: admission.source } : admission
   }
 
-  /** The source of a write key, if it may send. */
+  /** Returns the source of a write key, or a refusal if it may not send. */
   admit(writeKey: string | undefined): Admission {
     if (writeKey === undefined) return refuse('unknown_write_key', 'The request has no write key')
     const source = this.#options.sourceOf(writeKey)
@@ -106,19 +106,19 @@ export class Collector {
   #refusedAsFull(source: TrackingSource | undefined): HttpAnswer {
     const refusal = refuse(
       'queue_full',
-      'The store is behind: too many events wait to be stored',
+      'The store is behind: too many events are waiting to be stored',
       tryLaterMs,
     )
     return this.refused({ ...refusal, source })
   }
 
-  /** Not async: its frame would keep the document in memory while the calls are stored. */
+  /** Not async: an async frame would keep the document in memory while the calls are being stored. */
   #collectFrom(
     source: TrackingSource,
     document: Document,
     { expected, client, headers }: TrackingRequest,
   ): HttpAnswer | Promise<HttpAnswer> {
-    // Check again: other requests may have filled the queue while this one was read.
+    // Check again: other requests may have filled the queue while this body was being read.
     if (this.#options.isFull()) return this.#refusedAsFull(source)
     const read = readCalls(document.value, expected)
     if (read.kind === 'refused') return this.refused({ ...read, source })
@@ -147,7 +147,7 @@ export class Collector {
     const results = await this.#resultsOf(accepting, source)
     if (results === undefined) {
       this.#rateLimits.giveBack(source, calls.sent.length + calls.tooLarge.length)
-      const message = 'The events cannot be stored now: send them again'
+      const message = 'The events cannot be stored at the moment: send them again'
       const refusal = refuse('store_unavailable', message, tryLaterMs)
       return this.refused({ ...refusal, source })
     }
@@ -178,5 +178,5 @@ export class Collector {
 }
 
 function overRate(waitMs: number): Refusal {
-  return refuse('rate_limited', 'The source sends more than its rate', waitMs)
+  return refuse('rate_limited', 'The source exceeds its rate limit', waitMs)
 }

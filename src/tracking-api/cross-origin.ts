@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { withHeaders, type HttpAnswer } from '../http/index.ts'
 
-/** How long a browser may cache the permission: two hours, the maximum of some browsers. */
+/** How long a browser may cache the permission: two hours, the most that some browsers allow. */
 const preflightSeconds = 7_200
 
 /**
- * Lets a page of any origin read an answer.
+ * Lets pages from any origin read an answer.
  *
- * Browser libraries before 2026 read the wait of a 429 from `X-RateLimit-Reset`, in seconds. Only browsers get
- * this header: Node libraries read it as a point in time, and would retry at once.
+ * Browser libraries from before 2026 read how long to wait after a 429 from `X-RateLimit-Reset`, in seconds.
+ * Only browsers get this header: Node libraries would read it as a point in time and retry at once.
  */
 export function readableByPages(answer: HttpAnswer, { origin }: IncomingHttpHeaders): HttpAnswer {
   if (origin === undefined) return withHeaders(answer, { vary: 'Origin' })
@@ -16,14 +16,14 @@ export function readableByPages(answer: HttpAnswer, { origin }: IncomingHttpHead
   return withHeaders(answer, {
     vary: 'Origin',
     'access-control-allow-origin': origin,
-    // Some pages send credentials. This port has no cookie that could be misused.
+    // Some pages send credentials. Allowing that is safe, because this API has no cookies to misuse.
     'access-control-allow-credentials': 'true',
     'access-control-expose-headers': 'Retry-After, X-RateLimit-Reset',
     ...(retryAfter !== undefined && { 'x-ratelimit-reset': retryAfter }),
   })
 }
 
-/** Answers a CORS preflight: allows the methods of the route and all requested headers. */
+/** Returns the headers that answer a CORS preflight: allow the route's methods and all requested headers. */
 export function preflightHeaders(
   headers: IncomingHttpHeaders,
   methods: readonly string[],
@@ -37,7 +37,7 @@ export function preflightHeaders(
     'access-control-allow-methods': allow,
     'access-control-max-age': String(preflightSeconds),
     ...(requested !== undefined && { 'access-control-allow-headers': requested }),
-    // Browsers ask this before a public page may reach a private network or the same machine.
+    // Browsers ask for this before they let a public page reach a private network or the same machine.
     ...(headers['access-control-request-private-network'] === 'true' && {
       'access-control-allow-private-network': 'true',
     }),

@@ -5,25 +5,25 @@ import { limits, shortText, systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 
-/** A body that is JSON. */
+/** A body that was parsed as JSON. */
 export interface Document {
   readonly kind: 'document'
   /** The parsed JSON. */
   readonly value: unknown
-  /** Length of the JSON text. */
+  /** Length of the JSON text, after inflating. */
   readonly bytes: number
 }
 
-/** Gzip can enlarge incompressible data by a little. */
+/** Gzip can enlarge incompressible data slightly; this allows for that. */
 const gzipOverheadBytes = 4_096
 
 /** Maximum size of a request body on the wire. */
 export const wireBytesMax: number = limits.intakeBatchBytesMax + gzipOverheadBytes
 
-/** Limits concurrent inflating: more bodies would occupy memory while they wait for the same threads. */
+/** Limits concurrent inflating: more bodies would only occupy memory while they wait for the same threads. */
 const inflating = new Turns({ turnsMax: 4, clock: systemClock })
 
-/** Retry-After while there is no room for bodies. */
+/** The wait in `Retry-After` while there is no room for bodies. */
 const crowdedWaitMs = 5_000
 
 const inflateGzip = promisify(gunzip)
@@ -32,7 +32,7 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 /**
  * Parses a body. Inflates it, up to the size limit of a batch, if it begins with the magic bytes of gzip.
  * Content-Encoding does not decide: some clients omit it, and some proxies inflate a body but keep the header.
- * Replaces invalid UTF-8, so that one bad byte does not cost a batch.
+ * Replaces invalid UTF-8, so that one bad byte doesn't make a whole batch fail.
  */
 export async function decodeBody(
   wire: Buffer,
@@ -52,22 +52,23 @@ export async function decodeBody(
   }
 }
 
-/** Explains an unsupported Content-Encoding; empty for others. */
+/** Explains that a Content-Encoding is not supported; empty if it is. */
 function encodingHint(contentEncoding = ''): string {
   const encoding = shortText(contentEncoding)
   return /^$|\b(?:gzip|identity)\b/i.test(encoding)
     ? ''
-    : `: its Content-Encoding is ${encoding}, and only gzip is read`
+    : `: its Content-Encoding is ${encoding}, but only gzip is supported`
 }
 
-/** Refuses a body for lack of room. */
+/** Refuses a body because the memory for bodies is used up. */
 export function crowded(): Refusal {
-  return refuse('queue_full', 'Too many requests arrive at once', crowdedWaitMs)
+  return refuse('queue_full', 'Too many requests are arriving at once', crowdedWaitMs)
 }
 
-/** Refuses a batch for its size. */
+/** Refuses a batch that is too large. */
 export function batchTooLarge(): Refusal {
-  const message = `Exceeds the payload limit: a batch may have ${limits.intakeBatchBytesMax} bytes`
+  const bytesMax = limits.intakeBatchBytesMax
+  const message = `Exceeds the payload limit: a batch may have at most ${bytesMax} bytes`
   return refuse('batch_too_large', message)
 }
 

@@ -1,24 +1,24 @@
 /** Maximum length of a number, `true`, `false` or `null` as JSON, with its comma. */
 const scalarBytesMax = 32
 
-/** Maximum length of a UTF-16 code unit as JSON: an escaped control character or half of a pair. */
+/** Maximum length of a UTF-16 code unit as JSON: an escaped control character or half of a surrogate pair. */
 const codeUnitBytesMax = 6
 
 /** Quotes, colon and comma of a name or text. */
 const delimiterBytes = 4
 
-/** Counts more than an object's own bytes, so that the limit also bounds the recursion. */
+/** Bytes counted for each object or array: more than it needs, so that the limit also bounds the recursion. */
 const nestingBytes = 64
 
 /**
- * Whether a value certainly fits into this many bytes of JSON, by an estimate that writes nothing. False means
- * that it may not fit. Recurses at most once per 64 bytes.
+ * Whether a value certainly fits into this many bytes of JSON. It only estimates the size, without writing JSON,
+ * so false means that the value may not fit. Recurses at most once per 64 bytes.
  */
 export function isSurelyWithin(value: unknown, bytesMax: number): boolean {
   return bytesLeft(value, bytesMax) >= 0
 }
 
-/** The bytes left after a value at its largest; negative if it may not fit. */
+/** Returns the bytes left after the longest JSON that a value may have; negative if it may not fit. */
 function bytesLeft(value: unknown, bytes: number): number {
   if (typeof value === 'string') return bytes - delimiterBytes - codeUnitBytesMax * value.length
   if (typeof value !== 'object' || value === null) return bytes - scalarBytesMax

@@ -3,10 +3,10 @@ import type { JsonObject } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 import type { Document } from './decode-body.ts'
 
-/** A transparent image of one by one pixel. */
+/** A transparent GIF of one pixel. */
 const image = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
-/** The answer to every pixel. The page that shows it cannot use another one. */
+/** The answer to every pixel request, even a refused one: the page that shows the image can't use an error. */
 export const pixelAnswer: HttpAnswer = {
   status: 200,
   headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },
@@ -14,9 +14,9 @@ export const pixelAnswer: HttpAnswer = {
 }
 
 /**
- * Reads the query of a pixel as a document. `data` is JSON in base64 or base64url. Without `data`, every
- * parameter is a field, and a dot in its name goes one level down. Under `integrations`, true and false become
- * booleans, because the text "false" would switch an integration on.
+ * Reads the query of a pixel request as a document. `data` is JSON in base64 or base64url. Without `data`, every
+ * parameter is a field, and each dot in its name begins a nested object. Under `integrations`, true and false
+ * become booleans, because the string "false" would turn an integration on.
  */
 export function pixelDocument(query: URLSearchParams): Document | Refusal {
   const data = query.get('data')

@@ -4,10 +4,10 @@ import type { RejectionCode } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { RefusalCode, RejectedCall } from './answer.ts'
 
-/** The kind of a source's clients. It decides whether their address is the user's. */
+/** The kind of clients that a source has. It decides whether their address is the user's. */
 export type SourceType = 'browser' | 'mobile' | 'server'
 
-/** A source, as the tracking API needs it. */
+/** The settings of a source that the tracking API needs. */
 export interface TrackingSource {
   readonly id: string
   /** If false, requests get `source_disabled`. */
@@ -21,25 +21,25 @@ export interface TrackingSource {
 /** Options of the tracking API. */
 export interface TrackingApiOptions {
   /**
-   * Finds the source of a write key. Called for every request, so that a change takes effect at once. Must run
-   * in constant time, like `SourceDirectory`.
+   * Finds the source of a write key. Called for every request, so that a change takes effect at once. The time it
+   * takes must reveal nothing about a key; `SourceDirectory` ensures that.
    */
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined
-  /** Stores calls. Rejects if they cannot be stored; then none is acknowledged. */
+  /** Stores calls. Rejects if they cannot be stored; none is acknowledged then. */
   readonly accept: (batch: IntakeBatch) => Promise<readonly IntakeOutcome[]>
-  /** Whether too many events wait to be stored. Requests are then refused. */
+  /** Whether too many events are waiting to be stored. Requests are refused while that is so. */
   readonly isFull: () => boolean
   readonly runtime: Runtime
   readonly observer?: TrackingObserver
   /** Number of proxies that set `X-Forwarded-For`, `-Proto` and `-Host`; 0 (the default) ignores these headers. */
   readonly trustedProxies?: number
-  /** The URL to announce to clients; by default the one of each request. */
+  /** The URL to announce to clients; by default the one that each client used. */
   readonly publicUrl?: string | undefined
-  /** Whether to keep the `traceparent` of a request with its deliveries; false by default. */
+  /** Whether to store the `traceparent` of a request with its deliveries; false by default. */
   readonly keepsTraceparent?: boolean
 }
 
-/** Calls of a source with the same outcome. */
+/** A number of calls from one source that had the same outcome. */
 export interface CountedCalls {
   readonly sourceId: string
   /** Their outcome in the store, or why they were rejected. */
@@ -54,13 +54,13 @@ export interface RefusedRequest {
   readonly code: RefusalCode
 }
 
-/** Observes the tracking API, for metrics. It must not throw. */
+/** Observes the tracking API, for metrics. Its methods must not throw. */
 export interface TrackingObserver {
   /** Called for accepted and rejected calls. */
   calls(counted: CountedCalls): void
   /** Called with the first 20 rejected calls of a request. */
   rejected(sourceId: string, calls: readonly RejectedCall[]): void
-  /** Called when calls are stored. The duration starts when their body was read. */
+  /** Called when calls have been stored. The duration starts once their body has been read. */
   stored(stored: { readonly sourceId: string; readonly durationMs: number }): void
   /** Called for a refused request. */
   refused(refused: RefusedRequest): void

@@ -12,7 +12,7 @@ import { isSurelyWithin } from './json-size.ts'
 import type { SourceType } from './ports.ts'
 import type { Calls } from './read-calls.ts'
 
-/** Facts about a call that the answer to its request needs. */
+/** The facts about a call that the answer to its request needs. */
 export interface SentCall {
   /** Index in the batch. */
   readonly index: number
@@ -23,14 +23,14 @@ export interface SentCall {
 export interface PreparedCalls {
   /** Calls for intake, with the fields of the batch and the connection. */
   readonly calls: readonly unknown[]
-  /** The types of valid calls, whose nesting is unchecked; undefined for calls that intake will reject. */
+  /** The type of each of `calls` if all but its nesting is valid; undefined if intake will reject the call. */
   readonly checkedTypes: readonly (CallType | undefined)[]
   /** Index and messageId of each of `calls`. */
   readonly sent: readonly SentCall[]
   readonly tooLarge: readonly RejectedCall[]
 }
 
-/** Facts about the request of calls. */
+/** Facts about the request that the calls arrived in. */
 export interface Surroundings {
   readonly bodyBytes: number
   readonly client: ClientConnection
@@ -39,8 +39,8 @@ export interface Surroundings {
 }
 
 /**
- * Merges the batch's common fields and the connection's facts into each valid call. Checks the size of each
- * call before that.
+ * Merges the batch's common fields and the facts about the client into each valid call, after checking the size
+ * of each call.
  */
 export function prepareCalls(
   { calls: given, defaults }: Calls,
@@ -55,7 +55,7 @@ export function prepareCalls(
     const messageId = messageIdOf(call)
     // A call in a small body is small too.
     if (bodyBytes > limits.callBytesMax && isTooLarge(call)) {
-      const message = `A call may have ${limits.callBytesMax} bytes`
+      const message = `A call may have at most ${limits.callBytesMax} bytes`
       tooLarge.push({ index, messageId, code: 'event_too_large', message })
       continue
     }
@@ -69,9 +69,9 @@ export function prepareCalls(
 }
 
 function isTooLarge(given: unknown): boolean {
-  // Most calls are far smaller, so an estimate saves writing them.
+  // Most calls are far smaller, so an estimate saves serialising them.
   if (isSurelyWithin(given, limits.callBytesMax)) return false
-  // Intake rejects deeper nesting, and JSON.stringify could overflow the stack.
+  // JSON.stringify could overflow the stack with deeper nesting, which intake rejects anyway.
   if (!isJsonObject(given) || isNestedDeeper(given, limits.callNestingMax + 1)) return false
   return Buffer.byteLength(JSON.stringify(given)) > limits.callBytesMax
 }

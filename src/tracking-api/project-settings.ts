@@ -8,12 +8,12 @@ export interface ApiAddress {
   readonly host: string
 }
 
-/** The keys under which the clients of Segment, Customer.io and Hightouch find their service. */
+/** The keys under which the clients of Segment, Customer.io and Hightouch look for the service's settings. */
 const integrationNames = ['Segment.io', 'Customer.io Data Pipelines', 'Hightouch.io']
 
 /**
- * Makes the settings that browser and mobile clients fetch before they send: this service as the only
- * integration, under all of its names, and no client metrics.
+ * Answers with the settings that browser and mobile clients fetch before they send: this service as the only
+ * integration, under every name that they look for, and no client metrics.
  */
 export function projectSettings(writeKey: string, { protocol, host }: ApiAddress): HttpAnswer {
   const service = { apiKey: writeKey, apiHost: `${host}/v1`, protocol, addBundledMetadata: true }
@@ -26,7 +26,7 @@ export function projectSettings(writeKey: string, { protocol, host }: ApiAddress
   return jsonAnswer(200, document, { 'cache-control': 'no-store' })
 }
 
-/** Makes the settings that RudderStack's clients fetch: an enabled source that sends all calls to this service. */
+/** Answers with the settings that RudderStack's clients fetch: an enabled source that sends all calls here. */
 export function sourceConfig(writeKey: string, id: string): HttpAnswer {
   const statsCollection = { errors: { enabled: false }, metrics: { enabled: false } }
   const source = { id, name: id, writeKey, enabled: true, config: { statsCollection } }
@@ -34,7 +34,10 @@ export function sourceConfig(writeKey: string, id: string): HttpAnswer {
   return jsonAnswer(200, document, { 'cache-control': 'no-store' })
 }
 
-/** Stands in for the classic snippet's script, which evroute lacks. Logs what to load instead. */
+/**
+ * Answers with a script in place of the analytics.js that the classic snippet loads. It logs what to load
+ * instead.
+ */
 export function classicSnippet({ protocol, host }: ApiAddress): HttpAnswer {
   const cdnURL = JSON.stringify(`${protocol}://${host}`)
   const message =

@@ -11,7 +11,10 @@ export class RateLimits {
     this.#clock = clock
   }
 
-  /** How long a source must wait before it sends this many calls, in milliseconds; 0 if it may send now. */
+  /**
+   * Takes tokens for calls. Returns how long the source must wait instead, in milliseconds; 0 if they were
+   * taken.
+   */
   take({ id, eventsPerSecond }: TrackingSource, count: number): number {
     if (eventsPerSecond === undefined || count === 0) return 0
     const request = { nowMs: this.#clock.nowMs(), count, perSecond: eventsPerSecond }
@@ -20,7 +23,7 @@ export class RateLimits {
     return waitMs
   }
 
-  /** How long a source must wait before it sends anything, in milliseconds; 0 if it may send now. */
+  /** Returns how long a source must wait before it sends anything, in milliseconds; 0 if it may send now. */
   waitMs({ id, eventsPerSecond: perSecond }: TrackingSource): number {
     if (perSecond === undefined) return 0
     const request = { nowMs: this.#clock.nowMs(), count: 0, perSecond }

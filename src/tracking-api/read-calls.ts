@@ -9,7 +9,7 @@ import {
 } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 
-/** The expectation of a route: a batch, or one call of a type. A pixel's type can be any text. */
+/** The content that a route accepts: a batch, or one call of a type. A pixel's type can be any text. */
 export type Expected =
   { readonly kind: 'batch' } | { readonly kind: 'call'; readonly type: CallType | (string & {}) }
 
@@ -20,11 +20,11 @@ export interface Calls {
   readonly calls: readonly unknown[]
   /** Common fields of the batch. */
   readonly defaults: BatchDefaults
-  /** When the client sent them, by its own clock; null if it does not say. */
+  /** When the client sent the request, by its own clock; null if it does not say. */
   readonly sentAt: string | null
 }
 
-/** Finds the calls in a document. The path overrides the type of a single call. */
+/** Extracts the calls from a document. The path's type replaces that of a single call. */
 export function readCalls(document: unknown, expected: Expected): Calls | Refusal {
   return expected.kind === 'batch' ? readBatch(document) : readCall(document, expected.type)
 }
@@ -39,15 +39,15 @@ function readCall(document: unknown, type: string): Calls {
 
 function readBatch(document: unknown): Calls | Refusal {
   if (!isJsonObject(document)) {
-    return refuse('invalid_batch', 'The body must be an object with the calls in its batch')
+    return refuse('invalid_batch', 'The body must be an object with an array of calls in `batch`')
   }
   const { batch } = document
   // Some clients send null for an empty batch.
   const calls: unknown = batch === null ? [] : batch
   if (!Array.isArray(calls)) return refuse('invalid_batch', 'The batch must be an array of calls')
   if (calls.length > limits.intakeBatchEventsMax) {
-    const message = `A batch may have ${limits.intakeBatchEventsMax} calls, this one has ${calls.length}`
-    return refuse('too_many_events', message)
+    const most = `A batch may have at most ${limits.intakeBatchEventsMax} calls`
+    return refuse('too_many_events', `${most}, but this one has ${calls.length}`)
   }
   const context = document['context'] ?? undefined
   const integrations = document['integrations'] ?? undefined
@@ -71,8 +71,8 @@ function refusalOf(defaults: BatchDefaults, callCount: number): Refusal | undefi
   const bytes = batchDefaultsBytes(defaults)
   if (bytes * callCount <= limits.intakeBatchMergedBytesMax) return undefined
   const message =
-    `Exceeds the payload limit: ${callCount} calls with ${bytes} bytes of context and integrations ` +
-    `of their batch under each; ${limits.intakeBatchMergedBytesMax} bytes may be put under all of them`
+    `Exceeds the payload limit: copying the ${bytes} bytes of the batch's context and integrations into ` +
+    `${callCount} calls would add more than ${limits.intakeBatchMergedBytesMax} bytes`
   return refuse('batch_too_large', message)
 }
 

@@ -11,13 +11,13 @@ import type { Clock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
 
-/** Parts for reading a body. */
+/** The parts that read a body. */
 export interface BodyMeans {
   /** Measures the deadlines. */
   readonly clock: Clock
   /** The client's share of the memory budget. */
   readonly share: FairShare
-  /** Orders the parsing of bodies. */
+  /** Spreads the parsing of bodies over turns of the event loop. */
   readonly turns: BodyTurns
 }
 
@@ -32,7 +32,7 @@ export class RequestBody {
     this.#means = means
   }
 
-  /** Reads and parses the body; `cut_off` if the client left before its end. */
+  /** Reads and parses the body; `cut_off` if the client disconnected before its end. */
   async document(): Promise<Document | Refusal | { readonly kind: 'cut_off' }> {
     const { clock, share, turns } = this.#means
     const body = await readSharedBody(this.#request, { bytesMax: wireBytesMax, clock, share })
@@ -49,13 +49,13 @@ export class RequestBody {
       case 'no_room':
         return crowded()
       case 'too_slow':
-        return refuse('body_too_slow', 'The body did not come in time')
+        return refuse('body_too_slow', 'The body took too long to arrive')
       case 'cut_off':
         return body
     }
   }
 
-  /** Discards the rest of the body: `arriving` if the client still writes, `cut_off` if it left. */
+  /** Discards the rest of the body: `arriving` if the client is still sending, `cut_off` if it disconnected. */
   async end(): Promise<'read' | 'arriving' | 'cut_off'> {
     const { clock } = this.#means
     this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })
@@ -63,7 +63,7 @@ export class RequestBody {
     return isArriving(this.#reading) ? 'arriving' : 'read'
   }
 
-  /** Releases the memory of the body. */
+  /** Gives the body's memory back to the budget. */
   release(): void {
     this.#means.share.release()
   }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 /** A source and its write keys. */
 export interface KeyedSource<Source> {
   readonly source: Source
-  /** Several keys allow rotation without a gap. */
+  /** Several keys allow rotation without downtime. */
   readonly writeKeys: readonly string[]
 }
 

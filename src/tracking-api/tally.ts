@@ -3,7 +3,7 @@ import { refuse, type Refusal, type RejectedCall } from './answer.ts'
 import type { CountedCalls } from './ports.ts'
 import type { PreparedCalls } from './prepare-calls.ts'
 
-/** The outcomes of the calls of a request. */
+/** The outcomes of a request's calls. */
 export interface Tally {
   /** Number of accepted calls, including duplicates and filtered ones. */
   readonly accepted: number
@@ -44,7 +44,7 @@ export function tally(
 }
 
 /**
- * Refuses a request if all its calls were rejected; undefined otherwise, also for a request without calls. A
+ * Refuses a request if all its calls were rejected; undefined otherwise, and for a request without calls. A
  * single call that is too large gets `event_too_large`, which clients know.
  */
 export function nothingAccepted(

@@ -6,7 +6,7 @@ export interface TokenBucket {
   readonly atMs: number
 }
 
-/** A request to a bucket. */
+/** A request to take tokens from a bucket. */
 export interface TokenRequest {
   /** Milliseconds since 1970. */
   readonly nowMs: number
@@ -16,15 +16,15 @@ export interface TokenRequest {
   readonly perSecond: number
 }
 
-/** Tolerance of a wait: rates are not whole numbers of calls per millisecond. */
+/** Tolerance for rounding errors, because a rate is rarely a whole number of calls per millisecond. */
 const roundingMs = 1e-6
 
 /**
- * Takes tokens for calls, or says how long to wait. A batch of any size passes while a token is left. The
- * bucket then goes negative, and later batches wait.
+ * Takes tokens for calls, or returns how long to wait. While any tokens are left, a batch of any size passes. The
+ * bucket may then go negative, and later batches wait.
  *
  * @param bucket - undefined for a source that has sent nothing yet
- * @returns the bucket afterwards, and the wait in milliseconds: 0 if the calls may come
+ * @returns the new state of the bucket, and the wait in milliseconds: 0 if the calls may be sent
  */
 export function takeTokens(
   bucket: TokenBucket | undefined,
@@ -43,7 +43,7 @@ export function takeTokens(
   return { bucket: { tokens: tokens - count, atMs: nowMs }, waitMs: 0 }
 }
 
-/** Puts tokens back. */
+/** Puts back the tokens of calls that were not stored. */
 export function returnTokens(bucket: TokenBucket, count: number): TokenBucket {
   return { ...bucket, tokens: bucket.tokens + count }
 }

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Version, trace id, span id and flags of W3C Trace Context. Versions above 00 may have more behind a hyphen. */
+/** Version, trace id, span id and flags of W3C Trace Context. Versions above 00 may append more after a hyphen. */
 const form = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
 /**
- * Returns the trace context of a request as a `traceparent` of version 00, which is the one that evroute speaks.
- * Of a higher version it keeps the ids and whether the trace is sampled, as the standard demands.
+ * Returns the trace context of a request as a `traceparent` of version 00, the only one that evroute writes. From
+ * a higher version it keeps the ids and whether the trace is sampled, as the standard requires.
  *
  * @returns undefined if the header is missing or invalid
  */

@@ -5,8 +5,8 @@ import { isJsonObject } from '../model/index.ts'
 const basic = /^basic +(?<credentials>[\w+/=-]+) *$/i
 
 /**
- * The write key in the headers: the user of Basic authorization, even without its colon, or else
- * `X-Write-Key`.
+ * Returns the write key from the headers: the user name of Basic authorization, even if its colon is missing, or
+ * else `X-Write-Key`.
  */
 export function headerWriteKey(headers: IncomingHttpHeaders): string | undefined {
   const credentials = basic.exec(headers.authorization ?? '')?.groups?.['credentials'] ?? ''
@@ -14,7 +14,7 @@ export function headerWriteKey(headers: IncomingHttpHeaders): string | undefined
   return present(user) ?? present(headerValue(headers['x-write-key']))
 }
 
-/** The write key in the body, or else in the query. */
+/** Returns the write key from the body, or else from the query. */
 export function bodyWriteKey(document: unknown, query: URLSearchParams): string | undefined {
   const inBody = isJsonObject(document) ? document['writeKey'] : undefined
   return present(inBody) ?? present(query.get('writeKey'))

@@ -4,13 +4,13 @@ import { tokensOf, writeJson } from './json-style.ts'
  * How JSON encoders of other languages write the same body.
  *
  * - `spaced`: a space after each comma and colon, as Python writes it
- * - `escaped`: `\/` and `\u00e9`, as PHP writes it
- * - `reordered`: the keys of every object in reverse
+ * - `escaped`: with escapes such as `\/` and `\u00e9`, as PHP writes it
+ * - `reordered`: with the keys of every object in reverse order
  * - `pretty`: indented by two spaces
  */
 export type BodyStyle = 'spaced' | 'escaped' | 'reordered' | 'pretty'
 
-/** All styles, in the order of the documentation. */
+/** All styles, in the order in which the documentation lists them. */
 export const bodyStyles: readonly BodyStyle[] = Object.freeze([
   'spaced',
   'escaped',
@@ -21,7 +21,7 @@ export const bodyStyles: readonly BodyStyle[] = Object.freeze([
 /** The characters that PHP escapes although JSON does not require it. */
 const beyondSevenBits = /[\u0080-\uffff]/g
 
-/** Writes a body in another style: other bytes for the same value. */
+/** Rewrites a body in a style: the same JSON value, but different bytes. */
 export function restyleBody(body: string, style: BodyStyle): string {
   switch (style) {
     case 'spaced':

@@ -1,11 +1,11 @@
 import type { AliasBody, AliasKeys, AnalyticsEvent, WebhookBody } from '../model/index.ts'
 
-/** A body with all fields in order. JSON.stringify leaves out undefined fields. */
+/** Every field of a body, in the order to write them. JSON.stringify omits those that are undefined. */
 type Draft<Body> = { readonly [Name in keyof Body]-?: Body[Name] | undefined }
 
 /**
- * Builds the JSON text that an endpoint receives. The `WebhookBody` types describe it. It is built once per
- * destination: exactly these bytes are stored, sent and signed.
+ * Builds the JSON text that an endpoint receives, as the `WebhookBody` types describe it. The text is built once
+ * per destination: exactly these bytes are stored, signed and sent.
  *
  * The text equals the output of `JSON.stringify` for plain data, so that a receiver that parses it and
  * stringifies it again gets the same bytes.
@@ -14,7 +14,7 @@ export function buildWebhookBody(event: AnalyticsEvent, aliasKeys: AliasKeys): s
   return JSON.stringify(draftBody(event, aliasKeys))
 }
 
-/** Lists all fields, because spreading objects takes several times as long. */
+/** Lists every field, because spreading objects would take several times as long. */
 function draftBody(call: AnalyticsEvent, aliasKeys: AliasKeys): Draft<WebhookBody> {
   const { type, userId, anonymousId, context, timestamp, messageId } = call
   const { event, name, category, groupId, properties, traits } = call

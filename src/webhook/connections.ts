@@ -16,14 +16,14 @@ import { isShortage } from './outcome.ts'
 export { TlsFiles }
 
 /**
- * Upper bound of received bytes per request. A body in chunks of one byte and the longest headers fit. It
- * stops an endless status line, which no other limit covers.
+ * Maximum bytes to receive per request. It leaves room for the longest headers and for a body in one-byte
+ * chunks. It stops an endless status line, which no other limit covers.
  */
 const receivedBytesMax = 1024 * 1024
 
-/** Maximum age of a connection. Each new one looks the name up again, so traffic follows it to another address. */
+/** Maximum age of a connection. A new connection resolves the name again, so traffic follows a name that moves. */
 const connectionAgeMsMax = 60_000
-/** Shortens each age by up to this part, so that connections are not all replaced at once. */
+/** Random share, up to this, by which an age is shortened, so that connections are not all replaced at once. */
 const ageSpread = 0.25
 
 /** Whether a connection was opened for this request or for an earlier one. */
@@ -33,9 +33,9 @@ export type ConnectionKind = 'opened' | 'reused'
 export interface ConnectionsOptions {
   readonly origin: string
   readonly connectionsMax: number
-  /** Refuses addresses; undefined allows all. */
+  /** Refuses forbidden addresses; undefined allows all. */
   readonly guard: AddressGuard | undefined
-  /** Client certificate and trusted authorities; undefined for no certificate and the usual authorities. */
+  /** Client certificate and trusted CAs; undefined for no certificate and the default CAs. */
   readonly tls?: TlsFiles | undefined
   /** How many bytes of an answer to read and to keep. */
   readonly answerLimits: AnswerLimits
@@ -43,7 +43,7 @@ export interface ConnectionsOptions {
   readonly onConnection: ((kind: ConnectionKind) => void) | undefined
   /** Measures the age of connections. */
   readonly clock: Clock
-  /** Spreads the maximum ages of connections. */
+  /** Varies the maximum age of each connection; from 0 up to 1. */
   readonly random: () => number
 }
 
@@ -51,15 +51,15 @@ export interface ConnectionsOptions {
 export type MakeRequest = () => Dispatcher.DispatchOptions
 
 /**
- * The connections to one origin, each with one request at a time.
+ * The connections to one origin. Each carries one request at a time.
  *
- * A single undici Pool cannot replace this: it cannot abort a connection attempt, not even when it closes, and
- * exceeds its limit after a failed one.
+ * A single undici Pool cannot replace this class: a Pool cannot abort a connection attempt, even when it is
+ * closed, and it exceeds its connection limit after a failed attempt.
  */
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #all: readonly Connection[]
-  /** A stack: the connection that was used last is used next. */
+  /** A stack, so that the most recently used connection is used next. */
   readonly #idle: Connection[]
   readonly #waiters = new Set<(connection: Connection) => void>()
   #closed = false
@@ -73,8 +73,8 @@ export class Connections {
   }
 
   /**
-   * Sends a request over the next idle connection. The deadline ends the wait for a connection, and after
-   * that the connection.
+   * Sends a request over the next idle connection. If the deadline passes, it ends the wait for a connection or
+   * closes the connection in use.
    */
   async request(make: MakeRequest, deadline: Deadline): Promise<Answer> {
     const connection = this.#idle.pop() ?? (await this.#nextIdle(deadline))
@@ -90,7 +90,7 @@ export class Connections {
     }
   }
 
-  /** Closes all connections. Requests that wait for one fail. */
+  /** Closes all connections. Requests that are waiting for a connection fail. */
   async close(): Promise<void> {
     this.#closed = true
     for (const connection of this.#all) unused.delete(connection)
@@ -101,8 +101,8 @@ export class Connections {
     const { answerLimits, onConnection } = this.#options
     try {
       const answer = await connection.request(make(), answerLimits)
-      // Without this, undici would replace a connection that is cut in the middle of an answer, although no
-      // request needs it.
+      // Otherwise undici would open a new connection in place of one that was cut off in the middle of an
+      // answer, although no request needs it.
       if (!answer.isWhole) await connection.end()
       return answer
     } catch (error) {
@@ -115,7 +115,7 @@ export class Connections {
     }
   }
 
-  /** Retires the connections to earlier addresses of the name. */
+  /** Retires all connections: they lead to addresses that the host name used to have. */
   #retire(): void {
     for (const connection of this.#all) connection.retire()
     for (const connection of this.#idle) if (connection.isSpent) void connection.end()
@@ -149,7 +149,7 @@ export class Connections {
   }
 }
 
-/** One connection to an origin: made when a request needs it, kept for the next one. */
+/** One connection to an origin. It is opened when a request needs it, and kept open for later requests. */
 export class Connection {
   readonly #options: Pick<ConnectionsOptions, 'origin' | 'clock' | 'random'>
   readonly #connect: Connect
@@ -157,7 +157,7 @@ export class Connection {
   #socket: Socket | undefined
   #kind: ConnectionKind | undefined
   #closing: Promise<void> | undefined
-  /** The span in which it accepts requests, in milliseconds since 1970; undefined unless it is open. */
+  /** When the connection accepts requests, in milliseconds since 1970; undefined unless it is open. */
   #life: { readonly startMs: number; readonly endMs: number } | undefined
   /** Bytes that the socket had received before the current request. */
   #receivedBytesBefore = 0
@@ -167,24 +167,24 @@ export class Connection {
     this.#connect = connect
   }
 
-  /** The kind of the last request's connection; undefined if it got none. */
+  /** Whether the last request opened or reused the connection; undefined if it could not connect. */
   get kind(): ConnectionKind | undefined {
     return this.#kind
   }
 
-  /** Whether it is open on this side. The endpoint may have closed it. */
+  /** Whether the connection is open on this side. The endpoint may already have closed it. */
   get isOpen(): boolean {
     return this.#life !== undefined
   }
 
-  /** Whether it must not take another request: it is too old, retired or closing. */
+  /** Whether the connection must not take any more requests: it is too old, retired or closing. */
   get isSpent(): boolean {
     if (this.#life === undefined) return this.#closing !== undefined
     const nowMs = this.#options.clock.nowMs()
     return nowMs >= this.#life.endMs || nowMs < this.#life.startMs
   }
 
-  /** Takes no more requests after the current one. */
+  /** Makes the connection accept no more requests after the current one. */
   retire(): void {
     if (this.#life !== undefined) this.#life = { startMs: Infinity, endMs: 0 }
   }
@@ -193,8 +193,8 @@ export class Connection {
   request(options: Dispatcher.DispatchOptions, limits: AnswerLimits): Promise<Answer> {
     // #open corrects this if there is no connection to reuse.
     this.#kind = 'reused'
-    // A pool of one connection, not a bare client: before a pool reuses a connection, it reads unsolicited
-    // bytes, so that they are never taken for the next answer.
+    // Use a pool of one connection instead of a bare client: before a pool reuses a connection, it reads
+    // unsolicited bytes, so that they are never mistaken for the next answer.
     const pool = (this.#pool ??= new Pool(this.#options.origin, {
       connections: 1,
       keepAliveMaxTimeout: connectionAgeMsMax,
@@ -209,7 +209,7 @@ export class Connection {
     })
   }
 
-  /** Resolves once it is closed; undefined unless it is closing. */
+  /** Resolves once the connection is closed; undefined unless it is closing. */
   get closing(): Promise<void> | undefined {
     return this.#closing
   }
@@ -225,7 +225,7 @@ export class Connection {
     this.#pool = undefined
     this.#socket = undefined
     this.#life = undefined
-    // The pool drops a socket that is still connecting without closing it.
+    // If a socket is still connecting, the pool drops it without closing it.
     const destroyed = pool?.destroy(proxyTimeout(socket) ?? null)
     socket?.destroy()
     await destroyed
@@ -245,7 +245,7 @@ export class Connection {
 
   #welcome(socket: Socket): void {
     const { clock, random } = this.#options
-    // Through a proxy it is another one: TLS over the tunnel.
+    // Through a proxy, https has a second socket: TLS inside the tunnel.
     this.#socket = socket
     const startMs = clock.nowMs()
     this.#life = { startMs, endMs: startMs + connectionAgeMsMax * (1 - ageSpread * random()) }
@@ -260,16 +260,16 @@ export class Connection {
   }
 }
 
-/** Open connections of this process without a request. */
+/** All open connections of this process that are idle. */
 const unused = new Set<Connection>()
 
-/** Closes idle connections, to free descriptors and ports of this process. */
+/** Closes the idle connections of all destinations, to free file descriptors and local ports. */
 function closeUnused(): void {
   for (const connection of unused) void connection.end()
   unused.clear()
 }
 
-/** Whether a host name has no address any more, or a forbidden one. */
+/** Whether an error says that a host name no longer has an address, or has a forbidden one. */
 function leadsNowhere(error: unknown): boolean {
   return error instanceof AddressRefusedError || systemCode(error) === 'ENOTFOUND'
 }

@@ -12,15 +12,15 @@ import { AddressRefusedError } from '../model/index.ts'
 import { isShortage, ProxyError } from './outcome.ts'
 
 /**
- * Opens a socket. Returns it before it is connected, which undici's own type omits; undefined if the address
- * is forbidden.
+ * Opens a socket and returns it before it is connected; undefined if the address is forbidden. undici's own type
+ * omits the return value.
  */
 export type Connect = (
   options: buildConnector.Options,
   callback: buildConnector.Callback,
 ) => Socket | undefined
 
-/** Makes the sockets of connections to endpoints, through the proxy of the guard if it has one. */
+/** Returns the function that opens sockets to endpoints, through the guard's proxy if it has one. */
 export function connector(guard: AddressGuard | undefined, tls: TlsFiles | undefined): Connect {
   const direct = following(tls, guard)
   if (guard === undefined) return direct
@@ -29,20 +29,20 @@ export function connector(guard: AddressGuard | undefined, tls: TlsFiles | undef
     // An IP address is never looked up, so check it here.
     const refusal = guard.refusalOf(target.hostname)
     if (refusal === undefined) return connect(target, callback)
-    // Asynchronous, like the outcome of a real connection attempt.
+    // Call back asynchronously, as a real connection attempt would.
     queueMicrotask(() => callback(new AddressRefusedError(refusal), null))
     return undefined
   }
 }
 
-/** Connects with the current certificates. Older connections end when they reach their maximum age. */
+/** Connects with the current certificates. Connections with older ones last until their maximum age. */
 function following(tls: TlsFiles | undefined, guard: AddressGuard | undefined): Connect {
   if (tls === undefined) return plainConnector(guard)
   let used = tls.current
   let connect = plainConnector(guard, used)
   return (...parameters) => {
     const { current } = tls
-    // The last connector would resume TLS sessions of the previous certificate.
+    // The old connector would resume TLS sessions that used the old certificate.
     if (current !== used) connect = plainConnector(guard, current)
     used = current
     return connect(...parameters)
@@ -54,27 +54,27 @@ function plainConnector(guard: AddressGuard | undefined, certificates?: TlsTexts
     ...certificates,
     // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment has no effect.
     rejectUnauthorized: true,
-    // The deadline of the request also ends a connect, and is more exact.
+    // No timeout: the request's deadline also covers connecting, and is more exact.
     timeout: 0,
-    // The guard returns exactly the addresses that it checked.
+    // The guard's look-up returns exactly the addresses that it has checked.
     lookup: guard?.lookup ?? lookupBy(systemNames.resolve),
   }) as (...parameters: Parameters<Connect>) => Socket
 }
 
-/** Sockets that wait for a forward proxy to open a tunnel, with the proxy's host. */
+/** The sockets that are waiting for a forward proxy to open a tunnel. Maps each to the proxy's host. */
 const waiting = new WeakMap<Socket, string>()
 
-/** Returns the error of a request that times out now, if it waits for a proxy. */
+/** Returns the timeout error for a socket that is waiting for a proxy; undefined for any other socket. */
 export function proxyTimeout(socket: Socket | undefined): ProxyError | undefined {
   const host = socket && waiting.get(socket)
   return host === undefined ? undefined : new ProxyError(host, 'timeout')
 }
 
 /**
- * Connects through tunnels of a forward proxy. Plain http has a tunnel too, so that the proxy's own answers are
- * never taken for the endpoint's.
+ * Connects through a forward proxy's tunnels. Plain http uses a tunnel too, so that the proxy's own answers are
+ * never mistaken for the endpoint's.
  *
- * @param secure - speaks TLS with the endpoint inside a tunnel
+ * @param secure - starts TLS with the endpoint inside a tunnel
  */
 function throughProxy(proxy: string, secure: Connect): Connect {
   const { protocol, host, hostname, port, username, password } = new URL(proxy)
@@ -82,7 +82,7 @@ function throughProxy(proxy: string, secure: Connect): Connect {
   const user = [username, password].map(decodeURIComponent).join(':')
   const authorization = `Basic ${Buffer.from(user).toString('base64')}`
   const headers = user === ':' ? {} : { 'proxy-authorization': authorization }
-  // The operator has named the proxy, so the guard doesn't check its address.
+  // The operator chose the proxy, so the guard doesn't check its address.
   const connect = plainConnector(undefined)
   return (target, callback) => {
     const failed = (error: unknown): void =>

@@ -1,6 +1,9 @@
 import { systemClock, type Timer } from '../runtime/index.ts'
 
-/** The deadline of a request, in real time. Runs one task at most: an AbortSignal costs as much as signing a body. */
+/**
+ * The deadline of a request, in real time. It runs at most one task, and is cheaper than an AbortSignal, which
+ * costs as much as signing a body.
+ */
 export class Deadline {
   readonly #timer: Timer
   #isOver = false
@@ -19,7 +22,7 @@ export class Deadline {
     return this.#isOver
   }
 
-  /** Replaces the task that runs at the deadline. */
+  /** Sets the task to run at the deadline, in place of any earlier one; undefined for none. */
   whenOver(task: (() => void) | undefined): void {
     this.#whenOver = task
   }

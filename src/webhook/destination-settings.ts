@@ -17,7 +17,7 @@ import {
   type TlsPaths,
 } from '../model/index.ts'
 
-/** Settings of a destination. */
+/** The settings of a destination, before {@link checkDestination} checks them and fills in the defaults. */
 export interface DestinationSettings {
   /** Unique among the destinations. */
   readonly id: string
@@ -25,11 +25,11 @@ export interface DestinationSettings {
   readonly sourceIds: readonly string[]
   /** One to five. */
   readonly endpoints: readonly EndpointSettings[]
-  /** Signs every request if set and not empty. */
+  /** Signs every request. If it is absent or empty, requests are unsigned. */
   readonly sharedSecret?: string | undefined
   /** Default true. */
   readonly enabled?: boolean
-  /** The keys of the ids in an alias; default `spec`. */
+  /** How the body of an alias names its two ids; default `spec`. */
   readonly aliasKeys?: AliasKeys
   /** Whether to send events that are more than a day old; default true. */
   readonly acceptsHistorical?: boolean
@@ -37,21 +37,21 @@ export interface DestinationSettings {
   readonly filter?: DestinationFilter | undefined
   /** Maximum requests in flight per endpoint; default 10. */
   readonly concurrency?: number
-  /** Statuses from 400 to 499 to retry, beside 408, 425 and 429; none by default. */
+  /** Statuses from 400 to 499 to retry in addition to 408, 425 and 429; none by default. */
   readonly retryStatuses?: readonly number[] | undefined
-  /** Maximum pending deliveries; further ones fail at once. No limit by default. */
+  /** Maximum number of pending deliveries. Beyond it, new deliveries fail at once. No limit by default. */
   readonly backlogMax?: number | undefined
 }
 
-/** A URL and the headers of every request to it. */
+/** A URL that receives webhooks, and how to send to it. */
 export interface EndpointSettings {
   /** The full URL, http or https. */
   readonly url: string
-  /** Static headers; none by default. */
+  /** Static headers of every request; none by default. */
   readonly headers?: Readonly<Record<string, string>>
   /** Maximum rate of requests, such as `50/s`; none by default. */
   readonly rate?: string | undefined
-  /** PEM files: a client certificate with its key, trusted authorities instead of the usual ones, or both. */
+  /** PEM files: a client certificate with its key, CAs to trust instead of the default ones, or both. */
   readonly tls?: TlsPaths | undefined
 }
 
@@ -59,8 +59,8 @@ const concurrencyDefault = 10
 const concurrencyMax = 1_000
 
 /**
- * Headers that evroute or the connection sets. Those of signatures and traces are reserved even if they are not
- * sent, so that both can be turned on later.
+ * Headers that evroute or the connection sets. Signature and trace headers are reserved even if they are not
+ * sent, so that signing and tracing can be turned on later.
  */
 const reservedHeaders = new Set([
   'host',
@@ -83,7 +83,7 @@ const reservedHeaders = new Set([
 
 /** A problem with the host name of an endpoint. */
 export interface NameFinding {
-  /** `refused`: the address is forbidden. `unresolved`: the name has no address now, but may get one. */
+  /** `refused`: the address is forbidden. `unresolved`: the look-up failed, but may succeed later. */
   readonly kind: 'refused' | 'unresolved'
   /** The setting's name, such as `endpoints[1].url`. */
   readonly setting: string
@@ -95,14 +95,14 @@ export interface NameFinding {
  * Copies, checks and freezes the settings of a destination.
  *
  * @param guard - refuses URLs with forbidden IP addresses. {@link checkNames} checks host names
- * @throws SettingError with the setting and the accepted values
+ * @throws SettingError that names the setting and the values it accepts
  */
 export function checkDestination(settings: DestinationSettings, guard?: AddressGuard): Destination {
   const { endpoints, concurrency = concurrencyDefault } = settings
   if (endpoints.length === 0 || endpoints.length > limits.endpointsMax) {
     throw new SettingError(
       'endpoints',
-      `Cannot use ${endpoints.length} URLs: a destination has 1 to ${limits.endpointsMax} endpoints`,
+      `Cannot use ${endpoints.length} URLs: a destination must have 1 to ${limits.endpointsMax} endpoints`,
     )
   }
   checkWholeNumber('concurrency', concurrency, [1, concurrencyMax])
@@ -127,8 +127,8 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
 }
 
 /**
- * Looks up the host names of a destination's endpoints, unless a proxy does that, to report mistakes before the
- * first webhook. Each connection is checked anyway.
+ * Looks up the host names of a destination's endpoints, to report mistakes before the first webhook. Does
+ * nothing if a proxy resolves the names. Each new connection is checked as well.
  */
 export async function checkNames(
   { endpoints }: Destination,
@@ -176,7 +176,7 @@ function checkEndpoint(
     throw new SettingError(`${setting}.tls`, 'Cannot use certificates: the URL is not https')
   }
   if (rate !== undefined && parseRate(rate) === undefined) {
-    throw new SettingError(`${setting}.rate`, `Cannot use "${rate}": it is ${rateForms}`)
+    throw new SettingError(`${setting}.rate`, `Cannot use "${rate}": it must be ${rateForms}`)
   }
   return Object.freeze({
     url,
@@ -190,7 +190,10 @@ function checkHeader(header: { name: string; value: string; setting: string }): 
   const { name, value } = header
   const setting = `${header.setting}.headers`
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
-    throw new SettingError(setting, `Cannot send the header "${name}": it is not a header name`)
+    throw new SettingError(
+      setting,
+      `Cannot send the header "${name}": it is not a valid header name`,
+    )
   }
   if (reservedHeaders.has(name.toLowerCase())) {
     throw new SettingError(
@@ -215,6 +218,6 @@ function refuseRepeats(endpoints: readonly Endpoint[]): void {
   if (repeated === undefined) return
   throw new SettingError(
     'endpoints',
-    `Cannot send to ${hiddenEndpoint(repeated.url)} twice: it is listed twice`,
+    `Cannot list ${hiddenEndpoint(repeated.url)} twice: each endpoint must have a different URL`,
   )
 }

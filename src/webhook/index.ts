@@ -1,4 +1,4 @@
-/** Requests to endpoints: body, signature, request and verdict. */
+/** Requests to endpoints: building and signing a body, sending it, and judging the outcome. */
 export * from './body.ts'
 export * from './body-style.ts'
 export type { ConnectionKind } from './connections.ts'

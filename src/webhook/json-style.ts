@@ -1,4 +1,4 @@
-/** A way of writing JSON. */
+/** How to format JSON: separators, indentation and escapes. */
 export interface JsonStyle {
   readonly comma: ',' | ', '
   readonly colon: ':' | ': '
@@ -10,18 +10,19 @@ export interface JsonStyle {
   readonly slashes?: boolean
 }
 
-/** A string, a punctuation mark, or a number or word. */
+/** A string, a punctuation mark, a number, or a literal such as `true`. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
-/** Splits valid JSON into strings, punctuation, numbers and words. Removes unnecessary escapes from strings. */
+/** Splits valid JSON into strings, punctuation, numbers and literals. Removes unnecessary escapes from strings. */
 export function tokensOf(json: string): readonly string[] {
   const tokens = json.match(token) ?? []
-  // Only strings with escapes need the slower way.
+  // Only strings with escapes need the slower path.
   return tokens.map((part) => (part.includes('\\') ? JSON.stringify(JSON.parse(part)) : part))
 }
 
-/** Maximum growth of a text by indentation, which grows with the square of the nesting depth. */
+/** Maximum factor by which indentation lengthens a text. It grows with the square of the nesting depth. */
 const indentedGrowthMax = 16
+/** An indented text up to this length is written whatever its growth. */
 const indentedCharactersMin = 64 * 1024
 
 /**
@@ -38,7 +39,7 @@ export function writeJson(tokens: readonly string[], style: JsonStyle): string |
   return escaped === undefined ? withSlashes : withSlashes.replace(escaped, unicodeEscape)
 }
 
-/** Sorts the keys of every object by their code units. */
+/** Copies a value, with the keys of every object sorted by their code units. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys)
   if (typeof value !== 'object' || value === null) return value

@@ -10,10 +10,10 @@ import {
 /** How one request to an endpoint ended. */
 export type RequestOutcome =
   | {
-      /** Status line and headers arrived in time. The body may be cut. */
+      /** Status line and headers arrived in time. The body may be cut off. */
       readonly kind: 'answered'
       readonly status: number
-      /** The value of `Retry-After`. */
+      /** The value of `Retry-After`; undefined without one. */
       readonly retryAfter: string | undefined
       /** The first 4 KB of the answer's body. */
       readonly excerpt: string
@@ -34,29 +34,29 @@ export type RequestOutcome =
   /** The sender was closed. This says nothing about the endpoint. */
   | { readonly kind: 'interrupted' }
 
-/** The meaning of an outcome for its delivery. */
+/** How an outcome affects its delivery. */
 export interface Judgement {
   readonly verdict: RequestVerdict
   /** The answer's status; null without an answer. */
   readonly status: number | null
   /**
    * Why the request failed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`, `malformed_answer`,
-   * the kind of forbidden address such as `private_address`, or a system code such as `ECONNREFUSED`; after
-   * `proxy_`, why the forward proxy failed. Null on success.
+   * the kind of forbidden address such as `private_address`, or a system code such as `ECONNREFUSED`. The
+   * prefix `proxy_` means that the forward proxy failed for this reason. Null on success.
    */
   readonly error: string | null
 }
 
-/** Statuses that are retried, besides 5xx. */
+/** Statuses that are retried in addition to 5xx. */
 const retriedStatuses = new Set([408, 425, 429])
 
 /**
- * Judges an outcome by the specification's table of errors.
+ * Decides by the specification's error table whether a request succeeded, is retried, or failed for good.
  *
- * A forbidden address and an untrusted certificate are final: the operator has to fix both, and hours of
- * retries would hide the problem. Deliveries that failed until the fix can be retried by hand.
+ * A forbidden address and an untrusted certificate are final: only the operator can fix them, and hours of
+ * retries would hide the problem. Deliveries that failed before the fix can be retried manually.
  *
- * @param alsoRetried - statuses to retry too, from the destination's settings
+ * @param alsoRetried - more statuses to retry, from the destination's settings
  */
 export function judge(outcome: RequestOutcome, alsoRetried?: readonly number[]): Judgement {
   switch (outcome.kind) {
@@ -74,7 +74,7 @@ export function judge(outcome: RequestOutcome, alsoRetried?: readonly number[]):
   }
 }
 
-/** Whether the endpoint asks for fewer requests. It is up, but did not process the webhook. */
+/** Whether the endpoint answered 429: it is up, but asks for fewer requests and did not process the webhook. */
 export function isThrottled(outcome: RequestOutcome): boolean {
   return outcome.kind === 'answered' && outcome.status === 429
 }
@@ -84,7 +84,7 @@ export function retryAfterMsOf(outcome: RequestOutcome, nowMs: number): number |
   return outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : undefined
 }
 
-/** Whether a request failed because of this process or machine. It does not count as an attempt. */
+/** Whether this process or machine made a request fail. The request then doesn't count as an attempt. */
 export function isOurs({ kind }: RequestOutcome): boolean {
   return kind === 'interrupted' || kind === 'shortage'
 }
@@ -96,7 +96,7 @@ function judgeStatus(status: number, alsoRetried?: readonly number[]): Judgement
   return { verdict: again ? 'retry' : 'final', status, error: `status_${status}` }
 }
 
-/** Codes of Node and OpenSSL for certificates that must not be trusted. */
+/** Error codes from Node and OpenSSL for certificates that must not be trusted. */
 const certificateCodes = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -124,19 +124,19 @@ const certificateCodes = new Set([
   'UNSPECIFIED',
 ])
 
-/** undici's codes for malformed answers. Errors of its parser have a name but no code. */
+/** undici's error codes for malformed answers. Errors from its parser have a name but no code. */
 const malformedAnswerCodes = new Set([
   'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
-  // undici fails an assertion at some answers, such as one with the status 000.
+  // Some answers make an assertion in undici fail, such as one with the status 000.
   'ERR_ASSERTION',
 ])
 
 /** undici's messages when it closes a connection because of an unexpected answer. */
 const refusals = new Set(['bad response', 'bad upgrade'])
 
-/** The system's codes for a lack of descriptors, memory or local ports. */
+/** System error codes for a lack of file descriptors, memory or local ports. */
 const shortageCodes = new Set([
   'EMFILE',
   'ENFILE',
@@ -146,19 +146,19 @@ const shortageCodes = new Set([
   'EAI_MEMORY',
 ])
 
-/** A forward proxy could not be reached, or opened no tunnel to the endpoint. */
+/** A forward proxy could not be reached, or did not open a tunnel to the endpoint. */
 export class ProxyError extends Error {
   override readonly name: string = 'ProxyError'
   /** `proxy_` and the reason, such as `proxy_status_407`. */
   readonly code: string
 
   /**
-   * @param host - of the proxy, without its credentials
-   * @param cause - a reason, or the error of the connection to the proxy
+   * @param host - the proxy's host and port, without credentials
+   * @param cause - a reason such as `status_407`, or the error of the connection to the proxy
    */
   constructor(host: string, cause: unknown) {
     const reason = typeof cause === 'string' ? cause : failureCode(cause)
-    super(`The proxy ${host} opened no tunnel: ${failureText(reason)}`)
+    super(`The proxy ${host} did not open a tunnel: ${failureText(reason)}`)
     this.code = `proxy_${reason}`
   }
 }
@@ -173,11 +173,11 @@ export function failureOutcome(error: unknown): RequestOutcome {
   return { kind: 'connection_failed', code, message }
 }
 
-/** Whether this machine ran out of a resource. If several addresses were tried, all must have failed so. */
+/** Whether this machine ran out of a resource. If several addresses were tried, each must have failed that way. */
 export function isShortage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isShortage)
   const code = systemCode(error) ?? ''
-  // For an IPv6 address the code means that the machine has no IPv6, not that it ran out of ports.
+  // For an IPv6 address, EADDRNOTAVAIL means that the machine has no IPv6, not that it ran out of ports.
   const isUnreachable = code === 'EADDRNOTAVAIL' && addressOf(error).includes(':')
   return shortageCodes.has(code) && !isUnreachable
 }
@@ -186,7 +186,7 @@ function addressOf(error: unknown): string {
   return String((error as { readonly address?: unknown }).address)
 }
 
-/** The system's code, or evroute's own code for errors of the HTTP library. */
+/** Returns the system's error code, or evroute's own code for an error from the HTTP library. */
 function failureCode(error: unknown): string {
   const code = systemCode(error) ?? 'connection_failed'
   if (code === 'UND_ERR_SOCKET') {

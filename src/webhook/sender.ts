@@ -16,7 +16,7 @@ const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 
 
 /** Headers and body of a request. */
 export interface RequestContent {
-  /** All headers except the connection's. */
+  /** All headers except those that the connection sets. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -24,22 +24,22 @@ export interface RequestContent {
 /** Makes the request for a webhook, with its signatures. */
 export type ComposeRequest = (webhook: OutgoingWebhook, endpoint: Endpoint) => RequestContent
 
-/** Options of a sender. */
+/** Options of {@link WebhookSender}. */
 export interface SenderOptions {
   readonly destination: Destination
-  /** Time for connect, headers and body together; 5 s by default, which is also the maximum. */
+  /** Time limit for connecting, headers and body together; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
-  /** Refuses addresses; undefined allows all, as for a tool on a developer's machine. */
+  /** Refuses forbidden addresses; undefined allows all, which suits a tool on a developer's machine. */
   readonly guard?: AddressGuard | undefined
   /** Adds Standard Webhooks signatures; none by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
-  /** Makes the requests; by default the webhook's text with the headers of the endpoint. */
+  /** Makes the requests; by default the webhook's body with the endpoint's headers and the signatures. */
   readonly compose?: ComposeRequest | undefined
   /** Clock for signed timestamps and the age of connections; the system's by default. */
   readonly clock?: Clock
-  /** Receives warnings about changed certificates that cannot be used; none by default. */
+  /** Receives a warning if changed certificate files cannot be used; silent by default. */
   readonly log?: Pick<Log, 'warn'>
-  /** Spreads the maximum ages of connections; all are the same by default. */
+  /** Varies the maximum age of connections; by default all have the same. */
   readonly random?: () => number
   /** Called with the kind of each request's connection once the request has ended. */
   readonly onConnection?: ((kind: ConnectionKind) => void) | undefined
@@ -53,9 +53,9 @@ interface Target {
 }
 
 /**
- * Makes the headers of a webhook by the specification, after the static ones of its endpoint.
+ * Returns the headers of a webhook: the endpoint's static ones, then those that the specification requires.
  *
- * @param signature - the value of X-Signature; undefined sends none
+ * @param signature - the value of `X-Signature`; undefined to leave it out
  */
 export function webhookHeaders(
   endpoint: Endpoint,
@@ -78,9 +78,9 @@ export class WebhookSender {
   readonly #deadlineMs: number
   readonly #clock: Clock
   readonly #signer: BodySigner | undefined
-  /** By origin and certificates. */
+  /** Keyed by origin and certificates. */
   readonly #connections = new Map<string, Connections>()
-  /** By the URL of the endpoint. */
+  /** Keyed by endpoint URL. */
   readonly #targets = new Map<string, Target>()
   #closed = false
 
@@ -91,12 +91,12 @@ export class WebhookSender {
     this.#clock = clock
     const { sharedSecret } = options.destination
     if (sharedSecret !== undefined) this.#signer = new BodySigner(sharedSecret)
-    // Load ahead of the first request.
+    // Start loading before the first request.
     void loadConnections()
   }
 
   /**
-   * Signs a webhook and posts it once. Doesn't follow redirects. Never throws: every result is an outcome,
+   * Signs a webhook and posts it once. Doesn't follow redirects. Never rejects: every result is an outcome,
    * `interrupted` after {@link close}. The deadline always runs in real time, because it measures the endpoint.
    */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
@@ -151,7 +151,7 @@ export class WebhookSender {
     return target
   }
 
-  /** Allows as many connections as the endpoints of this origin may have requests in flight. */
+  /** Allows one connection for each request that the endpoints at this origin may have in flight. */
   async #connectionsTo(origin: string, paths: TlsPaths | undefined): Promise<Connections> {
     const { destination, guard, onConnection, random = () => 0, log = silentLog } = this.#options
     const { Connections, TlsFiles } = await loadConnections()

@@ -11,16 +11,16 @@ export function signBody(body: string | Uint8Array, secret: string): string {
   return createHmac('sha1', secret).update(body).digest('hex')
 }
 
-/** The block of SHA-1, to which HMAC pads its key. */
+/** The block size of SHA-1, to which HMAC pads its key. */
 const blockBytes = 64
-/** Longer bodies are signed by {@link signBody}. */
+/** Maximum length of a body that fits into the scratch buffer. Longer bodies go to {@link signBody}. */
 const scratchLengthMax = 16 * 1024
-/** Holds the padded key and a body while they are hashed. All secrets share it. */
+/** Holds a padded key and a body while they are hashed. All signers share it. */
 const scratch = Buffer.allocUnsafeSlow(blockBytes + 3 * scratchLengthMax)
 
 /**
- * Signs bodies as {@link signBody} does, with one secret, in half the time. It pads the key once, and hashes
- * in one call each, because the stream of an Hmac costs more than its hashes.
+ * Signs bodies with one secret, as {@link signBody} does but in half the time. It pads the key only once, and
+ * computes each of HMAC's two hashes in a single call, because the stream in an `Hmac` costs more than hashing.
  */
 export class BodySigner {
   readonly #secret: string
@@ -43,7 +43,7 @@ export class BodySigner {
     if (body.length > scratchLengthMax) return signBody(body, this.#secret)
     scratch.set(this.#inner)
     const end = blockBytes + scratch.write(body, blockBytes)
-    // As text: a Buffer as result takes three times as long.
+    // Hash to a binary string: hashing to a Buffer takes three times as long.
     this.#outer.write(hash('sha1', scratch.subarray(0, end), 'binary'), blockBytes, 'binary')
     return hash('sha1', this.#outer)
   }
@@ -51,11 +51,11 @@ export class BodySigner {
 
 /**
  * The result of a check: `missing` for an absent or empty header, `malformed` for a header that is not 40
- * lower-case hexadecimal digits, `mismatch` for a signature of other bytes or with another secret.
+ * lower-case hexadecimal digits, `mismatch` for a signature of different bytes or with a different secret.
  */
 export type SignatureCheck = 'valid' | 'missing' | 'malformed' | 'mismatch'
 
-/** Checks the signature of a body in constant time. */
+/** Checks the signature of a body. Compares it in constant time. */
 export function checkSignature(
   rawBody: string | Uint8Array,
   header: string | undefined,
@@ -71,7 +71,7 @@ export function checkSignature(
  * Checks whether a webhook was signed with the shared secret.
  *
  * @param rawBody - the bytes as they arrived, before any parsing
- * @param header - the value of `X-Signature`; a list counts if it holds exactly one value
+ * @param header - the value of `X-Signature`; a list is valid only if it holds exactly one value
  * @throws SettingError for a parsed body, or a missing or empty secret; never because of the header
  */
 export function verifySignature(
@@ -90,7 +90,7 @@ function expectRawBody(rawBody: unknown): void {
   if (typeof rawBody === 'string' || rawBody instanceof Uint8Array) return
   throw new SettingError(
     'rawBody',
-    'Cannot verify a signature without the bytes that arrived: the body is parsed already',
+    'Cannot verify a signature without the bytes that arrived: the body has already been parsed',
     "Keep the raw body, for example with express.raw({ type: '*/*' }) or await request.text().",
   )
 }

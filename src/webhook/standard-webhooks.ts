@@ -1,18 +1,18 @@
 import { createHash, createHmac } from 'node:crypto'
 
-/** The content of a request to an endpoint. */
+/** A webhook to send: its body, its id and any headers of its own. */
 export interface OutgoingWebhook {
   /** The exact text to send and sign. */
   readonly body: string
   /** The event's messageId. The body of a delete notification does not contain it. */
   readonly messageId: string
-  /** Headers of this request alone; none if absent. */
+  /** Extra headers for this request only; none if absent. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** Keys for Standard Webhooks signatures. */
 export interface StandardWebhooksSigning {
-  /** At least one, the newest first. Each makes a signature; see {@link signStandardWebhook}. */
+  /** At least one, newest first. Each adds a signature; see {@link signStandardWebhook} for their format. */
   readonly secrets: readonly string[]
 }
 
@@ -23,7 +23,7 @@ export interface StandardWebhooksHeaders {
   readonly 'webhook-signature': string
 }
 
-/** The content that is signed. */
+/** The content that a signature covers. */
 export interface SignedContent {
   /** The value of `webhook-id`. */
   readonly id: string
@@ -54,11 +54,10 @@ export function standardWebhooksHeaders(
 }
 
 /**
- * Encodes the messageId for `webhook-id`. Visible ASCII stays, except the percent sign and the full stop: the
- * full stop separates the parts of the signed content and must not occur in an id. These and all other
- * characters become `%` and two hexadecimal digits for each byte of their UTF-8; `decodeURIComponent`
- * reverses it. If the result exceeds 256 characters, `sha256_` and the hexadecimal hash of the messageId are
- * sent instead.
+ * Encodes a messageId for `webhook-id`. Visible ASCII characters stay, except `%` and `.`: the full stop
+ * separates the parts of the signed content and must not occur in an id. All other characters are
+ * percent-encoded in UTF-8, so that `decodeURIComponent` restores them. If the result exceeds 256 characters,
+ * returns `sha256_` and the hexadecimal SHA-256 of the messageId instead.
  */
 export function webhookId(messageId: string): string {
   const id = messageId.replace(/(?:[^!-~]|[.%])+/g, percentEncode)
@@ -87,7 +86,7 @@ function percentEncode(text: string): string {
 function keyOf(secret: string): Buffer {
   const [, base64] = /^whsec_(.+)$/.exec(secret) ?? []
   const decoded = Buffer.from(base64 ?? '', 'base64')
-  // Buffer decodes invalid base64 to another key, or to an empty one, without an error.
+  // Buffer decodes invalid base64 to a different or empty key, without an error.
   const isEncoded = base64 !== undefined && decoded.toString('base64') === base64
   return isEncoded ? decoded : Buffer.from(secret)
 }

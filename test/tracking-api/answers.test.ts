@@ -53,7 +53,7 @@ test('a source over its rate is told when to come again', async () => {
   expect((await sendCalls(7)).status).toBe(200)
   const reply = await sendCalls(1)
   expect([reply.status, reply.headers['retry-after']]).toEqual([429, '3'])
-  expect(reply.json).toEqual(refusal('rate_limited', 'The source sends more than its rate'))
+  expect(reply.json).toEqual(refusal('rate_limited', 'The source exceeds its rate limit'))
   expect(told).toEqual([{ sourceId: 'slow', code: 'rate_limited' }])
   await clock.advance(2_500)
   expect((await sendCalls(1)).status).toBe(429)
@@ -172,7 +172,7 @@ test('neither a write key nor a payload is logged', async () => {
   const body = JSON.stringify({ batch: [track], writeKey })
   expect((await send(url, { body })).status).toBe(503)
   expect((await send(url, { body, headers: basic('wk_broken') })).json).toEqual(
-    refusal('store_unavailable', 'The request could not be handled; nothing was taken'),
+    refusal('store_unavailable', 'The request could not be handled; nothing was stored'),
   )
   expect(logged).toEqual([
     'warn events could not be stored sourceId=website error=disk full\n',

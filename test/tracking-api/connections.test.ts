@@ -52,7 +52,7 @@ test('refuses a body that is too slow, and closes', async () => {
 })
 
 describe('a batch that is too large', () => {
-  const tooLarge = 'Exceeds the payload limit: a batch may have 512000 bytes'
+  const tooLarge = 'Exceeds the payload limit: a batch may have at most 512000 bytes'
 
   test.each([
     ['5 MB, after which the connection goes on', 5 * megabyte, 'keep-alive'],
@@ -126,7 +126,7 @@ describe('bodies that do not end', () => {
     expect([reply.status, reply.headers['retry-after'], reply.json]).toEqual([
       429,
       '5',
-      refusal('queue_full', 'Too many requests arrive at once'),
+      refusal('queue_full', 'Too many requests are arriving at once'),
     ])
     for (const socket of sockets) socket.destroy()
     while (reply.status === 429) reply = await send(url, { body })
@@ -233,7 +233,7 @@ describe('what is no request is refused in the form that clients know:', () => {
     [
       'a head that is too large',
       head([`Cookie: ${'x'.repeat(64 * 1024)}`]),
-      refusal('invalid_request', 'The head of the request is too large'),
+      refusal('invalid_request', 'The headers of the request are too large'),
     ],
   ])('%s', async (_name, text, expected) => {
     const { port, webhooks, refused } = await startApi()
@@ -249,7 +249,7 @@ describe('what is no request is refused in the form that clients know:', () => {
 
   test('a document that does not arrive in time', () => {
     const { status, headers, body } = trackingFaultAnswer('too_slow')
-    const expected = refusal('body_too_slow', 'The request did not come in time')
+    const expected = refusal('body_too_slow', 'The request took too long to arrive')
     expect(headers['retry-after']).toBe('5')
     expect([status, JSON.parse(String(body))]).toEqual([503, expected])
   })

@@ -52,10 +52,10 @@ export interface Situation extends Sent {
 
 const nothing = { success: true, accepted: 0, rejected: [] }
 const one = { success: true, accepted: 1, rejected: [] }
-const tooLarge = 'Exceeds the payload limit: a batch may have 512000 bytes'
+const tooLarge = 'Exceeds the payload limit: a batch may have at most 512000 bytes'
 const notGzip = 'The body is not valid gzip'
 const notJson = 'The body is not valid JSON'
-const eventMessage = 'A call may have 32768 bytes'
+const eventMessage = 'A call may have at most 32768 bytes'
 
 export const accepted: readonly Situation[] = [
   { name: 'one call', document: { batch: [track] }, status: 200, answer: one },
@@ -155,7 +155,10 @@ export const bad: readonly Situation[] = [
     name: 'a batch that is no object',
     document: [track],
     status: 400,
-    answer: refusal('invalid_batch', 'The body must be an object with the calls in its batch'),
+    answer: refusal(
+      'invalid_batch',
+      'The body must be an object with an array of calls in `batch`',
+    ),
   },
   {
     name: 'an object without a batch',
@@ -242,8 +245,8 @@ export const bad: readonly Situation[] = [
     status: 400,
     answer: refusal(
       'batch_too_large',
-      'Exceeds the payload limit: 2500 calls with 1678 bytes of context and integrations of their ' +
-        'batch under each; 4194304 bytes may be put under all of them',
+      "Exceeds the payload limit: copying the 1678 bytes of the batch's context and integrations into " +
+        '2500 calls would add more than 4194304 bytes',
     ),
   },
   {
@@ -263,7 +266,7 @@ export const bad: readonly Situation[] = [
       status: 400,
       answer: refusal(
         'invalid_json',
-        `The body is not valid JSON: its Content-Encoding is ${encoding}, and only gzip is read`,
+        `The body is not valid JSON: its Content-Encoding is ${encoding}, but only gzip is supported`,
       ),
     }),
   ),
@@ -271,7 +274,10 @@ export const bad: readonly Situation[] = [
     name: '2,501 calls',
     document: { batch: Array.from({ length: 2_501 }, () => track) },
     status: 400,
-    answer: refusal('too_many_events', 'A batch may have 2500 calls, this one has 2501'),
+    answer: refusal(
+      'too_many_events',
+      'A batch may have at most 2500 calls, but this one has 2501',
+    ),
   },
   {
     name: 'gzip by its header, and neither gzip nor JSON',
@@ -329,7 +335,7 @@ export const refused: readonly Situation[] = [
     method: 'PUT',
     document: { batch: [track] },
     status: 405,
-    answer: refusal('method_not_allowed', `This path takes ${allowPost}`),
+    answer: refusal('method_not_allowed', `This path accepts only ${allowPost}`),
     answerHeaders: { allow: allowPost },
   },
   {
@@ -337,7 +343,7 @@ export const refused: readonly Situation[] = [
     path: `/v1/projects/${writeKey}/settings`,
     document: {},
     status: 405,
-    answer: refusal('method_not_allowed', `This path takes ${allowGet}`),
+    answer: refusal('method_not_allowed', `This path accepts only ${allowGet}`),
     answerHeaders: { allow: allowGet },
   },
   {
@@ -345,7 +351,7 @@ export const refused: readonly Situation[] = [
     options: { isFull: () => true },
     document: { batch: [track] },
     status: 429,
-    answer: refusal('queue_full', 'The store is behind: too many events wait to be stored'),
+    answer: refusal('queue_full', 'The store is behind: too many events are waiting to be stored'),
     answerHeaders: { 'retry-after': '5' },
   },
   {
@@ -353,7 +359,10 @@ export const refused: readonly Situation[] = [
     options: { accept: () => Promise.reject(new Error('disk full')) },
     document: { batch: [track] },
     status: 503,
-    answer: refusal('store_unavailable', 'The events cannot be stored now: send them again'),
+    answer: refusal(
+      'store_unavailable',
+      'The events cannot be stored at the moment: send them again',
+    ),
     answerHeaders: { 'retry-after': '5' },
   },
 ]

@@ -97,14 +97,16 @@ describe('checkDestination', () => {
   test.each([0, 6])('refuses %i URLs', (count) => {
     const error = refusal(settings({ endpoints: urls(count) }))
     expect(error).toMatchObject({ code: 'invalid_setting', setting: 'endpoints' })
-    expect(error.message).toBe(`Cannot use ${count} URLs: a destination has 1 to 5 endpoints`)
+    expect(error.message).toBe(`Cannot use ${count} URLs: a destination must have 1 to 5 endpoints`)
   })
 
   test('refuses a URL that is listed twice, however it is written', () => {
     const endpoints = [{ url: 'https://example.com' }, { url: 'HTTPS://EXAMPLE.com:443/#top' }]
     const error = refusal(settings({ endpoints }))
     expect(error.setting).toBe('endpoints')
-    expect(error.message).toBe('Cannot send to https://example.com/ twice: it is listed twice')
+    expect(error.message).toBe(
+      'Cannot list https://example.com/ twice: each endpoint must have a different URL',
+    )
   })
 
   test.each([0, -1, 1.5, 1_001, Number.NaN, Number.POSITIVE_INFINITY])(
@@ -185,7 +187,7 @@ describe('the static headers of an endpoint', () => {
   test.each(['', 'X Team', 'X-Team:', 'X-Team\r\nX-Other', 'Größe'])(
     'the name %j is refused',
     (name) => {
-      expect(headersRefusal({ [name]: 'x' }).message).toContain('it is not a header name')
+      expect(headersRefusal({ [name]: 'x' }).message).toContain('it is not a valid header name')
     },
   )
 

@@ -117,7 +117,7 @@ describe('a proxy that opens no tunnel', () => {
       expect(outcome).toMatchObject({
         kind: 'connection_failed',
         message: expect.stringMatching(
-          `^The proxy ${authorityOf(proxy.url)} opened no tunnel: `,
+          `^The proxy ${authorityOf(proxy.url)} did not open a tunnel: `,
         ) as string,
       })
       expect(judge(outcome)).toEqual({ verdict: 'retry', status: null, error })

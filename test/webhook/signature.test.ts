@@ -113,7 +113,7 @@ describe('verifySignature, called without types', () => {
     const parsed = JSON.parse(body) as string
     expect(() => verifySignature(parsed, signature, secret)).toThrow(
       expect.objectContaining({
-        message: expect.stringContaining('the body is parsed already') as string,
+        message: expect.stringContaining('the body has already been parsed') as string,
         hint: expect.stringContaining('express.raw') as string,
       }) as Error,
     )

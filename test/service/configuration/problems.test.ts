@@ -171,7 +171,7 @@ describe('what is wrong', () => {
     [
       'an endpoint that is listed twice',
       documentWith({ destination: { endpoints: [endpoint, endpoint] } }),
-      'destinations[0].endpoints: Cannot send to https://example.com/…#19f135 twice: it is listed twice',
+      'destinations[0].endpoints: Cannot list https://example.com/…#19f135 twice: each endpoint must have a different URL',
     ],
     [
       'a URL without a scheme',
