@@ -32,7 +32,7 @@ export interface BackUp {
  * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or `cannot_write_file`
  */
 export async function backUpStore({ from, to }: BackUpRequest): Promise<BackUp> {
-  const refused = refusalOf(from, 'it is not sqlite:<file>')
+  const refused = refusalOf(from, 'it must be sqlite:<file>')
   if (refused !== undefined) {
     const message = `Cannot back up the store${quotedUrl(from)}: ${refused.why}`
     const hint = /^postgres/i.test(from) ? 'Use pg_dump for PostgreSQL.' : refused.hint
@@ -87,7 +87,7 @@ function sync(path: string): void {
 function existing(path: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
-    message: `Cannot write the backup ${path}: the file exists`,
+    message: `Cannot write the backup ${path}: the file already exists`,
     hint: 'Name a new file, or remove this one.',
   })
 }
@@ -96,7 +96,7 @@ function unwritable(path: string, cause: unknown): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
     message: `Cannot write the backup ${path}: ${messageOf(cause)}`,
-    hint: 'Check that its folder exists, may be written and has room for a copy of the store.',
+    hint: 'Check that its folder exists, is writable, and has room for a copy of the store.',
     cause,
   })
 }

@@ -44,7 +44,7 @@ export async function planMigration(places: MigrationPlaces): Promise<MovePlan> 
 }
 
 function placesOf({ from, to }: MigrationPlaces): Pick<MoveRequest, 'path' | 'url'> {
-  const refused = refusalOf(from, 'it is not sqlite:<file>')
+  const refused = refusalOf(from, 'it must be sqlite:<file>')
   if (refused !== undefined) {
     const message = `Cannot migrate the store${quotedUrl(from)}: ${refused.why}`
     throw new SettingError('--from', message, refused.hint)
@@ -58,6 +58,6 @@ function placesOf({ from, to }: MigrationPlaces): Pick<MoveRequest, 'path' | 'ur
 }
 
 const notPostgres: UrlRefusal = {
-  why: 'it is not postgres://...',
+  why: 'it must be postgres://...',
   hint: 'Write it as postgres://user@host:5432/database, with the password in PGPASSWORD.',
 }

@@ -39,16 +39,12 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
     return SqliteStore.openInMemory(options.bounds)
   }
-  expectUsable('open', url, serverUrlRefusal(url))
+  expectUsable(url, serverUrlRefusal(url))
   if (isPostgresUrl(url)) {
     const { PostgresStore } = await import('./postgres/postgres-store.ts')
     return PostgresStore.open(url, options)
   }
-  expectUsable(
-    'open',
-    url,
-    refusalOf(url, 'it is neither memory:, sqlite:<file> nor postgres://...'),
-  )
+  expectUsable(url, refusalOf(url, 'it must be memory:, sqlite:<file> or postgres://...'))
   const onProgress = options.log === undefined ? undefined : upgradeLines(options.log)
   if (options.ownThread === true) {
     const { openThreadedStore } = await import('./threaded/threaded-store.ts')
@@ -80,19 +76,19 @@ export async function openDeliveryLog(
   url: string,
   options: { readonly write: boolean },
 ): Promise<StoreLog> {
-  expectUsable('look into', url, serverUrlRefusal(url))
+  expectUsable(url, serverUrlRefusal(url))
   if (isPostgresUrl(url)) {
     const { PostgresLog } = await import('./postgres/postgres-log.ts')
     return PostgresLog.open(url, options)
   }
-  expectUsable('look into', url, refusalOf(url, 'it is neither sqlite:<file> nor postgres://...'))
+  expectUsable(url, refusalOf(url, 'it must be sqlite:<file> or postgres://...'))
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')
   return SqliteLog.open(fileOf(url), options)
 }
 
-function expectUsable(verb: string, url: string, refusal: UrlRefusal | undefined): void {
+function expectUsable(url: string, refusal: UrlRefusal | undefined): void {
   if (refusal === undefined) return
-  const message = `Cannot ${verb} the store${quotedUrl(url)}: ${refusal.why}`
+  const message = `Cannot open the store${quotedUrl(url)}: ${refusal.why}`
   throw new SettingError('--store', message, refusal.hint)
 }
 

@@ -31,7 +31,7 @@ export function unusable(message: string, hint: string): EvrouteError {
 /** Makes the error for writes to a log that was opened for reading. */
 export function readOnlyError(name: string): EvrouteError {
   return unusable(
-    `Cannot change the store ${name}: it was opened to be read`,
+    `Cannot change the store ${name}: it was opened read-only`,
     'Open it with write: true.',
   )
 }

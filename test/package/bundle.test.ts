@@ -97,7 +97,7 @@ describe('a bundle, away from all packages', () => {
   test('of a service says that the thread of its store is missing', async () => {
     const output = await start(await bundle('service', { platform: 'node' })).ended
     expect(output).toContain('store_unusable Cannot start the thread of the store: ')
-    expect(output).toContain('store-thread.mjs is missing, as in a bundle')
+    expect(output).toContain('store-thread.mjs is missing, as it is if evroute is bundled')
     expect(output).toContain('Keep evroute out of the bundle')
   }, 60_000)
 })

@@ -11,10 +11,14 @@ const noFiles: readonly (readonly [string, string, string])[] = [
   ['store.db', 'sqlite:<file>', 'Write it as sqlite:store.db.'],
   ['C:\\data\\store.db', 'sqlite:<file>', 'Write it as sqlite:C:\\data\\store.db.'],
   ['mysql://db.example.com/', 'sqlite:<file>', 'Write it as sqlite:./evroute.db.'],
-  ['sqlite:', 'it names no file', 'Write it as sqlite:./evroute.db.'],
-  ['sqlite::memory:', 'it names no file', 'memory: is the engine that forgets'],
-  ['sqlite:data/', 'it names a folder', 'Name a file in it: sqlite:data/evroute.db.'],
-  ['sqlite:.', 'it names a folder', 'Name a file in it: sqlite:evroute.db.'],
+  ['sqlite:', 'it must name a file', 'Write it as sqlite:./evroute.db.'],
+  ['sqlite::memory:', 'it must name a file', 'memory: is the engine that forgets'],
+  [
+    'sqlite:data/',
+    'it must name a file, not a folder',
+    'Name a file in it: sqlite:data/evroute.db.',
+  ],
+  ['sqlite:.', 'it must name a file, not a folder', 'Name a file in it: sqlite:evroute.db.'],
 ]
 
 const refusal = (why: string, hint: string) => ({

@@ -52,16 +52,19 @@ const unusable: readonly (readonly [string, string])[] = [
   ['postgres://me:hedge hog@db.example.com/events', 'percent-encoded'],
   ['postgres://me:hedgehog@db.example.com/events\n', 'percent-encoded'],
   ['postgres://db.example.com/events?password=hedge@hog', 'percent-encoded'],
-  ['postgres://me:hedgehog@a.example.com,b.example.com/events', 'several hosts'],
-  ['postgres://me:hedgehog@/events?host=a.example.com,b.example.com', 'several hosts'],
-  ['postgres://me:hedgehog@db.example.com:0/events', 'its host or its port is none'],
-  ['postgres://me:hedgehog@db.example.com:70000/events', 'its host or its port is none'],
-  ['postgres://me:hedgehog@db.example.com:/events', 'its host or its port is none'],
-  ['postgres://me:hedgehog@db<example/events', 'its host or its port is none'],
-  ['postgres://me:hedgehog@db.example.com/events?port=none', 'its port is none'],
-  ['postgres://me:hedgehog@db.example.com/events/2026', 'more than the name of a database'],
-  ['postgres://me:hedgehog@db.example.com/events?sslmode=requre', 'its sslmode is none of'],
-  ['postgres://me:hedgehog@db.example.com/events?ssl=yes', 'its ssl is none of'],
+  ['postgres://me:hedgehog@a.example.com,b.example.com/events', 'only one host'],
+  ['postgres://me:hedgehog@/events?host=a.example.com,b.example.com', 'only one host'],
+  ['postgres://me:hedgehog@db.example.com:0/events', 'its host or port is invalid'],
+  ['postgres://me:hedgehog@db.example.com:70000/events', 'its host or port is invalid'],
+  ['postgres://me:hedgehog@db.example.com:/events', 'its host or port is invalid'],
+  ['postgres://me:hedgehog@db<example/events', 'its host or port is invalid'],
+  [
+    'postgres://me:hedgehog@db.example.com/events?port=none',
+    'its port must be a number from 1 to 65535',
+  ],
+  ['postgres://me:hedgehog@db.example.com/events/2026', 'only the name of a database'],
+  ['postgres://me:hedgehog@db.example.com/events?sslmode=requre', 'its sslmode must be one of'],
+  ['postgres://me:hedgehog@db.example.com/events?ssl=yes', 'its ssl must be one of'],
 ]
 
 describe('the URL of a server', () => {
@@ -92,7 +95,7 @@ describe('the URL of a server', () => {
       hint: 'Did you mean require?',
     })
     expect(serverUrlRefusal('postgres://db.example.com/events?sslmode=1')).toMatchObject({
-      hint: 'Leave sslmode out, or name one of them.',
+      hint: 'Use one of these, or leave sslmode out.',
     })
   })
 })

@@ -50,7 +50,7 @@ export function takePart({ members, known, nextNumber, wasListed }: PartRequest)
   let entered = 0
   const outcomes = members.map((member, place): TakeOutcome => {
     const line = known[place]
-    if (line === undefined) throw new Error('nothing is known of a line')
+    if (line === undefined) throw new Error('the stored facts about a line are missing')
     const { isSuppressed, key } = line
     const kept = written.get(key) ?? line.kept
     const number = kept?.number ?? nextNumber + entered

@@ -98,7 +98,9 @@ function holdsOf(json: string): readonly EndpointHold[] {
   try {
     return JSON.parse(json) as readonly EndpointHold[]
   } catch (cause) {
-    throw new DamagedRowError('the endpoints that a delivery leaves out cannot be read', { cause })
+    throw new DamagedRowError('the stored list of endpoints that a delivery skips cannot be read', {
+      cause,
+    })
   }
 }
 

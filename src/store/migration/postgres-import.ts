@@ -141,19 +141,19 @@ export class PostgresImport {
     if (known === undefined) {
       if (move?.target != null) throw movedError(move.target, this.place)
       await this.#expectEmpty(session)
-      if (await isDeliveredFrom(session)) throw this.#refusal('a process delivers from it')
+      if (await isDeliveredFrom(session)) throw this.#refusal('a process is delivering from it')
       return 'empty'
     }
     const isCompleted = known.completed_at !== null
     if (known.store_id !== move?.storeId) {
       const why = isCompleted
-        ? 'another store was moved there'
-        : 'the migration of another store into it has not ended'
+        ? 'a different store has been moved there'
+        : 'the migration of a different store into it is not complete'
       throw this.#refusal(why)
     }
     if (!isCompleted) return 'begun'
     if (known.changes === move.changes) return 'completed'
-    throw this.#refusal('it has the store as it was before somebody changed the file')
+    throw this.#refusal('it has the store as it was before the file was changed')
   }
 
   /** Waits for other writers, then refuses all of them. */
@@ -172,13 +172,13 @@ export class PostgresImport {
 
   async #expectEmpty(session: Session): Promise<void> {
     const title = await firstFound(session)
-    if (title !== undefined) throw this.#refusal(`it holds ${title} already`)
+    if (title !== undefined) throw this.#refusal(`it already contains ${title}`)
   }
 
   #refusal(why: string): EvrouteError {
     return unusable(
       `Cannot move a store to ${this.place}: ${why}`,
-      'Name an empty database, or another schema with ?options=-csearch_path%3D<schema>.',
+      'Name an empty database, or a different schema with ?options=-csearch_path%3D<schema>.',
     )
   }
 }
@@ -295,7 +295,7 @@ async function setSequences(session: Session, idsGiven: number): Promise<void> {
 
 function movedError(where: string, place: string): EvrouteError {
   return unusable(
-    `Cannot move the store to ${place}: it was moved to ${where} already`,
+    `Cannot move the store to ${place}: it has already been moved to ${where}`,
     'Use that store, or name it with --to to finish.',
   )
 }
@@ -317,7 +317,7 @@ export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true
 function guardStatements(tables: readonly string[]): readonly string[] {
   return [
     `CREATE FUNCTION ${guard}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      RAISE EXCEPTION 'a migration into it has not ended' USING ERRCODE = '${moveOpenCode}';
+      RAISE EXCEPTION 'a migration into it is not complete' USING ERRCODE = '${moveOpenCode}';
     END $$`,
     ...tables.map(
       (table) => `CREATE TRIGGER ${guard} BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON ${table}

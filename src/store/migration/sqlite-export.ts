@@ -194,10 +194,10 @@ async function takeLock(path: string): Promise<DeliveryLock> {
     const isMoving = await isHeldStill(path)
     throw new EvrouteError({
       code: 'store_in_use',
-      message: `Cannot move ${path}: ${isMoving ? 'another process does so' : 'a process delivers from it'}`,
+      message: `Cannot move ${path}: ${isMoving ? 'another process is already moving it' : 'a process is delivering from it'}`,
       hint: isMoving
-        ? 'Wait until it has ended. If it could not complete the move, try again.'
-        : 'End that process, then try again.',
+        ? 'Wait until that process has ended. If it did not complete the move, try again.'
+        : 'Stop that process, and try again.',
       cause,
     })
   }

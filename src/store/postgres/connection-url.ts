@@ -104,7 +104,7 @@ const formHint = 'Write it as postgres://user:password@host:5432/database.'
 
 /** Shows no part of the URL, because any part of a malformed URL can be the password. */
 const misread: UrlRefusal = {
-  why: 'it has a character that has to be percent-encoded, or cannot be in a URL',
+  why: 'it has a character that must be percent-encoded or is not allowed in a URL',
   hint: 'In the user, the password and the database, write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
 }
 
@@ -136,12 +136,12 @@ function hostRefusal(host: string): UrlRefusal | undefined {
   const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]
   const isUrl = host === '' || parseUrl(`postgres://${host}/`) !== undefined
   if (isUrl && (port === undefined || isPort(port))) return undefined
-  return { why: 'its host or its port is none', hint: formHint }
+  return { why: 'its host or port is invalid', hint: formHint }
 }
 
 const severalHosts: UrlRefusal = {
-  why: 'it names several hosts',
-  hint: 'Name one: the primary, or what stands in front of all of them.',
+  why: 'it must name only one host',
+  hint: 'Name the primary, or a proxy in front of all servers.',
 }
 
 function isPort(text: string): boolean {
@@ -150,12 +150,13 @@ function isPort(text: string): boolean {
 
 function databaseRefusal(database: string): UrlRefusal | undefined {
   if (!database.includes('/')) return undefined
-  return { why: 'more than the name of a database follows its host', hint: formHint }
+  return { why: 'its path must be only the name of a database', hint: formHint }
 }
 
 function parametersRefusal(parameters: URLSearchParams): UrlRefusal | undefined {
   const port = parameters.get('port')
-  if (port !== null && !isPort(port)) return { why: 'its port is none', hint: formHint }
+  if (port !== null && !isPort(port))
+    return { why: 'its port must be a number from 1 to 65535', hint: formHint }
   if (parameters.get('host')?.includes(',') === true) return severalHosts
   return (
     choiceRefusal('sslmode', sslModes, parameters) ?? choiceRefusal('ssl', sslValues, parameters)
@@ -171,8 +172,8 @@ function choiceRefusal(
   if (value === null || choices.includes(value)) return undefined
   const meant = nearestName(value, choices)
   return {
-    why: `its ${name} is none of ${choices.join(', ')}`,
+    why: `its ${name} must be one of ${choices.join(', ')}`,
     hint:
-      meant === undefined ? `Leave ${name} out, or name one of them.` : `Did you mean ${meant}?`,
+      meant === undefined ? `Use one of these, or leave ${name} out.` : `Did you mean ${meant}?`,
   }
 }

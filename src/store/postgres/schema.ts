@@ -76,13 +76,13 @@ export async function expectTables(database: Database): Promise<void> {
   if (version >= latestVersion) return
   if (version === 0) {
     throw new MissingStoreError({
-      message: `Cannot use the store ${database.name}: the database holds no store yet`,
-      hint: 'Deliver from it once, which makes the store, or name another database.',
+      message: `Cannot use the store ${database.name}: the database contains no store yet`,
+      hint: 'Start a delivery from it once to create the store, or name a different database.',
     })
   }
   throw unusable(
-    `Cannot use the store ${database.name}: an older version of evroute made it`,
-    'Deliver from it once with this version, which brings it up to date.',
+    `Cannot use the store ${database.name}: it was created by an older version of evroute`,
+    'To upgrade it, start a delivery from it once with this version.',
   )
 }
 
@@ -114,14 +114,14 @@ async function versionOf(session: Session): Promise<number> {
   const { usable_from: usableFrom, version } = row ?? { usable_from: 0, version: 0 }
   if (usableFrom <= latestVersion) return version
   throw unusable(
-    `Cannot use the store ${session.name}: a newer version of evroute made it`,
-    'Use that version, or another database.',
+    `Cannot use the store ${session.name}: it was created by a newer version of evroute`,
+    'Use that version, or a different database.',
   )
 }
 
 function encodingError({ name }: Session, encoding: string): EvrouteError {
   return unusable(
-    `Cannot use the store ${name}: the encoding of the database is ${encoding} and not UTF8`,
+    `Cannot use the store ${name}: the encoding of the database must be UTF8, but is ${encoding}`,
     "Make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
   )
 }
@@ -142,7 +142,7 @@ export async function expectWhole(session: Session): Promise<void> {
   })
   if (rows.length === 0) return
   throw unusable(
-    `Cannot use the store ${session.name}: a migration into it has not ended`,
-    'Run `evroute migrate` again as before.',
+    `Cannot use the store ${session.name}: a migration into it is not complete`,
+    'Run the same `evroute migrate` command again.',
   )
 }

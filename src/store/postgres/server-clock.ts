@@ -82,8 +82,8 @@ export class ServerClock {
     if (isSmall) return
     const [own, server] = [ownMs, latestMs].map((atMs) => new Date(atMs).toISOString())
     throw new ClocksDisagreeError({
-      message: `Cannot use the store ${this.#storeName}: the clock of this machine says ${own}, that of the server ${server}`,
-      hint: 'Set the one that is wrong, and let NTP keep both: they may differ by 5 s at the most.',
+      message: `Cannot use the store ${this.#storeName}: the clock of this machine says ${own}, but the server's says ${server}`,
+      hint: 'Set the clock that is wrong, and keep both in sync with NTP. They may differ by at most 5 s.',
     })
   }
 

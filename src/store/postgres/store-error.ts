@@ -7,28 +7,28 @@ export const moveOpenCode = 'ZM001'
 type Hints = Readonly<Record<string, string>>
 
 const reachHint =
-  'Check that the server runs, and its host and port. Refused calls can then be sent again.'
+  'Check that the server is running, and check its host and port. Refused calls can then be sent again.'
 const loadHint = 'The server is overloaded: check what else uses it, and VACUUM its tables.'
-const roomHint = "Make room on the server's disk; what was refused can then be sent again."
+const roomHint = "Free space on the server's disk. Refused calls can then be sent again."
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
 const grantHint =
   'Allow the user to create tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or give it its own schema.'
 const tablesHint =
-  'Tables of the store are missing or changed: restore them, or name another database.'
+  'Tables of the store are missing or changed: restore them, or name a different database.'
 const poolerHint =
   'A pooler mixes sessions up: set max_prepared_statements in PgBouncer, or use its session mode.'
 const dateHint = "Renew the server's certificate, and check the clock of this machine."
 const refusedHint =
-  'The server refuses the certificate of sslcert: see ssl_ca_file there, and its log.'
+  'The server refuses the sslcert certificate: check ssl_ca_file on the server, and its log.'
 const authorityHint =
-  'Name the certificate of its authority with sslrootcert=<file> in the URL, or see sslmode.'
+  'Name the CA certificate with sslrootcert=<file> in the URL, or change sslmode.'
 
 /** Hints for errors that may pass without help. */
 const temporary: Hints = {
   [moveOpenCode]:
-    'Wait until `evroute migrate` has ended, or run the same command again: it resumes where it stopped.',
+    'Wait until `evroute migrate` has finished. If it was interrupted, run the same command again.',
   '25006': 'Name the primary server in the URL: a standby is read-only.',
-  '53300': 'Raise max_connections on the server, or let fewer programs use it.',
+  '53300': 'Raise max_connections on the server, or close connections of other programs.',
   '53100': roomHint,
   '58030': roomHint,
   '53': loadHint,
@@ -50,18 +50,19 @@ const temporary: Hints = {
 /** Hints for errors that an operator has to correct. */
 const lasting: Hints = {
   '28': passwordHint,
-  '3D000': 'Make the database with CREATE DATABASE, or name another one in the URL.',
+  '3D000': 'Create the database with CREATE DATABASE, or name a different one in the URL.',
   '42501': grantHint,
   '3F000': grantHint,
   '42P01': tablesHint,
   '42703': tablesHint,
   '42P05': poolerHint,
   '26000': poolerHint,
-  ERR_TLS_CERT_ALTNAME_INVALID: "Name the host in the URL as the server's certificate does.",
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    "In the URL, use a host name that the server's certificate contains.",
   CERT_HAS_EXPIRED: dateHint,
   CERT_NOT_YET_VALID: dateHint,
   ERR_OSSL_:
-    'Check the files of sslrootcert, sslcert and sslkey in the URL: they must be PEM, and the key must fit the certificate.',
+    'Check the files that sslrootcert, sslcert and sslkey name in the URL: they must be PEM, and the key must match the certificate.',
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: refusedHint,
   ERR_SSL_SSLV3_ALERT_: refusedHint,
   ERR_SSL_TLSV13_ALERT_: refusedHint,
@@ -78,7 +79,7 @@ const said: readonly (readonly [message: RegExp, hint: string])[] = [
   ],
   [
     /pg_hba\.conf.* (?:no encryption|SSL off)$/,
-    'The server may ask for TLS: try sslmode=verify-full in the URL. If it does not, see pg_hba.conf there.',
+    'The server may require TLS: try sslmode=verify-full in the URL. If that does not help, check pg_hba.conf on the server.',
   ],
   [
     /requires a valid client certificate/,
@@ -132,7 +133,8 @@ function meaningOf(error: unknown): Meaning {
   const message = messageOf(error)
   const code = codeOf(error)
   if (message.includes('timeout exceeded when trying to connect')) {
-    const hint = 'See in pg_stat_activity what they wait for. Refused calls can then be sent again.'
+    const hint =
+      'Check in pg_stat_activity what they are waiting for. Refused calls can then be sent again.'
     return ['all connections of this process were in use for too long', true, hint]
   }
   const reason = reasonOf(error)

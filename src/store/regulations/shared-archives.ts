@@ -88,7 +88,7 @@ function* register(archives: readonly ArchiveRow[], { given, lockTable }: Dialec
 function* release(name: string, dialect: Dialect): Script<boolean> {
   const sql = 'DELETE FROM evroute_archives WHERE name = $1 RETURNING id'
   const released = yield* rowsOf<{ readonly id: string }>({ sql, values: [toStored(name)] })
-  const problem = `${name}: it was released, and what was in it was not erased`
+  const problem = `${name}: the archive was released before its contents were erased`
   const waiting = yield* rowsOf<{ readonly number: number }>({
     sql: `SELECT number FROM evroute_regulation_archives
       WHERE archive_id IN (SELECT given.id FROM ${dialect.given('$1', { id: 'text' })})`,

@@ -108,8 +108,8 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   const { version } = row as { readonly version: string }
   if (!isOlder(version.split('.').map(Number))) return
   throw unusable(
-    `Cannot use SQLite ${version}: it is older than ${sqliteVersionMin.join('.')}`,
-    'Use a newer Node.',
+    `Cannot use SQLite ${version}: the version must be at least ${sqliteVersionMin.join('.')}`,
+    'Use a newer version of Node.',
   )
 }
 

@@ -34,8 +34,8 @@ export class DeliveryLock {
       if (!isBusy(error)) throw error
       throw new EvrouteError({
         code: 'store_in_use',
-        message: `Cannot deliver from ${storePath}: another process does so`,
-        hint: 'Wait until the other process has ended, or name another store.',
+        message: `Cannot deliver from ${storePath}: another process is already delivering from it`,
+        hint: 'Wait until the other process has ended, or name a different store.',
         cause: error,
       })
     }

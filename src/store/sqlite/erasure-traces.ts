@@ -83,14 +83,16 @@ export class ErasureTraces {
     const needed = pages * pragma(this.#database, 'page_size')
     const free = freeBytes(path)
     if (free >= needed) return undefined
-    return this.#heldUp(`that takes ${inMegabytes(needed)} more, and ${inMegabytes(free)} are free`)
+    return this.#heldUp(
+      `the rewrite needs ${inMegabytes(needed)} more, but only ${inMegabytes(free)} are free`,
+    )
   }
 
   #heldUp(why: string): HeldUpErasure {
     return {
       kind: 'held_up',
       reason: `Cannot rewrite ${this.#file.path}: ${why}`,
-      hint: 'Make room on its disk, and where temporary files are: what is erased can be found in the file until it is rewritten.',
+      hint: 'Free space on its disk and on the disk of temporary files. Until the file is rewritten, erased data can still be found in it.',
     }
   }
 

@@ -17,7 +17,7 @@ interface Loss {
 
 const contentLoss: Loss = {
   effect: '',
-  hint: 'End this process, put the file back or name another one, and start again.',
+  hint: 'Stop this process, put the file back or name a different one, and start again.',
 }
 
 /**
@@ -54,8 +54,8 @@ export class FileGuard implements Guard {
   beforeBegin(): void {
     this.expectUnharmed()
     this.#expectSame(this.#lock, {
-      effect: `, so that another process may deliver from ${this.#path} as well`,
-      hint: 'End this process. Start it again once no other process delivers from the store, and leave the lock file alone.',
+      effect: `, so another process may be delivering from ${this.#path} as well`,
+      hint: 'Stop this process. Start it again once no other process is delivering from the store, and leave the lock file alone.',
     })
   }
 

@@ -13,16 +13,16 @@ export function fileOf(url: string): string {
 export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefined {
   if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
   const path = fileOf(url)
-  if (path === '') return { why: 'it names no file', hint: hintFor('') }
+  if (path === '') return { why: 'it must name a file', hint: hintFor('') }
   if (path === ':memory:') {
     return {
-      why: 'it names no file',
-      hint: 'memory: is the engine that forgets; write a file as sqlite:./evroute.db.',
+      why: 'it must name a file',
+      hint: 'Write memory: for a store in memory, or sqlite:./evroute.db for a file.',
     }
   }
   if (!isFolder(path)) return undefined
   return {
-    why: 'it names a folder',
+    why: 'it must name a file, not a folder',
     hint: `Name a file in it: sqlite:${join(path, 'evroute.db')}.`,
   }
 }

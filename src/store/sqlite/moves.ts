@@ -43,7 +43,7 @@ export function beginChanges(database: Database, path: string): void {
     return
   }
   throw unusable(
-    `Cannot deliver from ${path}, or change it: it was moved to ${target}`,
+    `Cannot deliver from ${path} or change it: it has been moved to ${target}`,
     'Use that store instead; this file can still be read.',
   )
 }

@@ -75,8 +75,8 @@ function expectRoom(
   const free = freeBytes(path)
   if (free >= neededBytes) return
   throw unusable(
-    `Cannot upgrade the store ${path}: that takes about ${inMegabytes(neededBytes)} for a while, and ${inMegabytes(free)} are free`,
-    'Make room on its disk, or move it to another one. The file is as it was.',
+    `Cannot upgrade the store ${path}: the upgrade temporarily needs about ${inMegabytes(neededBytes)}, but only ${inMegabytes(free)} are free`,
+    'Free space on its disk, or move the file to a different disk. The file is unchanged.',
   )
 }
 
@@ -89,14 +89,14 @@ function expectRoom(
 export function expectTables(database: Database, path: string): void {
   if (isNew(database)) {
     throw unusable(
-      `Cannot use the store ${path}: the file holds no store yet`,
-      'Deliver from it once, which makes the store, or name another file.',
+      `Cannot use the store ${path}: the file contains no store yet`,
+      'Start a delivery from it once to create the store, or name a different file.',
     )
   }
   if (storeFormat(database, path) === format) return
   throw unusable(
-    `Cannot use the store ${path}: an older version of evroute made it`,
-    'Deliver from it once with this version, which brings it up to date.',
+    `Cannot use the store ${path}: it was created by an older version of evroute`,
+    'To upgrade it, start a delivery from it once with this version.',
   )
 }
 
@@ -106,16 +106,16 @@ function storeFormat(database: Database, path: string): number {
   if (pragma(database, 'application_id') !== applicationId) {
     throw unusable(
       `Cannot use ${path} as a store: it belongs to another program`,
-      'Name another file. A process that delivers makes it when it does not exist.',
+      'Name a different file. A delivery creates it if it does not exist.',
     )
   }
   if (found === format || upgrades.some(({ from }) => from === found)) return found
   const [age, hint] =
     found > format
-      ? ['a newer version of evroute made it', 'Use that version, or another file.']
+      ? ['it was created by a newer version of evroute', 'Use that version, or a different file.']
       : [
-          'a version of evroute made it that is too old',
-          `Name another file. Files are upgraded from format ${upgrades[0].from} on.`,
+          'it was created by a version of evroute that is too old',
+          `Name a different file. Only format ${upgrades[0].from} and later can be upgraded.`,
         ]
   throw unusable(`Cannot use the store ${path}: ${age}`, hint)
 }

@@ -183,8 +183,8 @@ export class Snapshot {
     if (isLogEmpty(path)) return
     const folder = dirname(path)
     throw unusable(
-      `Cannot read the store ${path}: a part of it is in ${path}-wal, which cannot be read where ${folder} may not be written`,
-      'Read it as a user who may write that folder, or copy both files to a folder of yours and name the copy.',
+      `Cannot read the store ${path}: part of it is in ${path}-wal, which cannot be read without permission to write to ${folder}`,
+      'Read it as a user who may write to that folder, or copy both files to a folder of your own and name the copy.',
     )
   }
 
@@ -194,7 +194,10 @@ export class Snapshot {
   expectUnchanged(): void {
     if (isLogEmpty(this.#path) && isSame(statSync(this.#path, { bigint: true }), this.#stats))
       return
-    throw unusable(`Cannot read the store ${this.#path}: it was changed meanwhile`, 'Try again.')
+    throw unusable(
+      `Cannot read the store ${this.#path}: it changed while it was being read`,
+      'Try again.',
+    )
   }
 }
 

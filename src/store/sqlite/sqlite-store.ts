@@ -140,7 +140,8 @@ export class SqliteStore extends FileLog implements Store {
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)
       // Overwriting deleted rows has no measurable cost.
       database.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
-      if (pragma(database, 'synchronous') !== synchronousFull) throw new Error('it does not sync')
+      if (pragma(database, 'synchronous') !== synchronousFull)
+        throw new Error('SQLite does not sync commits to disk')
       migrate(database, path, upgrade)
       // A read-only file fails at its first write.
       database.exec("DELETE FROM counts WHERE name = ''")

@@ -15,19 +15,19 @@ interface Kind {
   readonly isTemporary: boolean
 }
 
-const corruptHint = 'Put a backup in its place, or name another file.'
+const corruptHint = 'Restore it from a backup, or name a different file.'
 
 const kinds = {
   busy: {
     code: 5,
     message: 'database is locked',
-    hint: 'Another program keeps the file locked: end it, and try again.',
+    hint: 'Another program has locked the file: stop that program, and try again.',
     isTemporary: true,
   },
   readOnly: {
     code: 8,
     message: 'attempt to write a readonly database',
-    hint: 'Give this user the right to write the file and its folder.',
+    hint: 'Give this user write permission for the file and its folder.',
     isTemporary: true,
   },
   inputOutput: {
@@ -57,7 +57,7 @@ const kinds = {
   notDatabase: {
     code: 26,
     message: 'file is not a database',
-    hint: 'Name another file. evroute creates it if it does not exist.',
+    hint: 'Name a different file. A delivery creates it if it does not exist.',
     isTemporary: false,
   },
 } satisfies Record<string, Kind>

@@ -51,8 +51,8 @@ export function expectFolder(path: string): void {
   const folder = dirname(path)
   if (existsSync(folder)) return
   throw unusable(
-    `Cannot use the store ${path}: there is no folder ${folder}`,
-    'Make the folder, or name another file.',
+    `Cannot use the store ${path}: the folder ${folder} does not exist`,
+    'Create the folder, or name a different file.',
   )
 }
 
@@ -66,7 +66,7 @@ export function expectOneName(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined || stats.nlink <= 1) return
   throw unusable(
-    `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), under which several processes could write it at once`,
+    `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), so several processes could write to it at once`,
     'Remove its other names, or copy it and name the copy.',
   )
 }
@@ -76,7 +76,7 @@ export function expectFile(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return
   throw new MissingStoreError({
     message: `Cannot use the store ${path}: there is no such file`,
-    hint: 'Name a store that something was delivered from.',
+    hint: 'Name the file of an existing store.',
   })
 }
 

@@ -33,7 +33,7 @@ export function startThread(settings: ThreadSettings): Worker {
   const program = new URL(`store-thread${extname(import.meta.url)}`, import.meta.url)
   if (!existsSync(program)) {
     throw new StoreUnusableError({
-      message: `Cannot start the thread of the store: ${fileURLToPath(program)} is missing, as in a bundle`,
+      message: `Cannot start the thread of the store: ${fileURLToPath(program)} is missing, as it is if evroute is bundled`,
       hint: 'Keep evroute out of the bundle, for example with `esbuild --external:evroute`.',
     })
   }

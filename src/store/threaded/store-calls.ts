@@ -170,7 +170,7 @@ export class StoreCalls {
     })
     return new Promise((resolve) => {
       thread.on('exit', (code) => {
-        this.#fail(`its thread has ended with ${code}`)
+        this.#fail(`its thread has ended with exit code ${code}`)
         this.#events.port1.close()
         resolve()
       })
@@ -211,7 +211,7 @@ export class StoreCalls {
   #fail(why: string, cause?: unknown): void {
     this.#failure ??= new StoreUnusableError({
       message: `Cannot use the store ${this.#path}: ${why}`,
-      hint: 'End this process and start it again. Data that was not confirmed may be missing from the store.',
+      hint: 'Restart this process. Data that was not confirmed may be missing from the store.',
       cause,
     })
     for (const { reject } of this.#waiting.values()) reject(this.#failure)

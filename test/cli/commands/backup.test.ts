@@ -56,7 +56,7 @@ describe('backup', () => {
 
   test.each([
     ['no store', [], {}, 2, 'Cannot tell which store is meant'],
-    ['a store in memory', ['--store', 'memory:'], {}, 2, 'it is not sqlite:<file>'],
+    ['a store in memory', ['--store', 'memory:'], {}, 2, 'it must be sqlite:<file>'],
     ['PostgreSQL', ['--store', 'postgres://u@h/d'], {}, 2, 'Use pg_dump for PostgreSQL'],
     ['a missing store', ['--store', 'sqlite:./missing.db'], {}, 7, 'there is no such file'],
   ])('refuses %s', async (...[, flags, env, code, message]) => {
@@ -74,7 +74,7 @@ describe('backup', () => {
     const ended = await run(['backup', file, '--store', url])
     expect(ended).toMatchObject({
       code: 7,
-      stderr: expect.stringContaining('the file exists') as unknown,
+      stderr: expect.stringContaining('the file already exists') as unknown,
     })
     expect(await readdir(folder)).toEqual(['copy.db'])
   })

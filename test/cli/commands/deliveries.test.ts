@@ -379,7 +379,7 @@ describe('deliveries retry', () => {
     [['--since', '2h', '--all'], 'Cannot use --all together with --since', ''],
     [['--state', 'delivered'], '--state cannot be "delivered"', 'pending, failed, expired'],
     [['crm/9'], 'Cannot find "crm/9" in the store', 'deliveries list'],
-    [['--all', '--store', 'memory:'], 'Cannot look into the store "memory:"', 'sqlite:'],
+    [['--all', '--store', 'memory:'], 'Cannot open the store "memory:"', 'sqlite:'],
   ])('ends %j with 2 and changes nothing', async (argv, message, hint) => {
     const { url } = await storeWith(failed)
     const { code, stdout, stderr } = await retry(url, ...argv)

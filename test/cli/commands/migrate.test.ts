@@ -40,7 +40,9 @@ describe('migrate', () => {
     expect(again.stderr).toContain('before; nothing was left to do')
     const send = await run(['send', 'track', '--to', 'http://127.0.0.1:9/', '--store', from])
     expect(send).toMatchObject({ code: 7, stdout: '' })
-    expect(send.stderr).toMatch(/Cannot deliver from .*: it was moved to the PostgreSQL database/)
+    expect(send.stderr).toMatch(
+      /Cannot deliver from .*: it has been moved to the PostgreSQL database/,
+    )
   })
 
   test('prints records', async () => {
@@ -76,7 +78,7 @@ describe('migrate', () => {
     const refused = await run(['audit', '--store', to])
     expect(refused).toMatchObject({ code: 7, stdout: '' })
     expect(refused.stderr).toContain(
-      'a migration into it has not ended. Run `evroute migrate` again',
+      'a migration into it is not complete. Run `evroute migrate` again',
     )
     expect(await migrate(from, to)).toMatchObject({ code: 0 })
   })
@@ -111,9 +113,9 @@ describe('migrate', () => {
 
   test.each([
     [['--from', 'sqlite:x'], '--to <url> is missing'],
-    [['--from', 'memory:', '--to', 'postgres://db.example.com/x'], 'it is not sqlite:<file>'],
-    [['--from', 'postgres://me:hush@db.example.com/x', '--to', 'x'], 'it is not sqlite:<file>'],
-    [['--from', 'sqlite:x', '--to', 'sqlite:y'], 'it is not postgres://...'],
+    [['--from', 'memory:', '--to', 'postgres://db.example.com/x'], 'it must be sqlite:<file>'],
+    [['--from', 'postgres://me:hush@db.example.com/x', '--to', 'x'], 'it must be sqlite:<file>'],
+    [['--from', 'sqlite:x', '--to', 'sqlite:y'], 'it must be postgres://...'],
     [['--from', 'sqlite:x', '--to', 'postgres://me:hu sh@db.example.com/x'], 'percent-encoded'],
   ])('refuses %j as usage, and shows no password', async (flags, message) => {
     const { code, stdout, stderr } = await run(['migrate', ...flags])

@@ -35,7 +35,7 @@ test('an archive that is gone is shown by name, and released', async () => {
   })
   const { stdout } = await show()
   expect(stdout).not.toContain('Waits for')
-  expect(stdout).toContain(`${name}: it was released, and what was in it was not erased\n`)
+  expect(stdout).toContain(`${name}: the archive was released before its contents were erased\n`)
   const again = await release(name, url)
   expect(again.code).toBe(2)
   expect(again.stderr).toContain(`No regulation waits for an archive "${name}"`)

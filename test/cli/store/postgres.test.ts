@@ -223,7 +223,7 @@ describe('a store that cannot be opened', () => {
       {
         code: 2,
         message:
-          /it has a character that has to be percent-encoded, or cannot be in a URL\. In the user/,
+          /it has a character that must be percent-encoded or is not allowed in a URL\. In the user/,
       },
     ],
     [

@@ -50,7 +50,7 @@ describe('a store', () => {
   test.each([
     [
       'postgres://evroute:hedgehog@db.example.com/events?sslmode=requre',
-      'Cannot use this URL: its sslmode is none of',
+      'Cannot use this URL: its sslmode must be one of',
     ],
     [
       'postgres://evroute:hedge/hog@db.example.com/events',

@@ -53,9 +53,9 @@ describe('moveStore', () => {
     expect(await ask(place, 'SELECT FROM evroute_messages')).toHaveLength(0)
     await expect(openStore(place.url)).rejects.toMatchObject({
       code: 'store_unusable',
-      message: expect.stringContaining('a migration into it has not ended') as string,
+      message: expect.stringContaining('a migration into it is not complete') as string,
     })
-    await expect(openDeliveryLog(place.url, { write: false })).rejects.toThrow('has not ended')
+    await expect(openDeliveryLog(place.url, { write: false })).rejects.toThrow('is not complete')
     expect(await move(place)).toMatchObject({ kind: 'moved' })
     await expectMoved(place)
   })
@@ -143,7 +143,7 @@ describe('moveStore', () => {
     for (const attempt of attempts) {
       await expect(attempt()).rejects.toMatchObject({
         code: 'store_unusable',
-        message: expect.stringContaining('a migration into it has not ended') as string,
+        message: expect.stringContaining('a migration into it is not complete') as string,
         isTemporary: true,
       })
     }
@@ -160,11 +160,13 @@ describe('moveStore', () => {
     await expect(openStore(`sqlite:${place.path}`)).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringMatching(
-        /it was moved to the PostgreSQL database \w+ on [^@]+:\d+$/,
+        /it has been moved to the PostgreSQL database \w+ on [^@]+:\d+$/,
       ) as string,
     })
     const writing = await openDeliveryLog(`sqlite:${place.path}`, { write: true })
-    await expect(writing.retry({ nowMs, filter: {}, limit: 9 })).rejects.toThrow('it was moved to')
+    await expect(writing.retry({ nowMs, filter: {}, limit: 9 })).rejects.toThrow(
+      'it has been moved to',
+    )
     await writing.close()
     const [read, copy] = await Promise.all(
       [place.path, place.copy].map((path) => openDeliveryLog(`sqlite:${path}`, { write: false })),
@@ -188,14 +190,14 @@ describe('moveStore', () => {
       await move(place)
       if (when === 'before the database was') {
         await ask(place, 'UPDATE evroute_moves SET completed_at = NULL')
-        await expect(openStore(place.url)).rejects.toThrow('has not ended')
+        await expect(openStore(place.url)).rejects.toThrow('is not complete')
       } else {
         await change(place.path, 'UPDATE moves SET target = NULL')
       }
       expect(await move(place)).toMatchObject({
         kind: expect.stringMatching('moved|already') as string,
       })
-      await expect(openStore(`sqlite:${place.path}`)).rejects.toThrow('it was moved to')
+      await expect(openStore(`sqlite:${place.path}`)).rejects.toThrow('it has been moved to')
       await expectMoved(place)
     },
   )
@@ -241,7 +243,7 @@ describe('a store of an older version', () => {
     const path = `${place.path}-older`
     await makeOlderStore(path)
     await expect(planMove({ ...place, path })).rejects.toThrow(
-      'an older version of evroute made it',
+      'it was created by an older version of evroute',
     )
     expect(await move({ ...place, path })).toMatchObject({ kind: 'moved' })
     const counts =

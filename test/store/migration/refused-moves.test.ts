@@ -21,7 +21,7 @@ describe('a move that cannot be made', () => {
     const store = await openStore(`sqlite:${place.path}`)
     await expect(move(place)).rejects.toMatchObject({
       code: 'store_in_use',
-      message: `Cannot move ${place.path}: a process delivers from it`,
+      message: `Cannot move ${place.path}: a process is delivering from it`,
     })
     await store.close()
     await change(place.copy, 'PRAGMA user_version = 99')
@@ -37,7 +37,7 @@ describe('a move that cannot be made', () => {
     await move(place, { progress })
     expect(await second).toMatchObject({
       code: 'store_in_use',
-      message: `Cannot move ${place.path}: another process does so`,
+      message: `Cannot move ${place.path}: another process is already moving it`,
     })
   })
 
@@ -49,7 +49,7 @@ describe('a move that cannot be made', () => {
     for (const attempt of [move, planMove]) {
       await expect(attempt(place)).rejects.toMatchObject({
         code: 'store_unusable',
-        message: expect.stringContaining('it holds bodies already') as string,
+        message: expect.stringContaining('it already contains bodies') as string,
       })
     }
   })
@@ -59,7 +59,7 @@ describe('a move that cannot be made', () => {
     await (await openStore(place.url)).close()
     const now = 'extract(epoch FROM now()) * 1000'
     await ask(place, `INSERT INTO evroute_live_processes VALUES ('p_1', ${now}, 0, '{}')`)
-    await expect(move(place)).rejects.toThrow('a process delivers from it')
+    await expect(move(place)).rejects.toThrow('a process is delivering from it')
     await ask(place, 'UPDATE evroute_live_processes SET beaten_at = 0')
     expect(await move(place)).toMatchObject({ kind: 'moved' })
   })
@@ -74,23 +74,25 @@ describe('a move that cannot be made', () => {
     const isWaiting = async (): Promise<boolean> => (await databases.query(waiting)).length === 1
     await vi.waitUntil(async () => (await isWaiting()) || (await isOver(moving)), 60_000)
     await databases.query('COMMIT')
-    await expect(moving).rejects.toThrow('it holds messageIds already')
+    await expect(moving).rejects.toThrow('it already contains messageIds')
   })
 
   test('leaves a database alone that another store moves or has moved to', async () => {
     const place = await newPlace()
     await move(place, stopAfter(3))
     const other = { path: place.copy, url: place.url }
-    await expect(move(other)).rejects.toThrow('migration of another store into it has not ended')
+    await expect(move(other)).rejects.toThrow(
+      'migration of a different store into it is not complete',
+    )
     await move(place)
-    await expect(move(other)).rejects.toThrow('another store was moved there')
+    await expect(move(other)).rejects.toThrow('a different store has been moved there')
   })
 
   test('leaves a file alone that was moved elsewhere', async () => {
     const place = await newPlace()
     await move(place)
     const elsewhere = { path: place.path, url: await databases.newUrl() }
-    await expect(move(elsewhere)).rejects.toThrow(/it was moved to .* already/)
+    await expect(move(elsewhere)).rejects.toThrow(/it has already been moved to /)
   })
 
   test('names a database of a newer version, and one that cannot be reached', async () => {
@@ -128,7 +130,7 @@ describe('a move that cannot be made', () => {
     const seen = outcome.figures.find(({ what }) => what === 'messageIds')!
     expect(seen.source - seen.target).toBe(1)
     expect(await ask(place, 'SELECT FROM evroute_messages')).toHaveLength(0)
-    await expect(openStore(place.url)).rejects.toThrow('has not ended')
+    await expect(openStore(place.url)).rejects.toThrow('is not complete')
     await (await openStore(`sqlite:${place.path}`)).close()
   })
 })

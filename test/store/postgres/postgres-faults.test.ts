@@ -223,7 +223,7 @@ describe('a store cannot be opened', () => {
     await say(`INSERT INTO faults_${schemas}.evroute_migrations VALUES (99)`)
     const newer = {
       code: 'store_unusable',
-      message: expect.stringContaining('a newer version of evroute made it') as string,
+      message: expect.stringContaining('it was created by a newer version of evroute') as string,
     }
     expect(await failureOf(url)).toMatchObject(newer)
     await expect(PostgresLog.open(url, { write: false })).rejects.toMatchObject(newer)
@@ -242,7 +242,7 @@ describe('a store cannot be opened', () => {
   test('to be looked into before something was delivered from it', async () => {
     await expect(PostgresLog.open(await newUrl(), { write: true })).rejects.toMatchObject({
       code: 'store_unusable',
-      message: expect.stringContaining('the database holds no store yet') as string,
+      message: expect.stringContaining('the database contains no store yet') as string,
     })
   })
 })

@@ -30,7 +30,7 @@ describe('a process whose clock is wrong', () => {
     })
     const { message } = error as Error
     const [, own = '', server = ''] =
-      /clock of this machine says (\S+Z), that of the server (\S+Z)$/.exec(message) ?? []
+      /clock of this machine says (\S+Z), but the server's says (\S+Z)$/.exec(message) ?? []
     expect(Math.sign(Date.parse(own) - Date.parse(server))).toBe(Math.sign(aheadMs))
   })
 

@@ -97,7 +97,9 @@ describe('a regulation of archives', () => {
     expect(await unfinished()).toEqual([{ id, isArchiveLeft: false, isDue: true }])
     const released = await tested.regulation(id)
     expect(released.archivesLeft).toBeUndefined()
-    expect(released.archive?.problems).toEqual([expect.stringContaining('/b: it was released')])
+    expect(released.archive?.problems).toEqual([
+      expect.stringContaining('/b: the archive was released'),
+    ])
     const next = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'], { id: 'r_next' })
     expect((await tested.regulation(next)).archivesLeft).toEqual(['/a'])
   })

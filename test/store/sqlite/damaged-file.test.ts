@@ -43,7 +43,7 @@ const damaged = (why: string) => ({
   name: 'StoreUnusableError',
   code: 'store_unusable',
   message: `Cannot use the store ${path}: ${why}`,
-  hint: 'Put a backup in its place, or name another file.',
+  hint: 'Restore it from a backup, or name a different file.',
 })
 
 function settle(store: SqliteStore, deliveries: readonly LeasedDelivery[]): Promise<unknown> {
@@ -77,7 +77,7 @@ describe('a store whose pages were damaged before it was opened', () => {
   test('names the file if its rows are invalid', async () => {
     await fillStore()
     await change("UPDATE deliveries SET holds = 'x'")
-    const why = 'the endpoints that a delivery leaves out cannot be read'
+    const why = 'the stored list of endpoints that a delivery skips cannot be read'
     await expect(claim(await openStore(path))).rejects.toMatchObject(damaged(why))
   })
 

@@ -51,9 +51,9 @@ describe('traces of what was erased', () => {
     expect(traces.rewrite()).toEqual({
       kind: 'held_up',
       reason: expect.stringMatching(
-        `^Cannot rewrite ${path}: .* 1 MB more, and 1 MB are free`,
+        `^Cannot rewrite ${path}: .* 1 MB more, but only 1 MB are free`,
       ) as string,
-      hint: expect.stringContaining('Make room') as string,
+      hint: expect.stringContaining('Free space') as string,
     })
     expect(tries).toBe(0)
   })
@@ -139,7 +139,7 @@ describe('regulations of a file', () => {
     expect(await store.regulations.list({ limit: 10 })).toMatchObject([
       { erased: { pending: 1 }, isStoreErased: false, archive: { events: 0 } },
     ])
-    expect(warnings).toMatchObject([{ hint: expect.stringContaining('Make room') as string }])
+    expect(warnings).toMatchObject([{ hint: expect.stringContaining('Free space') as string }])
     const { outcomes } = await store.add({
       nowMs,
       seenSinceMs: 0,

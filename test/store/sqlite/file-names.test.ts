@@ -89,7 +89,9 @@ describe.skipIf(process.platform === 'win32')('a store behind symbolic links', (
     const name = await linkTo('nowhere/store.db', 'link.db')
     await expect(SqliteStore.open(name)).rejects.toMatchObject({
       code: 'store_unusable',
-      message: expect.stringContaining(`no folder ${join(dirname(path), 'nowhere')}`) as string,
+      message: expect.stringContaining(
+        `the folder ${join(dirname(path), 'nowhere')} does not exist`,
+      ) as string,
     })
     expect(existsSync(`${name}-lock`)).toBe(false)
   })

@@ -70,7 +70,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     reader.again()
     expect(await reader.next()).toEqual({
       code: 'store_unusable',
-      message: `Cannot read the store ${path}: it was changed meanwhile`,
+      message: `Cannot read the store ${path}: it changed while it was being read`,
       hint: 'Try again.',
     })
   })
@@ -112,7 +112,7 @@ describe('Snapshot', () => {
     onTestFinished(() => store.close())
     snapshot.expectUnchanged()
     await add(store, 'm_2')
-    expect(() => snapshot.expectUnchanged()).toThrow('it was changed meanwhile')
+    expect(() => snapshot.expectUnchanged()).toThrow('it changed while it was being read')
     expect(() => new Snapshot(path)).toThrow(`${path}-wal`)
   })
 })

@@ -98,8 +98,8 @@ describe('a store whose lock is removed or replaced while it is open', () => {
 
   const alone = (word: string) => ({
     code: 'store_unusable',
-    message: `Cannot use the store: ${path}-lock was ${word} while it was open, so that another process may deliver from ${path} as well`,
-    hint: 'End this process. Start it again once no other process delivers from the store, and leave the lock file alone.',
+    message: `Cannot use the store: ${path}-lock was ${word} while it was open, so another process may be delivering from ${path} as well`,
+    hint: 'Stop this process. Start it again once no other process is delivering from the store, and leave the lock file alone.',
   })
 
   /** Each in turn is the first one that can notice it. */
@@ -318,8 +318,8 @@ describe('a store that cannot be opened', () => {
     const missing = join(path, 'no', 'store.db')
     await expect(SqliteStore.open(missing)).rejects.toMatchObject({
       code: 'store_unusable',
-      message: expect.stringContaining(`no folder ${dirname(missing)}`) as string,
-      hint: 'Make the folder, or name another file.',
+      message: expect.stringContaining(`the folder ${dirname(missing)} does not exist`) as string,
+      hint: 'Create the folder, or name a different file.',
     })
   })
 

@@ -135,7 +135,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('neither retries nor purges when it was opened to be read', async () => {
+  test('neither retries nor purges when it was opened read-only', async () => {
     await beside(
       async (_store, log) => {
         const refused = { code: 'store_unusable', hint: 'Open it with write: true.' }
@@ -214,14 +214,14 @@ describe('SqliteLog', () => {
 
     test('what is no database', async () => {
       await writeFile(path, 'a shopping list\n'.repeat(100))
-      await expectRefused('Name another file')
+      await expectRefused('Name a different file')
     })
 
     test('an empty file, which holds no store yet, and leaves it so', async () => {
       await writeFile(path, '')
       await expectRefused('Deliver from it once, which makes the store')
       const opened = SqliteLog.open(path, options)
-      await expect(opened).rejects.toThrow(`${path}: the file holds no store yet`)
+      await expect(opened).rejects.toThrow(`${path}: the file contains no store yet`)
       const after = await openDatabase(path)
       expect(after.prepare('SELECT name FROM sqlite_schema').all()).toEqual([])
       after.close()
@@ -231,7 +231,7 @@ describe('SqliteLog', () => {
       const other = await openDatabase(path)
       other.exec('CREATE TABLE notes (text TEXT)')
       other.close()
-      await expectRefused('Name another file')
+      await expectRefused('Name a different file')
     })
 
     test.each([

@@ -52,7 +52,7 @@ test('an upgrade that lacks room says how much it takes, and leaves the file as 
   const before = await readFile(path)
   const database = await openDatabase(path, 'write')
   expect(() => migrate(database, path, { freeBytes: () => 10_000 })).toThrow(
-    `Cannot upgrade the store ${path}: that takes about 1 MB for a while, and 1 MB are free`,
+    `Cannot upgrade the store ${path}: the upgrade temporarily needs about 1 MB, but only 1 MB are free`,
   )
   database.close()
   expect((await readFile(path)).equals(before)).toBe(true)
@@ -89,8 +89,8 @@ test('a file of a version that is too old is refused and stays as it was', async
   database.close()
   await expect(SqliteStore.open(path)).rejects.toMatchObject({
     code: 'store_unusable',
-    message: `Cannot use the store ${path}: a version of evroute made it that is too old`,
-    hint: 'Name another file. Files are upgraded from format 8 on.',
+    message: `Cannot use the store ${path}: it was created by a version of evroute that is too old`,
+    hint: 'Name a different file. Only format 8 and later can be upgraded.',
   })
   expect(await rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: 7 }])
 })

@@ -143,8 +143,8 @@ describe('a store in a thread of its own', () => {
     await expect(openThreadedStore(path, startSharedThread)).rejects.toMatchObject({
       name: 'EvrouteError',
       code: 'store_in_use',
-      message: `Cannot deliver from ${path}: another process does so`,
-      hint: 'Wait until the other process has ended, or name another store.',
+      message: `Cannot deliver from ${path}: another process is already delivering from it`,
+      hint: 'Wait until the other process has ended, or name a different store.',
     })
   })
 
@@ -221,9 +221,9 @@ describe('the thread of a store', () => {
     const pending = [store.add(batchOf('m_2')), store.ledger(), store.audiences.list()]
     void thread.terminate()
     for (const answer of await Promise.allSettled(pending)) {
-      expect(answer).toMatchObject({ status: 'rejected', reason: died('ended with 1') })
+      expect(answer).toMatchObject({ status: 'rejected', reason: died('ended with exit code 1') })
     }
-    await expect(store.checkWritable()).rejects.toMatchObject(died('ended with 1'))
+    await expect(store.checkWritable()).rejects.toMatchObject(died('ended with exit code 1'))
     await store.close()
     const after = await SqliteStore.open(path)
     onTestFinished(() => after.close())
