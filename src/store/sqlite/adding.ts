@@ -15,7 +15,7 @@ import type { Leases } from './leases.ts'
 import { RowsStatement } from './rows-statement.ts'
 import { SeenMessages } from './seen-messages.ts'
 
-/** The result of an add, without the texts of leased deliveries, which the caller has. */
+/** The result of an add. It omits the bodies of leased deliveries, because the caller has them. */
 export interface Addition extends Pick<AddResult, 'outcomes' | 'refused'> {
   /** The deliveries that were leased. */
   readonly leased: readonly HandedOver[]
@@ -25,7 +25,7 @@ interface NewRow {
   readonly id: number
   readonly destinationId: string
   readonly event: NewEvent
-  /** The index of the event in the batch; `place` is that of the delivery in its event. */
+  /** The index of the event in the batch; `place` is the delivery's index within the event. */
   readonly eventPlace: number
   readonly place: number
   readonly bodyId: number
@@ -93,7 +93,7 @@ export class Adding {
 
   /** Stores the messageIds of events, and returns the outcome of each event. */
   #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
-    // Check this first: for suppressed users not even the messageId is stored.
+    // Check suppression first: for a suppressed user, not even the messageId is stored.
     const isDropped = this.#suppressions.drops(events)
     const kept = events.filter((_, place) => isDropped[place] === false)
     const areNew = this.#seen.remember(kept, moments).values()
@@ -106,7 +106,7 @@ export class Adding {
     })
   }
 
-  /** Adds the routed events. Destinations of an event that get the same text share its row. */
+  /** Adds the routed events. Destinations that get the same body of an event share one row for it. */
   #addRouted(batch: AddRequest, outcomes: readonly AddOutcome[]): readonly NewRow[] {
     if (!outcomes.includes('routed')) return []
     let lastBodyId = (this.#lastBodyId.get() as Pick<BodyRow, 'id'>).id
@@ -200,7 +200,7 @@ export class Suppressions {
 
   /** Tells for each event whether it is dropped, in the current transaction. */
   drops(events: readonly NewEvent[]): readonly boolean[] {
-    // Without suppressed users, skip the look-up for each event.
+    // If no user is suppressed, skip the look-up for each event.
     if (this.#any.get() === undefined) return events.map(() => false)
     return events.map((event) => this.#isDropped(event))
   }

@@ -12,7 +12,7 @@ const logPagesMax = 16_000
 /** How long a checkpoint waits for readers, in milliseconds. */
 const patienceMs = 200
 
-/** The number of pages in the log, and how many of these are in the file as well. */
+/** The number of pages in the log, and how many of them have been copied into the file. */
 interface LogPages {
   readonly log: number
   readonly checkpointed: number

@@ -16,8 +16,8 @@ interface ClaimedRow extends ProgressRow {
 }
 
 /**
- * Reads a lane in the order of its index, without leased deliveries and deliveries whose text is lost. SQLite
- * checks the ids in the index, so it reads no row of a leased delivery.
+ * Reads a lane in index order. Skips leased deliveries, and deliveries whose body is missing. SQLite checks
+ * the ids in the index, so it reads no row of a leased delivery.
  */
 const inLane = `FROM deliveries INDEXED BY deliveries_waiting
   CROSS JOIN messages ON messages.id = body_id
@@ -43,7 +43,7 @@ export class Claiming {
         SELECT 1 FROM deliveries WHERE destination_id = asked.value AND state = 'pending')`)
   }
 
-  /** Leases due deliveries of some lanes; none after an error. */
+  /** Leases due deliveries of the given lanes. If it throws, it has leased none. */
   claim(shares: readonly Share[]): readonly LeasedDelivery[] {
     const claimed: LeasedDelivery[] = []
     try {
@@ -59,7 +59,7 @@ export class Claiming {
     }
   }
 
-  /** Returns when the first delivery of each lane of some destinations is due. */
+  /** Returns, for each lane of the given destinations, when its first delivery is due. */
   nextDue(destinationIds: readonly string[]): readonly DueTime[] {
     // One statement finds the destinations with pending deliveries. If most have none, this is a hundred
     // times as fast as asking for each lane.
@@ -80,7 +80,7 @@ export class Claiming {
   }
 
   #lease(row: ClaimedRow, { destinationId, lane }: Share): LeasedDelivery {
-    // Read this before the lease begins, because a damaged row throws.
+    // Read the progress before the lease begins, because a damaged row throws.
     const progress = progressOf(row)
     const { id } = row
     return {

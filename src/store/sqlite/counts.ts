@@ -8,17 +8,17 @@ import type { Companion } from './write-queue.ts'
 
 type LedgerLine = keyof DeliveryLedger
 
-/** A figure of each destination: a line of the ledger, or the number of purged deliveries. */
+/** A count for each destination: a line of the ledger, or a number of purged deliveries. */
 export type DeliveryCount =
   'deliveries' | 'pending' | keyof EndedCounts | `purged_${keyof EndedCounts}`
 
-/** A figure of the whole store: a line of the ledger, or the number of ids that were assigned. */
+/** A count for the whole store: a line of the ledger, or the number of ids assigned so far. */
 export type StoreCount = Exclude<LedgerLine, DeliveryCount> | 'ids'
 
-/** The `destination_id` of the figures of the whole store. */
+/** The `destination_id` of the counts for the whole store. */
 const wholeStore = ''
 
-/** The change of each figure of a destination, or of the whole store. */
+/** The change in each count of a destination, or of the whole store. */
 type Changes = Map<StoreCount | DeliveryCount, number>
 
 interface CountRow {
@@ -29,15 +29,18 @@ interface CountRow {
 type CountsByName = Partial<Record<StoreCount | DeliveryCount, number>>
 
 /**
- * The figures in the file. Changes are collected in memory, and written once per transaction. They are
- * differences, because another process may change the same figures.
+ * The counts in the file. Changes are collected in memory, and written once per transaction. They are
+ * written as differences, because another process may change the same counts.
  */
 export class Counts implements Companion {
   readonly #readAll: Statement
   readonly #read: Statement
   readonly #write: Statement
   readonly #changes = new Map<string, Changes>()
-  /** The figures that the current transaction has read. Another process may change them afterwards. */
+  /**
+   * Committed numbers of pending deliveries, by destination. Kept only for the current transaction, because
+   * another process may change them afterwards.
+   */
   readonly #committedPending = new Map<string, number>()
   #idsGiven: number
   #idsTaken = 0
@@ -51,17 +54,20 @@ export class Counts implements Companion {
     this.#idsGiven = byName(this.#read.all(wholeStore)).ids ?? 0
   }
 
-  /** Changes a figure of the whole store in the current transaction. */
+  /** Adds to a count of the whole store, in the current transaction. */
   add(name: StoreCount, count: number): void {
     this.#change(wholeStore, name, count)
   }
 
-  /** Changes a figure of a destination in the current transaction. */
+  /** Adds to a count of a destination, in the current transaction. */
   addFor(destinationId: string, name: DeliveryCount, count: number): void {
     this.#change(toStored(destinationId), name, count)
   }
 
-  /** Counts deliveries in a new state instead of their old one, in the current transaction. */
+  /**
+   * Moves deliveries from the counts of their old states to the count of a new one, in the current
+   * transaction.
+   */
   readonly countChanges: CountChanges = (rows, after) =>
     scriptOf(() => {
       for (const { destination_id: stored, state } of rows) {
@@ -81,18 +87,18 @@ export class Counts implements Companion {
     return committed + (this.#changes.get(stored)?.get('pending') ?? 0)
   }
 
-  /** Returns an id that no delivery has or had. Only for the process that delivers. */
+  /** Returns an id that no delivery has or ever had. Only the delivering process may call it. */
   takeId(): number {
     this.#idsTaken++
     return this.#idsGiven + this.#idsTaken
   }
 
-  /** Returns the last assigned id, in the current transaction. Only for the process that delivers. */
+  /** Returns the last assigned id, in the current transaction. Only the delivering process may call it. */
   lastId(): number {
     return this.#idsGiven + this.#idsTaken
   }
 
-  /** Returns the change of some figures in the current transaction, over all destinations. */
+  /** Returns the total change in the given counts in the current transaction, over all destinations. */
   changeOf(...names: readonly (StoreCount | DeliveryCount)[]): number {
     let sum = 0
     for (const changes of this.#changes.values()) {

@@ -2,13 +2,13 @@ import { closeSync, openSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { unusable } from '../store-errors.ts'
 
-/** How long a connection waits for another connection that writes, in milliseconds. */
+/** How long a connection waits while another connection writes, in milliseconds. */
 export const busyTimeoutMs = 5_000
 
 /** A value that SQLite stores. */
 export type SqlValue = string | number | null
 
-/** The part of a prepared statement that the store uses, in both bindings. */
+/** The methods of a prepared statement that the store uses. Both bindings have them. */
 export interface Statement {
   /** Runs the statement, and returns the number of rows that it changed. */
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint }
@@ -20,7 +20,7 @@ export interface Statement {
   iterate(...values: readonly SqlValue[]): Iterable<unknown>
 }
 
-/** The part of a database that the store uses, in both bindings. */
+/** The methods of a database that the store uses. Both bindings have them. */
 export interface Database {
   /** Runs statements that take no values and return no rows. */
   exec(sql: string): void
@@ -53,13 +53,16 @@ interface Binding {
 /** The first major version of Node whose built-in SQLite is used. */
 const ownSqliteNodeMajor = 24
 
-/** The oldest usable version. Older ones can damage a file whose log is reset while it is read. */
+/**
+ * The oldest version of SQLite that is safe to use. Older ones can damage a file whose log is reset while it
+ * is read.
+ */
 const sqliteVersionMin = [3, 51, 3] as const
 
 /**
- * Opens a file with Node's SQLite. Before Node 24, a package with the same functions takes its place.
+ * Opens a file with Node's SQLite. Before Node 24, uses a package with the same API instead.
  *
- * @throws EvrouteError `store_unusable` if SQLite is too old; otherwise the error of SQLite
+ * @throws EvrouteError `store_unusable` if SQLite is too old; otherwise SQLite's own error
  */
 export async function openDatabase(path: string, access: Access = 'create'): Promise<Database> {
   const { DatabaseSync } = await (binding ??= loadBinding())
@@ -69,14 +72,14 @@ export async function openDatabase(path: string, access: Access = 'create'): Pro
 }
 
 /**
- * Makes a missing file that only its owner can read. SQLite gives its log the same mode. Does not open an
- * existing file, because closing it would end the locks of this process on it.
+ * Creates the file if it is missing, so that only its owner can read it. SQLite gives its log the same mode.
+ * Does not open an existing file, because closing it would release this process's locks on it.
  */
 function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
-    // The file exists, or SQLite reports next why it cannot be made.
+    // The file already exists, or SQLite will report why it cannot be created.
   }
 }
 
@@ -92,7 +95,7 @@ export interface MemoryOptions {
 /**
  * Opens a database in memory.
  *
- * @throws EvrouteError `store_unusable` for a SQLite that is too old
+ * @throws EvrouteError `store_unusable` if SQLite is too old
  */
 export async function openMemory({ growsIntoFile = false }: MemoryOptions = {}): Promise<Database> {
   const { DatabaseSync } = await (binding ??= loadBinding())

@@ -5,10 +5,10 @@ import { isBusy } from './store-error.ts'
 
 /**
  * Keeps other processes from delivering from the same store. The lock is a transaction on a file beside the
- * store. The operating system ends it when the process dies, however it dies.
+ * store. The operating system releases it when the process dies, however it dies.
  */
 export class DeliveryLock {
-  /** The locked file. If another file takes its place, another process can lock that one. */
+  /** The locked file. If a different file replaces it, another process can lock that one. */
   readonly path: string
   /** The identity of the file when it was locked. */
   readonly stats: BigIntStats
@@ -20,7 +20,7 @@ export class DeliveryLock {
     this.#database = database
   }
 
-  /** @throws EvrouteError `store_in_use` when another process delivers from the store */
+  /** @throws EvrouteError `store_in_use` if another process is already delivering from the store */
   static async take(storePath: string): Promise<DeliveryLock> {
     const path = `${storePath}-lock`
     let database: Database | undefined
@@ -49,11 +49,11 @@ export class DeliveryLock {
 
 /**
  * Makes the lock file, and reads its identity before it is locked. If another program replaces the file
- * before the lock, the guard's first check notices. An identity read after the lock could be that of the new
- * file.
+ * before it is locked, the guard's first check notices. An identity that is read after locking could be the
+ * new file's.
  */
 async function makeLockFile(path: string): Promise<BigIntStats> {
-  // Open it with SQLite only: closing it otherwise would end the locks of this process on it.
+  // Open it only with SQLite: closing it in any other way would release this process's locks on it.
   const made = await openDatabase(path)
   made.close()
   return statSync(path, { bigint: true })

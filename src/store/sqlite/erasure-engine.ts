@@ -39,7 +39,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
       return scriptOf(() => ({ lastId, lastNotificationId: lastId }))
     },
     announce: () => undefined,
-    // These take a few milliseconds.
+    // Erasing this many takes a few milliseconds.
     erasedRowsMax: 100,
     isLeased: (bind) => leases.isLeased(bind),
     erasedColumns: '',
@@ -58,7 +58,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
 class FileCleaner {
   readonly #database: SqlDatabase
   readonly #traces: ErasureTraces
-  /** Regulations whose file has been rewritten, but whose log still has the erased rows. */
+  /** Regulations for which the file has been rewritten, but the log not yet truncated. */
   #rewritten: ReadonlySet<number> = new Set()
 
   constructor(database: SqlDatabase, traces: ErasureTraces) {

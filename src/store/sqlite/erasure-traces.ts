@@ -9,7 +9,7 @@ import { isBusy, isWithoutRoom } from './store-error.ts'
 /** How long to wait for other connections that read or write, in milliseconds. */
 const patienceMs = 200
 
-/** The file to rewrite, and what that needs. */
+/** The file to rewrite, with its guard and its free space. */
 interface TracedFile {
   /** The path of the file. */
   readonly path: string
@@ -23,12 +23,12 @@ interface TracedFile {
 export type Rewriting = 'done' | 'busy' | HeldUpErasure
 
 /**
- * Removes data from the files that the tables no longer have.
+ * Removes data that is no longer in the tables from the files as well.
  *
- * SQLite overwrites deleted rows (`secure_delete`). It does not overwrite old copies of rows that it moved to
- * another page: only a rewrite of the whole file removes those. A rewrite takes about half a second per 100
- * MB, during which the store answers nothing. It needs as much free space as the file has data, both in the
- * log and in a temporary file.
+ * SQLite overwrites deleted rows (`secure_delete`). It does not overwrite old copies of rows that it moved
+ * to another page: only a rewrite of the whole file removes those. A rewrite takes about half a second per
+ * 100 MB, and the store answers no calls meanwhile. The log and a temporary file each need as much free
+ * space as the file has data.
  */
 export class ErasureTraces {
   readonly #database: Database
@@ -58,7 +58,7 @@ export class ErasureTraces {
     }
   }
 
-  /** Copies the log into the file and truncates it; false while another connection reads. */
+  /** Copies the log into the file and truncates it. Returns false if another connection is reading. */
   emptyLog(): boolean {
     return this.#alone(() => (this.#emptyLog.get() as { readonly busy: number }).busy === 0)
   }

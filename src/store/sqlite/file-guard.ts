@@ -22,7 +22,7 @@ const contentLoss: Loss = {
 
 /**
  * Notices when another program removes or replaces the files of an open store, which then stays unusable.
- * SQLite does not notice: it would continue to write to a file without a name, or beside a process that has
+ * SQLite does not notice: it would continue to write to a deleted file, or alongside a process that has
  * locked the new file. Comparing identities takes microseconds.
  */
 export class FileGuard implements Guard {
@@ -45,12 +45,12 @@ export class FileGuard implements Guard {
     })
   }
 
-  /** @throws EvrouteError `store_unusable` once a file was removed or replaced */
+  /** @throws EvrouteError `store_unusable` once a file has been removed or replaced */
   expectUnharmed(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** @throws EvrouteError `store_unusable` once another process may deliver as well */
+  /** @throws EvrouteError `store_unusable` once another process may also be delivering */
   beforeBegin(): void {
     this.expectUnharmed()
     this.#expectSame(this.#lock, {

@@ -28,7 +28,10 @@ export abstract class FileLog implements DeliveryLog {
   readonly #engine: LogEngine
   readonly #hasLeases: boolean
 
-  /** Without `leases` it cannot know which deliveries another process has leased, and gives up none. */
+  /**
+   * Without `leases`, the log cannot know which deliveries another process has leased, so a purge ends no
+   * pending delivery.
+   */
   constructor(database: Database, parts: { readonly counts: Counts; readonly leases?: Leases }) {
     const { counts, leases } = parts
     this.#reader = new LogReader(database, counts)

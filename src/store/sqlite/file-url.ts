@@ -9,7 +9,11 @@ export function fileOf(url: string): string {
   return url.slice(prefix.length)
 }
 
-/** Returns why a URL names no file; undefined if it names one. */
+/**
+ * Returns why a URL names no file; undefined if it names one.
+ *
+ * @param whyNotOurs - the reason if the URL does not begin with `sqlite:`
+ */
 export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefined {
   if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
   const path = fileOf(url)
@@ -28,7 +32,8 @@ export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefin
 }
 
 /**
- * Returns the hint for a URL that is probably meant as a path. Shows no text that could contain a password.
+ * Returns a hint with the right form of a URL. Repeats the URL only if it looks like a path, because any
+ * other text could contain a password.
  */
 function hintFor(url: string): string {
   if (/^(postgres\w*|pg\w*|psql):/i.test(url)) {

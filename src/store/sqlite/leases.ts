@@ -31,7 +31,7 @@ export class Leases {
     return true
   }
 
-  /** Takes {@link Leases.beginEnd} back. */
+  /** Undoes {@link Leases.beginEnd}. */
   goOn({ lease }: Lease): void {
     this.#ending.delete(lease)
   }
@@ -42,7 +42,7 @@ export class Leases {
     this.#byDestination.get(destinationId)?.delete(id)
   }
 
-  /** Returns the condition for a `delivery` that is leased. */
+  /** Returns an SQL condition: the row `delivery` is leased. */
   isLeased(bind: Bind): string {
     const ids = [...this.#byDestination.values()].flatMap((leases) => [...leases.keys()])
     return `delivery.id IN (SELECT value FROM json_each(${bind(JSON.stringify(ids))}))`

@@ -37,7 +37,7 @@ const readAtOnce = 2
 /** The condition for requests of the delivery `$2`. */
 export const requestsOfDelivery = 'delivery_id = $2'
 
-/** The ids that a look-up needs, and how many buckets it reads at a time. */
+/** The ids that a look-up needs, and how many buckets it reads before other work gets its turn. */
 interface BucketsRequest {
   readonly id?: number | undefined
   readonly beforeId?: number | undefined
@@ -103,7 +103,8 @@ export class LogReader {
   }
 
   /**
-   * Compares the ledger with the rows of one moment. Deliveries without a text are counted right afterwards.
+   * Reads the ledger and counts the rows, both at the same moment. Deliveries without a body are counted
+   * right afterwards.
    */
   async audit(): Promise<StoreAudit> {
     const figures = this.#figures()
@@ -163,6 +164,6 @@ export function conditionsOf(filter: DeliveryFilter): {
     values.push(value)
     return '?'
   }
-  // The plus keeps SQLite from reading by an index of states and then sorting.
+  // The plus keeps SQLite from using an index on states and then sorting.
   return { sql: filterConditions(filter, { bind, state: '+state' }), values }
 }

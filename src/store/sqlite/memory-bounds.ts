@@ -50,7 +50,7 @@ export class MemoryBounds implements Companion {
   /** The number of deliveries in adds that are in progress. */
   #adding = 0
   #ended = 0
-  /** An upper bound: it includes purged messageIds. */
+  /** An upper bound, because it still counts purged messageIds. */
   #messageIds = 0
   #isClosed = false
 

@@ -5,13 +5,13 @@ import type { Database } from './database.ts'
 export interface Move {
   /** The id of the store in the other engine. */
   readonly storeId: string
-  /** How often a process may have written to the store since the move began. */
+  /** How many times a process has begun to write to the store since the move began. */
   readonly changes: number
   /** The new place of the store, without a password; null until it has moved. */
   readonly target: string | null
 }
 
-/** Begins a move of the store, or returns the move that has begun. */
+/** Begins a move of the store, or returns the move that has already begun. */
 export function beginMove(database: Database, newId: () => string): Move {
   const known = readMove(database)
   if (known !== undefined) return known

@@ -11,7 +11,10 @@ interface EndedRow {
   readonly state: keyof EndedCounts
 }
 
-/** Deletes messageIds, and deliveries with their requests and texts. The caller begins and ends transactions. */
+/**
+ * Deletes messageIds, and deliveries with their requests and bodies. The caller begins and ends
+ * transactions.
+ */
 export class Purging {
   readonly #counts: Counts
   readonly #deliveredBefore
@@ -63,7 +66,10 @@ export class Purging {
     return Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
   }
 
-  /** Deletes pending deliveries that end, for a store without a log. Returns their number. */
+  /**
+   * Deletes the pending deliveries that these settlements end, for a store without a log. Returns their
+   * number.
+   */
   forgetPending(endings: readonly Ending[]): number {
     const ids = JSON.stringify(endings.map(({ delivery }) => delivery.id))
     const rows = this.#takePending.all(ids) as Pick<EndedRow, 'body_id'>[]

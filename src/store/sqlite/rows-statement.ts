@@ -18,8 +18,8 @@ export class RowsStatement {
 
   /**
    * @param row - the placeholders of a row, as in `(?, ?, 0)`; `?1` is the first value before the rows
-   * @param sqlOf - makes the statement around some rows. It must say `OR FAIL`, because otherwise SQLite
-   * copies pages to be able to undo the statement alone
+   * @param sqlOf - returns the statement for the placeholders of some rows. It must say `OR FAIL`: otherwise
+   * SQLite copies pages, so that it can undo this statement alone
    */
   constructor(database: Database, row: string, sqlOf: (rows: string) => string) {
     this.#database = database

@@ -5,7 +5,7 @@ import { type Database, rollBack } from './database.ts'
 import { sharedTables, tables } from './tables.ts'
 import { freeBytesBeside, inMegabytes } from './store-file.ts'
 
-/** Marks a file as evroute's in SQLite's field for that: `evrt`. */
+/** Marks a file as evroute's: `evrt` in SQLite's `application_id`. */
 const applicationId = 0x65767274
 
 /** The current format of a file, in its `user_version`. */
@@ -20,10 +20,10 @@ export interface UpgradeOptions {
 }
 
 /**
- * Makes the tables of this version, or upgrades a file to them, unless it has them.
+ * Creates the tables of this version in an empty file, and upgrades the tables of an older version.
  *
- * @throws EvrouteError `store_unusable` for a file of another program, or of a newer or too old evroute, and
- * if there is no room for the upgrade
+ * @throws EvrouteError `store_unusable` if the file belongs to another program, if its evroute is newer or
+ * too old, or if there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
   if (isNew(database)) {
@@ -120,7 +120,7 @@ function storeFormat(database: Database, path: string): number {
   throw unusable(`Cannot use the store ${path}: ${age}`, hint)
 }
 
-/** Reads a PRAGMA that is a number. */
+/** Returns the value of a numeric PRAGMA. */
 export function pragma(database: Database, name: string): number {
   const row = database.prepare(`PRAGMA ${name}`).get() as Readonly<Record<string, number>>
   return Object.values(row)[0] ?? 0
@@ -136,9 +136,9 @@ const present = (column: string): string =>
   `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`
 
 /**
- * Turns the tables of format 8 into those of format 11. Members get text keys, as in PostgreSQL. The row of a
- * delivery gets columns for a first try that succeeded. Untried deliveries are found by lane, so their index
- * goes.
+ * Turns the tables of format 8 into those of format 11. Members get text keys, as in PostgreSQL. The row of
+ * a delivery gets columns for a first try that succeeded. Untried deliveries are found by lane, so their
+ * index is dropped.
  */
 const upgradeFrom8 = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
@@ -158,7 +158,10 @@ const upgradeFrom8 = `
   DROP INDEX deliveries_untried;
 `
 
-/** Deliveries get a trace context. Erasures follow destinations instead of ids, so each stage begins again. */
+/**
+ * Deliveries get a trace context. Erasures now walk by destination instead of by id, so the current stage of
+ * each starts again.
+ */
 const upgradeFrom11 = `
   ALTER TABLE deliveries ADD COLUMN traceparent TEXT;
   UPDATE regulations SET at_key = '', at_id = 0;
@@ -180,7 +183,7 @@ function statementsOf(sql: string): readonly string[] {
 
 type Identifier = string | null
 
-/** Adds the functions with which the upgrade computes the keys of members. */
+/** Adds the SQL functions that compute the keys of members during an upgrade. */
 function addUpgradeFunctions(database: Database): void {
   const raw = (stored: Identifier): Identifier => (stored === null ? null : fromStored(stored))
   database.function('user_text_of', (userId: Identifier, anonymousId: Identifier) =>
@@ -199,7 +202,7 @@ export interface UpgradeProgress {
   readonly file: string
   /** Its size before the upgrade, in bytes. */
   readonly bytes: number
-  /** Statements that were run. */
+  /** Statements that have run. */
   readonly done: number
   /** Statements in all. */
   readonly total: number

@@ -45,7 +45,7 @@ export class SeenMessages {
     if (others.length === 0) return known
     const json = JSON.stringify(others)
     const { changes } = this.#add.run(source, nowMs, json)
-    // The ids that were not inserted exist with a time that is too old to count.
+    // Ids that were not inserted already exist, with a time that is too old to count.
     if (Number(changes) < others.length) this.#renew.run(nowMs, source, json, seenSinceMs)
     return known
   }

@@ -8,14 +8,14 @@ import { RowsStatement } from './rows-statement.ts'
 
 /** Leases to end, and requests to write. */
 export interface EndRequest<End extends LeaseEnd> extends Omit<SettleRequest, 'settlements'> {
-  /** The ends. */
+  /** How each lease ends. */
   readonly settlements: readonly End[]
 }
 
 /** A settlement that ends a delivery. */
 export type Ending = Extract<LeaseEnd, { readonly attempts: number }>
 
-/** First tries that succeeded, by their settlement. */
+/** The requests of first tries that succeeded, by settlement. */
 type FirstTries = ReadonlyMap<LeaseEnd, RequestRecord>
 
 interface EndedRow {
@@ -35,7 +35,7 @@ interface SettlingParts {
   readonly forget: ((endings: readonly Ending[]) => number) | undefined
 }
 
-/** The condition for an erased delivery, whose late answers are not kept either. */
+/** An SQL condition: the delivery `d` has been erased. Late answers to it are not kept either. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
@@ -107,9 +107,9 @@ export class Settling {
   }
 
   /**
-   * Writes settlements whose leases have not ended, and requests of deliveries that are not purged.
+   * Applies settlements, and writes requests. Drops the requests of purged deliveries.
    *
-   * @returns the settlements without effect, because another process had ended their deliveries
+   * @returns the settlements that had no effect, because another process had already ended their deliveries
    */
   settle(batch: EndRequest<LeaseEnd>): ReadonlySet<LeaseEnd> {
     const { succeeded, others } = firstTriesOf(batch.settlements, batch.requests)
@@ -168,7 +168,7 @@ export class Settling {
     }
   }
 
-  /** Ends deliveries that are pending, and returns their number. */
+  /** Ends the deliveries that are still pending, and returns their number. */
   #writeEnds(endings: readonly Ending[], succeeded: FirstTries, nowMs: number): number {
     if (this.#forget !== undefined) return this.#forget(endings)
     const tried: SqlValue[] = []

@@ -35,7 +35,8 @@ interface Compiled {
 
 /**
  * Runs scripts in SQLite without a pause, so no other work comes between two statements of a script. It
- * compiles each statement once, and removes the prefix of tables, because only evroute uses the file.
+ * compiles each statement once, and removes the prefix `evroute_` of tables, because the file has no other
+ * tables.
  */
 export class SqliteSql implements SqlDatabase {
   readonly dialect: Dialect = dialect

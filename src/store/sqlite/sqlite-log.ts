@@ -15,7 +15,7 @@ import { expectTables } from './schema.ts'
 import { isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** How long a writer waits for its turn beside a busy delivering process, in milliseconds. */
+/** How long a writer waits for its turn while another process is busy delivering, in milliseconds. */
 const patienceMs = 30_000
 
 /**
@@ -40,8 +40,9 @@ interface Connection {
  * The delivery log of a file, from which a process with the lock may be delivering. The log never makes or
  * upgrades a file, and leaves checkpoints to the delivering process.
  *
- * Only that process knows its leases. If this process retries a delivery that is leased there, the delivery
- * is tried again after its round, unless the round ends it. `purge` gives up no pending delivery.
+ * Only the delivering process knows its leases. If this process retries a delivery that is leased there, the
+ * delivery is tried again after its current round, unless that round ends it. For the same reason, `purge`
+ * ends no pending delivery.
  */
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']
@@ -66,8 +67,8 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   /**
-   * Opens an existing file. A file without permission to write can be read as long as no process delivers
-   * from it.
+   * Opens an existing file. A file that this process may not write to can be read as long as no process
+   * delivers from it.
    *
    * @param name - the file, or a symbolic link to it
    * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of another version, has
@@ -114,7 +115,7 @@ export class SqliteLog extends FileLog implements StoreLog {
     return result
   }
 
-  /** Rejects if the file changed meanwhile, whatever the result or error. */
+  /** Rejects if the file changed meanwhile, whether or not the work succeeded. */
   async #watched<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     try {
       return await work()

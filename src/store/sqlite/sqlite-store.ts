@@ -38,7 +38,7 @@ import { Settling, type EndRequest } from './settling.ts'
 import { storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** The `PRAGMA synchronous` with which a commit is on disk before it returns. */
+/** The value of `PRAGMA synchronous` with which a commit waits until it is on disk. */
 const synchronousFull = 2
 
 /**
@@ -60,10 +60,11 @@ type StorePlace =
   | { readonly kind: 'memory'; readonly bounds: MemoryBoundsOptions }
 
 /**
- * Keeps deliveries in a file. An add that was answered survives the end of the process and of the machine.
+ * Keeps deliveries in a file. Once an add has resolved, it survives a crash of the process or of the
+ * machine.
  *
- * One process delivers from a file. It holds its leases in memory; in the file, a leased delivery is just
- * pending. So all leases end at once when the process dies.
+ * Only one process can deliver from a file. It holds its leases in memory; in the file, a leased delivery is
+ * just pending. So all leases end at once when the process dies.
  */
 export class SqliteStore extends FileLog implements Store {
   readonly audiences: StoredAudiences
@@ -119,7 +120,7 @@ export class SqliteStore extends FileLog implements Store {
    *
    * @param name - the file, or a symbolic link to it
    * @param open - opens the connection; {@link openDatabase} by default
-   * @param upgrade - options of upgrading a file of an earlier version
+   * @param upgrade - options for upgrading a file of an earlier version
    * @throws EvrouteError `store_in_use` if another process delivers from it; `store_unusable` if it is not a
    * store, is of a newer version, has several names, was moved to another engine, or cannot be opened
    */
@@ -143,7 +144,7 @@ export class SqliteStore extends FileLog implements Store {
       if (pragma(database, 'synchronous') !== synchronousFull)
         throw new Error('SQLite does not sync commits to disk')
       migrate(database, path, upgrade)
-      // A read-only file fails at its first write.
+      // Write now, so that a read-only file fails here.
       database.exec("DELETE FROM counts WHERE name = ''")
       beginChanges(database, path)
       return new SqliteStore(database, { kind: 'file', path, lock })
@@ -173,7 +174,7 @@ export class SqliteStore extends FileLog implements Store {
     return { ...result, leased: leasedOf(batch, leased) }
   }
 
-  /** Does what `add` does, but leaves out the texts of leased deliveries, because the caller has them. */
+  /** Does what `add` does, but leaves out the bodies of leased deliveries, because the caller has them. */
   addSlim(batch: AddRequest): Promise<Addition> {
     if (this.#bounds === undefined) return this.#add(batch)
     return this.#bounds.enter(batch.events, () => this.#add(batch))
@@ -200,7 +201,7 @@ export class SqliteStore extends FileLog implements Store {
   }
 
   async settle<End extends LeaseEnd>(batch: EndRequest<End>): Promise<readonly End[]> {
-    // Settling a lease twice changes nothing.
+    // Leave out leases that have ended or are ending already.
     const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
     try {
       const requests = this.#bounds?.keepsLog === false ? [] : batch.requests
@@ -265,8 +266,8 @@ export class SqliteStore extends FileLog implements Store {
   }
 
   /**
-   * Throws after `close`, or once the file was replaced. Call it right before work is done or queued, because
-   * `close` does not wait for work that comes later.
+   * Throws after `close`, or once the file has been replaced. Call it right before work is done or queued,
+   * because `close` does not wait for work that comes later.
    */
   #expectUsable(): void {
     if (this.#closed !== undefined) throw closedError()

@@ -9,7 +9,7 @@ interface Kind {
   readonly message: string
   readonly hint: string
   /**
-   * Whether it may pass without help: when another program releases the file, or when there is room or
+   * Whether it may go away by itself: when another program releases the file, or when there is room or
    * permission to write again.
    */
   readonly isTemporary: boolean

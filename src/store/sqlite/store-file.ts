@@ -90,7 +90,7 @@ export function isReadable(path: string): boolean {
   }
 }
 
-/** Returns the free bytes on the disk of a file; Infinity if the system does not say. */
+/** Returns the free bytes on the disk of a file; Infinity if it is unknown. */
 export function freeBytesBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))
@@ -100,7 +100,7 @@ export function freeBytesBeside(path: string): number {
   }
 }
 
-/** Formats a size for messages. */
+/** Formats a size for messages, in megabytes, rounded up. */
 export function inMegabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e6)} MB`
 }

@@ -2,18 +2,18 @@
 export const bucketShift = 11
 
 /**
- * The texts of webhooks, the deliveries, their requests, the messageIds for deduplication, and the ledger.
- * Deliveries of an event with the same text share one row. Rows are keyed by growing ids, so that the rows of
- * a commit lie on few pages.
+ * The bodies of webhooks, the deliveries, their requests, the messageIds for deduplication, and the ledger.
+ * Deliveries of an event with the same body share one row of `messages`. Ids grow, so the rows of a commit
+ * lie on few pages.
  *
- * - `deliveries_waiting` has pending deliveries in the order in which they are due.
+ * - `deliveries_waiting` has the pending deliveries of each lane, in the order in which they are due.
  * - A purge finds old deliveries in `deliveries_delivered` and `deliveries_ended`, and those whose retry
- *   window is over in `deliveries_expiring`. The last has no untried delivery, so an add does not write to
- *   it.
+ *   window is over in `deliveries_expiring`. Untried deliveries are not in `deliveries_expiring`, so an add
+ *   does not write to it.
  * - `deliveries_by_message` and `deliveries_by_user` begin with the bucket: the entry of a new delivery is
  *   among those of the last few thousand, on pages that the same commits write. An index by messageId alone
  *   would make an add write twice as much. A look-up takes about 12 ms per million deliveries.
- * - The columns `try_…` have the request of a first try that succeeded; null if there is none.
+ * - The columns `try_…` hold the request of a first try that succeeded; null if there is none.
  * - `traceparent` is the trace context of the request that brought the event; null if it had none.
  */
 const deliveryTables = `
@@ -102,9 +102,10 @@ const deliveryTables = `
  * Suppressed users, deletion requests, and the deliveries that were leased when an erasure reached them.
  *
  * - The source '' of a suppression stands for all sources.
- * - A regulation is about the deliveries up to `last_id`. Its notifications have the last ids up to
+ * - A regulation covers the deliveries up to `last_id`. Its notifications have the last ids up to
  *   `last_notification_id`. `stage` is its next step, `at_key` and `at_id` the last row that the step has
- *   reached. `streams` has the state of its notifications when it was made, or when it was finished.
+ *   reached. `streams` has the state of its notifications when it was created, or once it has finished, at
+ *   that time.
  */
 const regulationTables = `
   CREATE TABLE suppressions (
@@ -152,8 +153,8 @@ const regulationTables = `
 `
 
 /**
- * Audiences. `numbers` is the last number that a member got; no two members of an audience ever share one.
- * `sync` is the sync in progress.
+ * Audiences. `numbers` is the last number that was given to a member; no two members of an audience ever
+ * share one. `sync` is the sync in progress.
  */
 const audienceTables = `
   CREATE TABLE audiences (
@@ -172,7 +173,7 @@ const audienceTables = `
 `
 
 /**
- * The tables that a file of format 8 lacks or has in another form. The keys of a member are texts that
+ * The tables that a file of format 8 lacks or has in a different form. The keys of a member are texts that
  * identify the user and the member.
  */
 export const sharedTables = `

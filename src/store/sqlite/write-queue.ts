@@ -26,7 +26,7 @@ export interface Guard {
   beforeBegin(): void
   /** Called after every commit, before callers are answered. */
   afterCommit(): void
-  /** Called after callers were answered; throws nothing. */
+  /** Called after callers have their answers; must not throw. */
   afterAnswer(): void
 }
 

@@ -78,7 +78,7 @@ describe('migrate', () => {
     const refused = await run(['audit', '--store', to])
     expect(refused).toMatchObject({ code: 7, stdout: '' })
     expect(refused.stderr).toContain(
-      'a migration into it is not complete. Run `evroute migrate` again',
+      'a migration into it is not complete. Run the same `evroute migrate` command',
     )
     expect(await migrate(from, to)).toMatchObject({ code: 0 })
   })

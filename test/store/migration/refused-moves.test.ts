@@ -17,7 +17,7 @@ describe('a move that cannot be made', () => {
     await expect(move({ ...place, path: `${place.path}x` })).rejects.toThrow('no such file')
     const empty = `${place.path}-empty`
     await appendFile(empty, '')
-    await expect(move({ ...place, path: empty })).rejects.toThrow('holds no store yet')
+    await expect(move({ ...place, path: empty })).rejects.toThrow('contains no store yet')
     const store = await openStore(`sqlite:${place.path}`)
     await expect(move(place)).rejects.toMatchObject({
       code: 'store_in_use',

@@ -234,7 +234,7 @@ describe('a store cannot be opened', () => {
     await say(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`)
     expect(await failureOf(server.url({ database: name }))).toMatchObject({
       code: 'store_unusable',
-      message: expect.stringContaining(`is ${encoding} and not UTF8`) as string,
+      message: expect.stringContaining(`must be UTF8, but is ${encoding}`) as string,
       hint: expect.stringContaining('CREATE DATABASE') as string,
     })
   })
@@ -321,7 +321,7 @@ describe('a database', () => {
     onTestFinished(() => log.close())
     expect(await log.audit()).toEqual(await tested.store.audit())
     expect(await log.story(failed)).toEqual(await tested.story(failed))
-    const unwritable = { message: expect.stringContaining('opened to be read') as string }
+    const unwritable = { message: expect.stringContaining('opened read-only') as string }
     await expect(log.retry({ nowMs, filter: {}, limit: 1 })).rejects.toMatchObject(unwritable)
   })
 })

@@ -6,11 +6,11 @@ const withCode = (code: string): Error => Object.assign(new Error('it says why')
 
 describe('an error of PostgreSQL', () => {
   test.each([
-    ['08006', 'Check that the server runs'],
-    ['57P01', 'Check that the server runs'],
-    ['57P03', 'Check that the server runs'],
-    ['ECONNREFUSED', 'Check that the server runs'],
-    ['ECONNRESET', 'Check that the server runs'],
+    ['08006', 'Check that the server is running'],
+    ['57P01', 'Check that the server is running'],
+    ['57P03', 'Check that the server is running'],
+    ['ECONNREFUSED', 'Check that the server is running'],
+    ['ECONNRESET', 'Check that the server is running'],
     ['ENOTFOUND', 'its host and port'],
     ['53300', 'max_connections'],
     ['53100', 'Free space'],
@@ -36,7 +36,7 @@ describe('an error of PostgreSQL', () => {
     ['SELF_SIGNED_CERT_IN_CHAIN', 'sslrootcert'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'sslrootcert'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'sslrootcert'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'Name the host'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'use a host name'],
     ['CERT_HAS_EXPIRED', 'Renew'],
     ['ERR_OSSL_X509_KEY_VALUES_MISMATCH', 'the key must match the certificate'],
     ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'ssl_ca_file'],

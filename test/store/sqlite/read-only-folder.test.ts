@@ -98,8 +98,8 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     await setFolder('closed')
     expect(await startReader().next()).toEqual({
       code: 'store_unusable',
-      message: expect.stringContaining(`a part of it is in ${path}-wal`) as string,
-      hint: expect.stringContaining('a user who may write that folder') as string,
+      message: expect.stringContaining(`part of it is in ${path}-wal`) as string,
+      hint: expect.stringContaining('a user who may write to that folder') as string,
     })
   })
 })

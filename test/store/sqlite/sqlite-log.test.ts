@@ -203,13 +203,13 @@ describe('SqliteLog', () => {
     }
 
     test('a file that is not there, and does not make it', async () => {
-      await expectRefused('Name a store')
+      await expectRefused('Name the file of an existing store')
       expect(existsSync(path)).toBe(false)
     })
 
     test('a folder', async () => {
       await mkdir(path)
-      await expectRefused('Name a store')
+      await expectRefused('Name the file of an existing store')
     })
 
     test('what is no database', async () => {
@@ -219,7 +219,7 @@ describe('SqliteLog', () => {
 
     test('an empty file, which holds no store yet, and leaves it so', async () => {
       await writeFile(path, '')
-      await expectRefused('Deliver from it once, which makes the store')
+      await expectRefused('Start a delivery from it once to create the store')
       const opened = SqliteLog.open(path, options)
       await expect(opened).rejects.toThrow(`${path}: the file contains no store yet`)
       const after = await openDatabase(path)
@@ -235,8 +235,8 @@ describe('SqliteLog', () => {
     })
 
     test.each([
-      ['an older version', 8, 'Deliver from it once'],
-      ['a version that is too old', 7, 'upgraded from format 8 on'],
+      ['an older version', 8, 'start a delivery from it once'],
+      ['a version that is too old', 7, 'format 8 and later'],
       ['a newer version', 1_000, 'Use that version'],
     ])('a file of %s', async (_name, version, hint) => {
       await (await SqliteStore.open(path)).close()
