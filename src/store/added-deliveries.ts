@@ -1,11 +1,11 @@
 import type { AddRequest, LeasedDelivery } from '../delivery/index.ts'
 import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
 
-/** The reason of a delivery that fails when it is added. */
+/** The reason for a delivery that fails as soon as it is added. */
 export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
 
 /**
- * The reason of a delivery that an erasure failed. It also replaces the reason of a delivery that failed
+ * The reason for a delivery that an erasure ended. It also replaces the reason of a delivery that failed
  * earlier.
  */
 export const erasedReason = 'erased'

@@ -9,17 +9,17 @@ import { expectTables } from './sqlite/schema.ts'
 import { storeError } from './sqlite/store-error.ts'
 import { quotedUrl } from './store-url.ts'
 
-/** A request for a backup. */
+/** The source and target of a backup. */
 export interface BackUpRequest {
   /** The store: `sqlite:<file>`. */
   readonly from: string
-  /** The file to make, which must not exist. */
+  /** The file to create, which must not exist. */
   readonly to: string
 }
 
 /** A backup that was made. */
 export interface BackUp {
-  /** Its size. */
+  /** The size of the file. */
   readonly bytes: number
 }
 

@@ -1,4 +1,4 @@
-/** The engines: one folder each for the ports of deliveries, audiences and regulations. */
+/** The storage engines, which implement the ports of deliveries, audiences and regulations. */
 export { backUpStore } from './back-up-store.ts'
 export { migrateStore, planMigration, type MigrationPlaces } from './migrate-store.ts'
 export type { MoveOutcome, MovePlan, MoveProgress } from './migration/move-store.ts'

@@ -9,19 +9,19 @@ import type { UrlRefusal } from './store-errors.ts'
 export interface MigrationPlaces {
   /** `sqlite:<file>` */
   readonly from: string
-  /** `postgres://...`; its password is written nowhere. */
+  /** `postgres://...`; its password is never stored or shown. */
   readonly to: string
 }
 
-/** A migration. */
+/** The request for a migration. */
 export interface MigrationRequest
   extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'rowsAtOnce'> {}
 
 /**
- * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run begins again.
+ * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run starts over.
  *
  * @throws SettingError for URLs of other engines; EvrouteError `store_in_use`, or `store_unusable` if one of
- * the two is missing or cannot be used, or if the database has other contents
+ * the two is missing or cannot be used, or if the database is not empty
  */
 export async function migrateStore({
   from,

@@ -9,17 +9,17 @@ import { quotedUrl, serverUrlRefusal } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
 import type { UrlRefusal } from './store-errors.ts'
 
-/** Options of opening a store. */
+/** Options for opening a store. */
 export interface OpenStoreOptions {
   /**
-   * Called with the lanes that another process left deliveries in; without an argument if it may be any. Only
-   * called if several processes deliver from one store. A notification can be lost, so look from time to
-   * time.
+   * Called with the lanes in which another process left deliveries to claim; without an argument if that may
+   * be any lane. Only called if several processes deliver from one store. A notification can be lost, so
+   * also look for due deliveries from time to time.
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
   /**
-   * Whether the engine of a file runs in a thread of its own; false by default. The thread takes longer to
-   * start, but does not block the main thread, so it suits programs that deliver a lot.
+   * Whether the engine of a file runs in its own thread; false by default. The thread takes longer to start,
+   * but does not block the main thread, so it suits programs that deliver a lot.
    */
   readonly ownThread?: boolean | undefined
   /** Logs the progress when a file of an earlier version is upgraded. */

@@ -8,7 +8,7 @@ export interface Dialect {
    * one writer.
    */
   readonly forUpdate: string
-  /** As `forUpdate`, without rows that another transaction has locked. */
+  /** Like `forUpdate`, but skips rows that another transaction has locked. */
   readonly forUpdateSkipLocked: string
   /**
    * A table in a FROM clause, `given`, made from a value of {@link givenRows}. It has the columns and
@@ -26,7 +26,7 @@ export interface Dialect {
   readonly deliveriesOfEach: (columns: string, condition: string, end?: string) => string
   /**
    * Makes a condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an index,
-   * even if its planner has no statistics of a new table.
+   * even if its planner has no statistics for a new table.
    */
   readonly isOneOf: (column: string, select: string) => string
   /**
@@ -44,7 +44,7 @@ export interface Dialect {
   readonly lockTable: (table: string, mode: 'ROW EXCLUSIVE' | 'SHARE') => Script<void>
 }
 
-/** Makes the value of rows that {@link Dialect.given} reads. It ignores further fields of a row. */
+/** Returns the parameter from which {@link Dialect.given} reads rows. It ignores further fields of a row. */
 export function givenRows(rows: readonly object[]): string {
   return JSON.stringify(rows)
 }
@@ -90,7 +90,7 @@ export function* run(query: Query): Script<void> {
   yield query
 }
 
-/** A script without queries. */
+/** Turns work that runs no queries into a script. */
 export function* scriptOf<Result>(work: () => Result): Script<Result> {
   yield* []
   return work()

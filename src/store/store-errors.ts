@@ -10,16 +10,16 @@ export class MissingStoreError extends EvrouteError {
 /** The error for a row that the engine can read but that evroute cannot have written. */
 export class DamagedRowError extends Error {}
 
-/** Makes the error of every method after `close()`. */
+/** Makes the error that every method throws after `close()`. */
 export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }
 
-/** Why a URL names no store, and the correction. Neither contains a password. */
+/** Why the URL of a store is refused, and how to correct it. Neither contains a password. */
 export interface UrlRefusal {
-  /** The fault. */
+  /** The reason, as the last part of a message: `it must name a file`. */
   readonly why: string
-  /** The correction. */
+  /** How to correct the URL. */
   readonly hint: string
 }
 

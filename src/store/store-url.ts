@@ -14,7 +14,7 @@ export function storeName(url: string): string {
 /**
  * Masks everything in the URL of a store that could be secret.
  *
- * @param mask - the text instead
+ * @param mask - the text that replaces it
  */
 export function maskedStoreUrl(url: string, mask: string): string {
   return isPostgresUrl(url) ? maskedUrl(url, mask) : url

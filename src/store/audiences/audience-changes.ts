@@ -67,8 +67,8 @@ const memberColumns = {
 } as const
 
 /**
- * Scripts that change members and write the calls of the changes. They look members up one by one, because
- * the planner does not know how many members an audience has.
+ * Scripts that change members and write the calls for those changes. They look members up one by one,
+ * because the planner does not know how many members an audience has.
  */
 export class AudienceChanges {
   readonly #dialect: Dialect
@@ -79,7 +79,7 @@ export class AudienceChanges {
     this.#addEvents = addEvents
   }
 
-  /** Finds or makes the audience of a sync; changes nothing if its key belongs to another one. */
+  /** Finds or makes the audience of a sync; changes nothing if its key belongs to a different one. */
   *begin({ audience, nowMs }: BeginSyncRequest, sync: number): Script<BegunAudience> {
     const { key, name, computationClass, computationId, sourceId } = audience
     const sql = `
@@ -127,7 +127,7 @@ export class AudienceChanges {
     const keys = gone.map((identity) => keysOf(identity, this.#dialect))
     yield* this.#leave(audience, keys)
     const users = yield* this.#usersOf(audience, lastOfUsers(gone, keys))
-    // A user who is still a member by another identifier has not left.
+    // A user who is still a member under a different identifier has not left.
     const left = users.filter(({ isMember }) => !isMember)
     const called = left.filter((user) => !user.isSuppressed)
     const changes = called.map(({ identity }) => ({ identity, value: null }))

@@ -30,7 +30,7 @@ export interface MemberRow extends IdentityColumns {
   readonly value: string
 }
 
-/** The columns of an audience, listed because another version may have added some. */
+/** The columns of an audience, listed because a newer version may have added more. */
 export const audienceColumns =
   'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync'
 
@@ -99,7 +99,7 @@ export function memberPage(
   })
 }
 
-/** The keys before all others. */
+/** Sorts before all other keys. */
 const noKeys = Object.freeze({ user_key: '', member_key: '' })
 
 /** Makes an audience from its row. */

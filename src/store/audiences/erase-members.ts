@@ -9,7 +9,7 @@ interface SourceRow {
 }
 
 /**
- * Removes users from the audiences of some sources (null for all), without calls.
+ * Removes users from the audiences of some sources (null for all), without sending calls.
  *
  * @returns the number of members that were removed
  */

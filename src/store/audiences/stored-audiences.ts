@@ -17,7 +17,7 @@ import { Sync, Syncs } from './syncs.ts'
 
 const superseded = Object.freeze({ kind: 'superseded' as const })
 
-/** The parts that audiences need of their engine. */
+/** The engine-specific parts of audiences. */
 export interface AudienceEngine {
   /** The database. */
   readonly database: SqlDatabase
@@ -39,7 +39,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   readonly #syncs = new Syncs()
   #lastBegin: Promise<unknown> = Promise.resolve()
 
-  /** @param reading - for reads; `database` by default */
+  /** @param reading - the database for reads; `database` by default */
   constructor({ database, addEvents, notify }: AudienceEngine, reading: SqlDatabase = database) {
     super(reading)
     this.#database = database
@@ -47,7 +47,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     this.#changes = new AudienceChanges({ dialect: database.dialect, addEvents })
   }
 
-  /** Begins syncs one after the other, so that the one that was requested last continues. */
+  /** Begins syncs one after the other, so that the one that was requested last wins. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
     const begun = this.#lastBegin.then(() => this.#begin(request))
     this.#lastBegin = begun.catch(() => undefined)

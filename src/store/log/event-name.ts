@@ -1,13 +1,16 @@
-/** Characters of a body to read for its name, which stands before properties and context. */
+/** How many characters of a body to read for the event's name, which comes before properties and context. */
 export const bodyStartMax = 2_048
 
-/** The begin of a body up to its name. Strings may be cut: only a whole one is a name. */
+/**
+ * The beginning of a body, up to the name. The body may be cut off inside a string; only a complete one is a
+ * name.
+ */
 const upToName =
   /^\{"version":1,"type":"(?:track|page|screen)"(?:,"(?:userId|anonymousId)":(?:null|"(?:[^"\\]|\\.)*"))*,"(?:event|name)":("(?:[^"\\]|\\.)*")/
 
 /**
- * Finds the name of a track event, page or screen in the begin of the body that `buildWebhookBody` wrote. Null
- * without a name, behind very long ids, and for erased bodies.
+ * Finds the name of a track, page or screen event in the beginning of a body that `buildWebhookBody` wrote.
+ * Returns null if there is no name, if very long ids precede it, and for erased bodies.
  */
 export function eventNameOf(bodyStart: string): string | null {
   const [, name] = upToName.exec(bodyStart) ?? []

@@ -26,29 +26,32 @@ export interface FoundRow {
   readonly state: LoggedState
 }
 
-/** Counts deliveries in a new state instead of their old one. Call it last, because it locks figures. */
+/**
+ * Moves deliveries from the counts of their old states to the count of a new one. Call it last, because it
+ * locks counts.
+ */
 export type CountChanges = (
   rows: readonly Omit<FoundRow, 'id'>[],
   after: LoggedState,
 ) => Script<void>
 
-/** The parts of an engine that changing deliveries by hand needs. */
+/** The engine-specific parts of retries, discards and the ends of overdue deliveries. */
 export interface LogEngine {
   readonly dialect: Dialect
   readonly countChanges: CountChanges
-  /** Returns the condition for a `delivery` that is not leased. */
+  /** Returns an SQL condition: the row `delivery` is not leased. */
   readonly isUnleased: (bind: Bind, nowMs: number) => string
-  /** Columns to change with a delivery that has no lease any more, as in `, lease = NULL`; empty for none. */
+  /** Further assignments that clear an ended lease, as in `, lease = NULL`; empty for none. */
   readonly releasedColumns: string
 }
 
-/** Deliveries to look for, in an index. */
+/** A range of deliveries in an index. */
 interface Range {
   /** Returns the condition of the range. */
   readonly condition: (bind: Bind) => string
   /** As in `ORDER BY id`; none by default. */
   readonly order?: string
-  /** Whether the index is not by destination. */
+  /** Whether the index covers all destinations together; false if it is by destination. */
   readonly isOfAll?: boolean
 }
 
@@ -58,7 +61,7 @@ interface Search {
   readonly filter?: DeliveryFilter
   readonly nowMs: number
   readonly limit: number
-  /** How the rows are locked. */
+  /** The end of the SELECT, which locks the rows. */
   readonly lock: string
 }
 
@@ -77,7 +80,7 @@ export function* retry(engine: LogEngine, request: RetryRequest): Script<number>
     condition: (bind) => `lane = 'retry' AND state = 'pending'
       AND coalesce(first_attempt_at, 0) <= ${bind(nowMs)}`,
   }
-  // None of these ranges has delivered rows.
+  // None of these ranges contains delivered rows.
   const ranges = [ended('failed'), ended('expired'), waiting]
   const lock = engine.dialect.forUpdate
   const rows = yield* find(engine, { ...request, ranges, lock })

@@ -17,7 +17,10 @@ export const loggedColumns = `delivery.destination_id, delivery.id, source_id, m
   state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
   reason, settled_at, manual_retries`
 
-/** The begin of a delivery's body, as a column of {@link ListedRow}. `ofMessage` selects the row of `messages`. */
+/**
+ * Returns the column `body_start` of {@link ListedRow}: the beginning of a delivery's body. `ofMessage` is
+ * the id of its row in `messages`.
+ */
 export function bodyStartFrom(messages: string, ofMessage: string): string {
   return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
 }
@@ -50,7 +53,7 @@ export interface LoggedRow extends ProgressRow {
 
 /** A row of a list of deliveries. */
 export interface ListedRow extends LoggedRow {
-  /** Null if the text is lost. */
+  /** Null if the body is missing. */
   readonly body_start: string | null
 }
 
@@ -105,7 +108,7 @@ function holdsOf(json: string): readonly EndpointHold[] {
 }
 
 interface StoryRow extends LoggedRow {
-  /** Null if the text is lost. */
+  /** Null if the body is missing. */
   readonly body: string | null
   /** The first try if it succeeded; otherwise null in all columns. */
   readonly try_url: string | null

@@ -26,7 +26,7 @@ export interface MoveRequest {
   readonly url: string
   /** Rows in one statement; depends on their table by default. */
   readonly rowsAtOnce?: number
-  /** Ends the move. The database then stays empty. */
+  /** Aborts the move. The database then stays empty. */
   readonly signal: AbortSignal
   /** Makes the id of the store in the database. */
   readonly newId: () => string
@@ -59,7 +59,7 @@ type Compared = readonly ComparedFigure[]
 
 /**
  * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at any
- * moment; the next run begins again.
+ * moment; the next run starts over.
  *
  * It marks the file as moved right before the transaction commits, so that no process can ever deliver from
  * both.
@@ -143,7 +143,7 @@ async function move(
   return outcome
 }
 
-/** Writes all rows. Returns the columns that the database did not store as they were; undefined if interrupted. */
+/** Writes all rows. Returns the columns whose values the database changed; undefined if interrupted. */
 async function writeRows(
   source: SqliteExport,
   target: MoveTarget,

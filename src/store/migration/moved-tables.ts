@@ -16,15 +16,17 @@ export interface MovedColumn {
   readonly source: string
 }
 
-/** A table that moves. All its columns in PostgreSQL move that the file has or that can be computed. */
+/** A table that moves. The move fills all columns in PostgreSQL that the file has or that can be computed. */
 export interface MovedTable {
   /** Its name in SQLite; in PostgreSQL it has the prefix `evroute_`. */
   readonly name: string
   /** The name of its rows in messages. */
   readonly title: string
-  /** The source of its rows in SQLite, as it follows FROM. */
+  /** The source of its rows in SQLite: the text after FROM. */
   readonly source: string
-  /** Columns of PostgreSQL that SQLite lacks or has in another form, each with its expression in SQLite. */
+  /**
+   * Columns of PostgreSQL that SQLite lacks or has in a different form, each with its expression in SQLite.
+   */
   readonly computed: Readonly<Record<string, string>>
   /** The sequence of its ids, and their column. */
   readonly sequence: readonly [string, string] | undefined
@@ -51,14 +53,14 @@ const figureSums = figures.map(
   (name) => [name, `coalesce(sum(count) FILTER (WHERE name = '${name}'), 0)`] as const,
 )
 
-/** An erased delivery has no text and no user. SQLite has no other mark for it. */
+/** An erased delivery has an empty body and no user. SQLite has no other mark for it. */
 const isErased = `state <> 'pending' AND user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = body_id AND body = '')`
 
 /** The tables of a store, in the order of the move. */
 export const movedTables: readonly MovedTable[] = [
   table('messages', 'bodies', {
-    // A row below zero is left from a probe of writability.
+    // A row with a negative id is left over from a probe of writability.
     source: 'messages WHERE id >= 0',
     sequence: ['evroute_message_ids', 'id'],
     rowsAtOnce: 500,
@@ -102,7 +104,7 @@ interface StateRow {
 /**
  * Counts the rows of each kind, and the deliveries of each destination in each state.
  *
- * @param sourceOf - returns the source of the rows of a table, as it follows FROM
+ * @param sourceOf - returns the source of the rows of a table: the text after FROM
  */
 export function* countsOf(
   sourceOf: (table: MovedTable) => string,

@@ -65,11 +65,11 @@ export class PostgresImport {
   }
 
   /**
-   * Begins the move of a store. From now on no other process can write. An interrupted move begins again.
+   * Begins the move of a store. From now on, no other process can write. An interrupted move starts over.
    *
    * @param requestDays - the days of its requests, in milliseconds since 1970
-   * @throws EvrouteError `store_unusable` if the database holds another store, or the store has moved
-   * elsewhere
+   * @throws EvrouteError `store_unusable` if the database contains a different store, or if the store has
+   * moved elsewhere
    */
   async begin(move: Move, requestDays: readonly number[]): Promise<TargetState> {
     const state = await this.#long(async (session) => {
@@ -213,7 +213,7 @@ export class MoveTarget {
   /**
    * Writes rows of a table.
    *
-   * @returns the names of the columns in which the database did not store what it was given
+   * @returns the names of the columns whose stored values differ from the given ones
    */
   async write(
     table: MovedTable,
@@ -310,7 +310,7 @@ const guard = 'evroute_refuse_writers'
 export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
 
 /**
- * Returns the statements that refuse all writes except those of the move, once their transaction commits.
+ * Returns statements that, once committed, make the database refuse all writes except those of the move.
  * They also stop processes that opened the store earlier, and clients that are not evroute. They wait for
  * transactions that are writing.
  */

@@ -37,15 +37,15 @@ export class SqliteExport {
   }
 
   /**
-   * Opens a store to move it, and upgrades one of an older version.
+   * Opens a store to move it. Upgrades it first if it is of an older version.
    *
    * @param newId - makes the id of the store in the target
-   * @throws EvrouteError `store_in_use` if a process delivers from it or moves it; `store_unusable` if
-   * it is no store, is of a newer version, or cannot be opened
+   * @throws EvrouteError `store_in_use` if a process is delivering from it or moving it; `store_unusable` if
+   * it is not a store, is of a newer version, or cannot be opened
    */
   static open(name: string, newId: () => string): Promise<SqliteExport> {
     return openExport(name, 'write', (path, database, lock) => {
-      // Throw for an empty file, which `migrate` would make a store.
+      // Refuse an empty file, because `migrate` would turn it into a store.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
       beginMove(database, newId)
@@ -57,7 +57,7 @@ export class SqliteExport {
   /**
    * Opens a store to read it, even while a process delivers from it.
    *
-   * @throws EvrouteError `store_unusable` if it is no store, is of another version, or cannot be
+   * @throws EvrouteError `store_unusable` if it is not a store, is of a different version, or cannot be
    * opened
    */
   static look(name: string): Promise<SqliteExport> {
@@ -68,7 +68,7 @@ export class SqliteExport {
     })
   }
 
-  /** The state of the move; undefined if none was begun. */
+  /** The state of the move; undefined if none has begun. */
   get move(): Move | undefined {
     return this.#read(() => readMove(this.#database))
   }

@@ -8,7 +8,7 @@ import type { LeaseTerm } from './leases.ts'
 import { holdGate, isSuppressed } from './dialect.ts'
 
 /**
- * A row of the answer: an event that is new or suppressed, or a delivery that was leased, or refused because
+ * A row of the result: an event that is new or suppressed, or a delivery that was leased, or refused because
  * the backlog of its destination is full. Positions count from 1, in the batch for events and among all its
  * deliveries for deliveries.
  */
@@ -30,14 +30,14 @@ export interface BatchDelivery {
   readonly bodyPosition: number
 }
 
-/** A text of an event. Destinations that get the same text share it. */
+/** A body of an event. Destinations that get the same body share it. */
 export interface BatchBody {
   readonly eventPosition: number
   readonly body: string
   uses: number
 }
 
-/** A statement, and the deliveries to which the positions in its answer refer. */
+/** A statement, and the deliveries to which the positions in its result refer. */
 export interface AddQuery extends Query {
   readonly deliveries: readonly BatchDelivery[]
 }
@@ -158,7 +158,7 @@ const sql = `
   SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, position, id FROM delivery
   WHERE is_leased OR is_refused`
 
-/** Returns the statement that adds a batch and leases as many deliveries as it may. */
+/** Returns the statement that adds a batch and leases as many of its deliveries as it allows. */
 export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
   const rows = rowsOf(batch.events)
   const bounded = rows.deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
@@ -181,7 +181,7 @@ export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
   return { name: 'add', sql, values, deliveries: rows.deliveries }
 }
 
-/** Returns the deliveries of some events, and each text of an event once. */
+/** Returns the deliveries of some events, and each distinct body of an event once. */
 export function rowsOf(batch: readonly NewEvent[]): {
   readonly bodies: readonly BatchBody[]
   readonly deliveries: readonly BatchDelivery[]

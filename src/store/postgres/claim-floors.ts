@@ -4,7 +4,7 @@ import { stopwatch } from '../../runtime/index.ts'
 /** A lane of a destination. */
 type LaneOf = Pick<DueTime, 'destinationId' | 'lane'>
 
-/** How far claims of a lane have come. Times are in milliseconds since 1970. */
+/** How far the claims of a lane have got. Times are in milliseconds since 1970. */
 interface Floor {
   /** Claims begin here: no delivery that can be claimed is known to be due earlier. */
   fromMs: number
@@ -22,9 +22,9 @@ const lookBackEveryMs = 5_000
 const lanesMax = 100_000
 
 /**
- * Remembers how far claims of each lane have come. While a transaction holds an old snapshot, as `pg_dump`
- * does, the server keeps the index entries of settled deliveries. Without a lower bound, every claim reads
- * all of these entries.
+ * Remembers how far the claims of each lane have got. While a transaction holds an old snapshot, as
+ * `pg_dump` does, the server keeps the index entries of settled deliveries. Without a lower bound, every
+ * claim reads all of these entries.
  */
 export class ClaimFloors {
   readonly #floors = new Map<string, Floor>()
@@ -43,7 +43,7 @@ export class ClaimFloors {
     return floor.fromMs
   }
 
-  /** Returns the due time at which a search begins that claims nothing. */
+  /** Returns the due time at which a search without a claim begins. */
   lookFrom(lane: LaneOf): number {
     return this.#floorOf(lane).fromMs
   }

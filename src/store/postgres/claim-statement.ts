@@ -98,7 +98,9 @@ export function claimQuery(
   return { name: 'claim', sql: claimSql, values }
 }
 
-/** Returns the statement that finds when the first delivery of each lane of some destinations is due. */
+/**
+ * Returns the statement that finds, for each lane of the given destinations, when its first delivery is due.
+ */
 export function nextDueQuery(
   destinationIds: readonly string[],
   { nowMs, own, floors }: { nowMs: number; own: OwnLeases; floors: ClaimFloors },

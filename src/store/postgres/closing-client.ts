@@ -1,7 +1,7 @@
 import { Client, type ClientConfig } from 'pg'
 import { systemClock } from '../../runtime/index.ts'
 
-/** How long to wait for a silent server when closing. */
+/** How long closing waits for a server that does not answer, in milliseconds. */
 const goodbyeMs = 2_000
 
 /**

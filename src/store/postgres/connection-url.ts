@@ -17,8 +17,8 @@ export interface SessionUse {
   /** Whether the server refuses writes. */
   readonly isReadOnly: boolean
   /**
-   * Whether the server may use the plan of a named statement again; false by default. Planning a small add
-   * or settlement costs as much as running it.
+   * Whether the server may reuse the plan of a named statement; false by default. Planning a small add or
+   * settlement costs as much as running it.
    */
   readonly keepsPlans?: boolean
 }
@@ -74,7 +74,7 @@ function maskedQuery(query: string, mask: string): string {
 }
 
 /**
- * Returns the URL for `pg`: the given one with the settings of our sessions.
+ * Returns the URL for `pg`: the given one, with the settings of evroute's sessions.
  *
  * Every `sslmode` except `disable` and `no-verify` means an encrypted connection to a server whose
  * certificate and name are checked. This includes `require`, which checks neither in `psql`. With
@@ -130,7 +130,7 @@ function isMisread(url: string, base: string): boolean {
   }
 }
 
-/** Accepts a missing host, which PostgreSQL's environment variables or defaults then name. */
+/** Accepts a missing host, which PostgreSQL's environment variables or defaults then supply. */
 function hostRefusal(host: string): UrlRefusal | undefined {
   if (host.includes(',')) return severalHosts
   const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]

@@ -8,22 +8,22 @@ import { toStored } from '../stored-text.ts'
 
 type LedgerLine = keyof DeliveryLedger
 
-/** A figure of the ledger, or the number of purged deliveries. */
+/** A line of the ledger, or a number of purged deliveries. */
 export type CountName = LedgerLine | `purged_${keyof EndedCounts}`
 
-/** The `destination_id` of the figures of the whole store, as SQL. */
+/** The `destination_id` of the counts for the whole store, as SQL. */
 export const wholeStore = "''"
 
 /**
- * The number of rows for each figure, which is their sum. A transaction locks its row until it is on disk, so
- * with one row all writers of a destination would wait for one another. The id of its backend selects a
- * connection's row, so connections seldom share one.
+ * The number of rows for each count, which is their sum. A transaction locks its row until its commit is on
+ * disk, so with a single row all writers to a destination would wait for one another. The backend's id
+ * selects the row of a connection, so connections seldom share one.
  */
 const slots = 16
 
 /**
- * Returns the end of a statement, which changes figures. It locks figures last and in one order, so a
- * transaction that has locked one waits for nothing else.
+ * Returns the last part of a statement, which changes counts. It locks them last and always in the same
+ * order, so a transaction that has locked one waits for nothing else.
  */
 export function changeCounts(names: readonly CountName[], changes: string): string {
   const columns = names.join(', ')
@@ -36,9 +36,9 @@ export function changeCounts(names: readonly CountName[], changes: string): stri
 }
 
 /**
- * Returns the same as {@link changeCounts}, with changes that sum up some rows by destination.
+ * Returns the part of {@link changeCounts}, with changes that are aggregated from rows by destination.
  *
- * @param changes - the aggregate for each figure
+ * @param changes - the aggregate for each count
  * @param rows - the rows in a FROM clause
  */
 export function countRows(
@@ -61,7 +61,7 @@ const changedSql = countRows(
   dialect.given('$1', { destination_id: 'text', state_before: 'text', state_after: 'text' }),
 )
 
-/** Counts deliveries in a new state instead of their old one; neither is `delivered`. */
+/** Moves deliveries from the counts of their old states to the count of a new one; none is `delivered`. */
 export const countChanges: CountChanges = (rows, after) => {
   const changes = rows.map(({ destination_id, state }) => {
     return { destination_id, state_before: state, state_after: after }

@@ -77,7 +77,7 @@ export class Database implements Session, SqlDatabase {
     this.name = readableUrl(url)
     this.#answerTimeoutMs = options.answerTimeoutMs ?? answerTimeoutMs
     this.#pool = new Pool(poolConfig(url, options))
-    // The loss of an idle connection is no error: the next statement gets another connection.
+    // The loss of an idle connection is not an error: the next statement gets a new connection.
     this.#pool.on('error', () => undefined)
   }
 
@@ -98,7 +98,8 @@ export class Database implements Session, SqlDatabase {
    */
   async script(statements: readonly string[]): Promise<readonly (readonly unknown[])[]> {
     const text = ['BEGIN', ...statements, 'COMMIT'].join(';\n')
-    // Async, because connecting throws if it cannot read a file that the URL names.
+    // The async function turns a throw into a rejection: connecting throws if a file in the URL cannot be
+    // read.
     const results = await this.#use(async () => await this.#pool.query(text))
     return (results as unknown as QueryResult<object>[]).slice(1, -1).map(({ rows }) => rows)
   }
@@ -157,7 +158,7 @@ export class Database implements Session, SqlDatabase {
     }
   }
 
-  /** Limits the statement to the time that its wait for a connection has left. */
+  /** Limits the statement to the time that remains after waiting for a connection. */
   #repeat(query: Query): Promise<QueryResult> {
     const elapsedMs = stopwatch()
     return repeated(() =>
@@ -201,7 +202,8 @@ async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /**
- * Larger batches get a plan of their own, because a plan for ten rows joins a thousand in twice the time.
+ * Larger batches get a plan of their own, because a plan made for ten rows takes twice as long for a
+ * thousand.
  */
 const plannedRowsMax = 100
 

@@ -29,7 +29,7 @@ import type { RequestPartitions } from './request-partitions.ts'
 
 type AuditRow = Readonly<Record<string, number>>
 
-/** The parts of PostgreSQL that changing deliveries by hand needs. */
+/** PostgreSQL's parts of retries, discards and the ends of overdue deliveries. */
 export const logEngine: LogEngine = {
   dialect,
   countChanges,
@@ -45,9 +45,9 @@ export interface LogParts {
   readonly working: Database
   /** The partitions of the log of requests. */
   readonly partitions: RequestPartitions
-  /** Runs a write, or rejects if the store must not be written now. */
+  /** Runs a write, or rejects if the store must not be written to now. */
   readonly inAgreement: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** Called with the lanes that a retry made due; without an argument if it may be any. */
+  /** Called with the lanes that a retry made due; without an argument if that may be any lane. */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
@@ -90,8 +90,8 @@ export class DeliveryLogTables {
   }
 
   /**
-   * Compares the ledger with the rows of one moment. An audit reads every delivery, so one runs at a time.
-   * Callers that come meanwhile share the next audit.
+   * Reads the ledger and counts the rows, both at the same moment. An audit reads every delivery, so only
+   * one runs at a time. Calls made meanwhile share the next audit.
    */
   audit(): Promise<StoreAudit> {
     this.#nextAudit ??= this.#auditing.then(() => {
@@ -103,7 +103,7 @@ export class DeliveryLogTables {
     return this.#nextAudit
   }
 
-  /** Returns the number of rows of each table, by the server's statistics, which lag a little. */
+  /** Returns the number of rows of each table, from the server's statistics, which lag a little. */
   readonly tableRows = (): Promise<readonly TableRows[]> =>
     this.#parts.reading.rows<TableRows>({ sql: tableRowsSql, values: [] })
 
@@ -153,7 +153,7 @@ export class DeliveryLogTables {
   }
 }
 
-/** Returns the lane that a retry by hand makes due; undefined if its filter names no destination. */
+/** Returns the lane that a manual retry makes due; undefined if its filter names no destination. */
 function retriedLanes({ filter, nowMs }: RetryRequest): readonly DueTime[] | undefined {
   const { destinationId } = filter
   if (destinationId === undefined) return undefined

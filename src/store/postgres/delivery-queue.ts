@@ -38,7 +38,9 @@ export interface DeliveryQueueParts {
   readonly holder: number
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number
-  /** Called with the lanes that other processes can claim from; without an argument if it may be any. */
+  /**
+   * Called with the lanes that other processes can claim from; without an argument if that may be any lane.
+   */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
@@ -116,7 +118,7 @@ export class DeliveryQueue {
     return this.#leases.own()
   }
 
-  /** Leases due deliveries of some lanes. */
+  /** Leases due deliveries of the given lanes. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
@@ -129,7 +131,7 @@ export class DeliveryQueue {
     return leased
   }
 
-  /** Returns when the first delivery of each lane of some destinations is due. */
+  /** Returns, for each lane of the given destinations, when its first delivery is due. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const own = { own: this.own(), floors: this.#floors }
@@ -188,8 +190,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Returns the time for calls that carry none: the last time that a call carried, plus the time since.
-   * Leases of dead processes must end even if no call carries a time.
+   * Returns the time for calls that pass none: the last time that a call passed, plus the time elapsed
+   * since. Leases of dead processes must end even if no further call passes a time.
    */
   #nowMs(): number {
     return Math.floor(this.#lastMs + this.#sinceLastMs())
@@ -207,7 +209,7 @@ function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly
   })
 }
 
-/** Returns the lanes in which an add left deliveries that are not leased. */
+/** Returns the lanes where an add put deliveries that it did not lease. */
 function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTime[] {
   const counts = new Map<string, number>()
   const count = (destinationId: string, by: number): void => {

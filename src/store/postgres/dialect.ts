@@ -19,7 +19,7 @@ export const dialect: Dialect = Object.freeze({
     return `ROWS FROM (jsonb_to_recordset(${value}::jsonb) AS (${typed.join(', ')}))
       WITH ORDINALITY AS given (${names.join(', ')})`
   },
-  // `OFFSET 0` keeps the planner from joining in another way.
+  // `OFFSET 0` keeps the planner from choosing a different join.
   deliveriesOfEach: (columns, condition, end = 'OFFSET 0') => `CROSS JOIN LATERAL (
     SELECT ${columns} FROM evroute_deliveries delivery WHERE ${condition} ${end}) delivery`,
   isOneOf: (column, select) => `${column} = ANY (ARRAY(${select}))`,

@@ -7,7 +7,7 @@ type Cell = string | number | boolean | null | undefined
 /** Columns by name: the PostgreSQL type of each, and its value in a row. */
 type GivenColumns<Row> = Readonly<Record<string, readonly [type: string, of: (row: Row) => Cell]>>
 
-/** Rows that a statement gets as parameters: an array for each column. */
+/** Rows that are passed to a statement as parameters: an array for each column. */
 export class GivenRows<Row> {
   /** The rows, for a FROM clause. The column `position` counts them from 1. */
   readonly sql: string

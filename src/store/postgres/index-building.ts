@@ -5,7 +5,7 @@ import { addedIndexes, deleteLeftRequests, latestVersion } from './tables.ts'
 
 const isUnfinished = `NOT is_complete AND step <= ${latestVersion}`
 
-/** The advisory lock of the process that builds; the number after the lock of the processes. */
+/** The advisory lock of the process that builds. Its number follows that of the heartbeats' lock. */
 const lock = '28559206516094055'
 
 /** The pause before a process checks again whether another one has finished the work. */

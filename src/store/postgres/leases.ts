@@ -10,22 +10,22 @@ export interface LeaseTerm {
   readonly untilMs: number
 }
 
-/** The leases of this process. The process itself keeps a lease after its time is over. */
+/** The leases of this process. The process keeps its own lease even after it expires. */
 export interface OwnLeases {
-  /** This process. */
+  /** The number of this process. */
   readonly holder: number
   /** The numbers of its leases. */
   readonly numbers: readonly number[]
   /**
-   * The number of its next lease. A lease with a lower number that is not in `numbers` was lost with an
-   * answer: no process sends those deliveries.
+   * The number of its next lease. A lease with a lower number that is not in `numbers` was lost together
+   * with the server's answer, so no process sends its deliveries.
    */
   readonly next: number
 }
 
 /**
- * Returns the condition for a delivery that this process may lease: it has no lease, a lost lease of this
- * process, or an expired lease of another process.
+ * Returns an SQL condition: this process may lease the delivery, because it has no lease, a lost lease of
+ * this process, or an expired lease of another process.
  *
  * @param parameters - the parameters for now, the holder, its numbers and the next number
  */
@@ -62,7 +62,7 @@ export class Leases {
   }
 
   /**
-   * Begins a lease for deliveries that are leased together, whose number is in {@link Leases.own} at once.
+   * Begins a lease for deliveries that are leased together. Its number is in {@link Leases.own} at once.
    * {@link Leases.hold} then records the deliveries.
    */
   begin(nowMs: number): LeaseTerm {
@@ -89,7 +89,7 @@ export class Leases {
     return true
   }
 
-  /** Takes {@link Leases.beginEnd} back. */
+  /** Undoes {@link Leases.beginEnd}. */
   cancelEnd({ id, lease }: Lease): void {
     this.#byNumber.get(lease)?.set(id, 'leased')
   }

@@ -23,8 +23,8 @@ interface LiveProcess {
 }
 
 /**
- * Every heartbeat and every leave takes this advisory lock first. It is the number after the lock of
- * the tables.
+ * Every heartbeat and every leave takes this advisory lock first. Its number follows that of the tables'
+ * lock.
  */
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
@@ -52,7 +52,7 @@ interface LiveRow {
  * runs without a pause, so a stalled process blocks no other.
  *
  * The server's clock must not be set forward by more than a few seconds while processes deliver, because all
- * of them would count as dead. A process whose own clock differs from the server's does not count until the
+ * of them would count as dead. A process whose own clock differs from the server's is not counted until the
  * clocks agree.
  */
 export class LiveProcesses implements DeliveringProcesses {

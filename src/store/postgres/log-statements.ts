@@ -7,7 +7,7 @@ import { toStored } from '../stored-text.ts'
 import { countRows, inState, ledgerSums, purgedSums } from './counts.ts'
 import { isOfUser } from './tables.ts'
 
-/** Reads the ledger and counts the rows in one statement, so that both are of the same moment. */
+/** Reads the ledger and counts the rows in one statement, so that both show the same moment. */
 export const auditSql: string = `
   SELECT counts.*, in_store.* FROM
     (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) counts,
@@ -38,8 +38,8 @@ const purgedCounts = countRows(
 )
 
 /**
- * Deletes deliveries that ended before a time, and each text with its last delivery. It locks the texts
- * before it changes them.
+ * Deletes deliveries that ended before a time, and each body together with its last delivery. It locks the
+ * bodies before it changes them.
  */
 export const purgeEndedSql: string = `
   WITH picked AS MATERIALIZED (
@@ -80,7 +80,9 @@ export const forgetSeenSql: string = `
     RETURNING 1)
   SELECT count(*) FROM gone`
 
-/** Returns the statement that lists deliveries. It reads the texts of those only that it returns. */
+/**
+ * Returns the statement that lists deliveries. It reads only the bodies of the deliveries that it returns.
+ */
 export function listQuery(request: ListRequest): Query {
   const [page, values] = pageOf(request)
   const bodyStart = bodyStartFrom('evroute_messages', 'listed.body_id')
@@ -103,7 +105,7 @@ function pageOf({
   const lookedUp = lookedUpBy(filter, values)
   if (lookedUp !== undefined) {
     const isNamed = destinationId === undefined ? 'true' : `destination_id = (${destinations})`
-    // `OFFSET 0` keeps the planner from using another index.
+    // `OFFSET 0` keeps the planner from using a different index.
     const sql = `
       SELECT delivery.* FROM (SELECT ${loggedColumns}, body_id FROM evroute_deliveries delivery
         WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
@@ -120,7 +122,9 @@ function pageOf({
   return [sql, values]
 }
 
-/** Returns the condition that finds rows by messageId or user, with an index; undefined for other filters. */
+/**
+ * Returns the condition that finds rows by messageId or user through an index; undefined for other filters.
+ */
 function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): string | undefined {
   const wanted = messageId ?? userId
   if (wanted === undefined) return undefined

@@ -18,7 +18,10 @@ export interface NotificationsOptions {
   readonly url: string
   /** The number of this process, which ignores its own notifications. */
   readonly holder: number
-  /** Called with the lanes that other processes left deliveries in; without an argument if it may be any. */
+  /**
+   * Called with the lanes in which other processes left deliveries to claim; without an argument if that may
+   * be any lane.
+   */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
@@ -43,8 +46,8 @@ interface Payload {
  * receives their notifications. A process that misses a notification finds the deliveries the next time it
  * looks at all destinations.
  *
- * PostgreSQL commits transactions that notify one after the other. So a notification has a transaction of its
- * own, and transactions that write don't wait for one another.
+ * PostgreSQL commits transactions that notify one after the other. So each notification has its own
+ * transaction, and transactions that write don't wait for one another.
  */
 export class Notifications {
   /** Called with news of other processes' circuit breakers. */
@@ -55,7 +58,7 @@ export class Notifications {
   #timer: Timer | undefined
   #delayMs = reconnectMs.first
   #sending = false
-  /** The lanes of the next notification by their keys; `all` if they are too many. */
+  /** The lanes of the next notification, by key; `all` if there are too many. */
   #next: Map<string, DueLane> | 'all' = new Map()
   /** The news of the next notification, by endpoint. */
   #news = new Map<string, BreakerNews>()
@@ -181,7 +184,7 @@ function payloadsOf(
   return payloads.map((some) => `{"holder":${holder},"${kind}":[${some.join(',')}]}`)
 }
 
-/** Reads a notification. The first version sends only the number of its process. */
+/** Reads a notification. The first version of evroute sends only the number of its process. */
 function payloadOf(text = ''): Partial<Payload> {
   try {
     const payload = JSON.parse(text) as Payload | number

@@ -37,7 +37,10 @@ export interface PostgresStoreOptions {
   readonly leaseMs?: number
   /** The clock that callers read, to compare it with the server's; the system clock by default. */
   readonly clock?: Pick<Clock, 'nowMs'>
-  /** Called with the lanes that another process left deliveries in; without an argument if it may be any. */
+  /**
+   * Called with the lanes in which another process left deliveries to claim; without an argument if that may
+   * be any lane.
+   */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
@@ -52,7 +55,7 @@ const connections = Object.freeze({
   adding: { connectionsMax: 6, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 5_000 },
   /** Reads. The audit takes long, and uses one of these connections at most. */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
-  /** Changes audiences, erases, purges, and retries by hand. */
+  /** Changes audiences, erases, purges, and retries manually. */
   working: { connectionsMax: 3, isReadOnly: false },
   /** Claims and settles: a few statements, one after the other. */
   delivering: { connectionsMax: 2, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 15_000 },
@@ -73,8 +76,8 @@ interface StoreParts {
 }
 
 /**
- * Keeps deliveries in PostgreSQL for any number of processes. An add that was answered is as durable as the
- * server's `synchronous_commit` makes it.
+ * Keeps deliveries in PostgreSQL for any number of processes. Once an add has resolved, it is as durable as
+ * the server's `synchronous_commit` makes it.
  *
  * A lease ends by time, measured by the clocks of the processes. Each clock must agree with the server's to
  * within 5 s. A process whose clock does not agree adds, claims, retries and purges nothing. When a process
@@ -123,7 +126,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
     const erasures = erasureEngine({
       database: working,
       ownLeases: () => queue.own(),
-      // Before that, some requests cannot be found through their deliveries.
+      // Until the indexes exist, some requests cannot be found through their deliveries.
       isReady: () => indexes.isComplete,
       announce,
     })
@@ -208,7 +211,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
 
 /**
  * Returns a number that no other process has. It is random, because a sequence goes back when a backup is
- * restored, or when a lagging standby takes over. `nextval` only makes a read-only server fail.
+ * restored, or when a lagging standby takes over. `nextval` is called only so that a read-only server fails.
  */
 async function newHolder(database: Database): Promise<number> {
   const sql = `SELECT nextval('evroute_holders'),
@@ -217,7 +220,7 @@ async function newHolder(database: Database): Promise<number> {
   return row?.holder ?? 0
 }
 
-/** Writes 64 KB that hardly compress, which fails on a server with hardly any room. */
+/** Writes 64 KB that hardly compress. This fails on a server whose disk is almost full. */
 const sampleSql = `
   INSERT INTO evroute_messages (id, deliveries, body)
   SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')

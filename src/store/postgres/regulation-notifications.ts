@@ -63,7 +63,7 @@ const countSql = changeCounts(
 )
 
 /**
- * Reserves consecutive ids for good, and returns the id before them. Call it in a transaction of its own,
+ * Reserves consecutive ids permanently, and returns the id before them. Call it in a transaction of its own,
  * because no other transaction can add events until it ends.
  */
 export function* reserveIds(count: number): Script<number> {
@@ -95,7 +95,7 @@ export function* writeNotifications(
   }
 }
 
-/** Counts notifications that were written. Call it last in a transaction, because it locks figures. */
+/** Counts notifications that were written. Call it last in a transaction, because it locks counts. */
 function* countWritten(notifications: readonly NewEvent[]): Script<void> {
   if (notifications.length === 0) return
   const routed = notifications.filter(({ deliveries }) => deliveries.length > 0).length

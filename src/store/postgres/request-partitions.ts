@@ -13,7 +13,7 @@ type Kind = 'success' | 'failure'
  */
 const daysAhead = 3
 
-/** The pause after a failure because other transactions held the tables. */
+/** The pause after a failure that other transactions cause by holding the tables. */
 const tryAgainMs = 5 * 60_000
 
 /**
@@ -55,7 +55,7 @@ export class RequestPartitions {
 
   /**
    * Drops the partitions of purged deliveries, once a day. A delivery may end on the day after its requests,
-   * so partitions stay for one day more.
+   * so partitions stay for one day longer.
    */
   async drop(request: PurgeRequest): Promise<void> {
     const today = dayOf(request.nowMs)

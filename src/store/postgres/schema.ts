@@ -87,7 +87,7 @@ export async function expectTables(database: Database): Promise<void> {
 }
 
 /**
- * Returns the number of changes that a database has; 0 if it holds no store. Checks that the database can
+ * Returns the number of changes that a database has; 0 if it contains no store. Checks that the database can
  * store texts of all languages.
  *
  * @throws EvrouteError `store_unusable` if it cannot, or a newer evroute is needed

@@ -22,7 +22,7 @@ interface GivenSettlement {
   readonly firstTry: RequestRecord | undefined
 }
 
-/** A null keeps the value of the row, or clears it, as the statement says. */
+/** A null keeps the value of the row or clears it, depending on the column. */
 const given = new GivenRows<GivenSettlement>('given', 3, {
   destination_id: ['text', ({ end }) => end.delivery.destinationId],
   id: ['bigint', ({ end }) => end.delivery.id],
@@ -84,11 +84,11 @@ const counted = countRows(
 )
 
 /**
- * Ends only leases that this process still holds: a later lease has another holder or number. A leased row is
- * always pending. The statement does not test that, because the planner might then read all pending rows. A
- * delivered webhook counts even if another process has leased its delivery since, unless a settlement changed
- * the state or counted a round. `accepted_at` rules out a row that got the same id after a backup was
- * restored.
+ * Ends only leases that this process still holds: a later lease has a different holder or number. A leased
+ * row is always pending. The statement does not test that, because the planner might then read all pending
+ * rows. A delivered webhook counts even if another process has leased its delivery since, unless a
+ * settlement changed the state or counted a round. `accepted_at` rules out a row that got the same id after
+ * a backup was restored.
  */
 const settled = `
   UPDATE evroute_deliveries delivery SET
@@ -130,7 +130,7 @@ const requestColumns =
   'destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error, excerpt'
 
 /**
- * Writes requests to the log: none of purged deliveries, and those of erased deliveries without the answer.
+ * Writes requests to the log. Skips those of purged deliveries, and leaves out the answers to erased ones.
  */
 const logged = `
   INSERT INTO evroute_requests (written_at, ${requestColumns})
@@ -170,7 +170,7 @@ export function settleQuery(batch: {
   return { name: 'settle', sql, values, settlementsOf }
 }
 
-/** Orders settlements. Their order is the order in which every transaction locks rows. */
+/** Compares settlements, to sort them into the order in which every transaction locks rows. */
 function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1

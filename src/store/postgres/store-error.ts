@@ -23,7 +23,7 @@ const refusedHint =
 const authorityHint =
   'Name the CA certificate with sslrootcert=<file> in the URL, or change sslmode.'
 
-/** Hints for errors that may pass without help. */
+/** Hints for errors that may go away by themselves. */
 const temporary: Hints = {
   [moveOpenCode]:
     'Wait until `evroute migrate` has finished. If it was interrupted, run the same command again.',
@@ -148,11 +148,11 @@ function meaningOf(error: unknown): Meaning {
 function meaningOfUnknown(error: unknown, reason: string): Meaning {
   const message = messageOf(error)
   const { syscall } = (error ?? {}) as { readonly syscall?: unknown }
-  // Files are replaced while a service runs.
+  // A file can be missing for a moment while it is being replaced.
   if (syscall === 'open' || syscall === 'read') {
     return [reason, true, 'Check the files that sslrootcert, sslcert and sslkey name in the URL.']
   }
-  // A server that does not run has no socket in its folder.
+  // A server that is not running has no socket in its folder.
   if (syscall === 'connect' || connectionGone.test(message)) return [reason, true, reachHint]
   // The server asks for a password and the URL has none.
   if (/SASL|password/.test(message)) return [reason, false, passwordHint]

@@ -2,7 +2,7 @@
  * The tables of the first version that several processes can share. Processes of that version may still use
  * the database, so this list never changes. The tables are in the first schema of the session's search_path.
  *
- * - `messages`: the texts of webhooks. Deliveries of an event with the same text share one; `deliveries`
+ * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one; `deliveries`
  *   counts them
  * - `deliveries`: keyed by destination and id. One index has pending deliveries by due time, the other has
  *   ended deliveries by the time when they ended. No index has the lease, so a claim writes to no index;
@@ -14,16 +14,17 @@
  * - `moves`: has one row once a move from another engine has begun. `store_id` is the id of the moved store,
  *   `changes` its counter of changes. Until `completed_at` is set, only the move may use the database
  * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A userId
- *   may be longer than a key of an ordered index
+ *   may be too long for a key in an ordered index
  * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation holds it
  *   alone
- * - `regulations`: each with the progress of its erasure. A regulation is about deliveries up to `last_id`;
- *   `streams` says how many ids up to `last_notification_id` belong to its notifications. `stage` is the next
- *   stage, `at_key` and `at_id` the last row that it read. `streams` also has their state when the regulation
- *   was made, or when it was finished
+ * - `regulations`: each with the progress of its erasure. A regulation covers deliveries up to `last_id`;
+ *   `streams` says how many ids up to `last_notification_id` belong to its notifications. `stage` is the
+ *   next stage, `at_key` and `at_id` the last row that it read. `streams` also has their state when the
+ *   regulation was created, or once it has finished, at that time
  * - `regulation_left`: deliveries that were leased when the erasure reached them
- * - `audiences`: `members` counts the members. `numbers` is the last number that a member got; no two members
- *   ever share one. `sync` is the current sync: another sync that finds a new number there has been replaced
+ * - `audiences`: `members` counts the members. `numbers` is the last number that was given to a member; no
+ *   two members ever share one. `sync` is the current sync: another sync that finds a new number there has
+ *   been replaced
  * - `members`: keyed by digests of the identifiers, which may be longer than a key
  * - `processes`: the first version's processes; this version does not read it
  * - `regulation_archives`: the archives that a regulation waits for
@@ -223,7 +224,7 @@ export const firstTables: readonly string[] = [
 /** The number of changes in {@link firstTables}. The first version counted them one by one. */
 export const firstVersion = 5
 
-/** A digest of a userId, because a userId may be longer than a key of an ordered index. */
+/** A digest of a userId, because a userId may be too long for a key in an ordered index. */
 const userDigest = 'hashtextextended(user_id, 0)'
 
 /** Returns the condition for the index of users; `parameter` is the userId's parameter, such as `$1`. */
@@ -231,7 +232,10 @@ export function isOfUser(parameter: string): string {
   return `${userDigest} = hashtextextended(${parameter}, 0) AND user_id = ${parameter}`
 }
 
-/** How far the clock of a process that writes a request may lag behind the process that took the event. */
+/**
+ * How far the clock of a process that writes a request may lag behind the clock of the process that accepted
+ * the event.
+ */
 const clocksMs = 24 * 60 * 60 * 1_000
 
 /**

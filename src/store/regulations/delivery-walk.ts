@@ -13,7 +13,7 @@ import {
 
 /**
  * Returns the next deliveries after a place, all of one destination; none at the end of the walk. The walk
- * follows destinations and ids, because a regulation may name 5,000 users, and the indexes of users lack ids
+ * goes by destination and id, because a regulation may name 5,000 users, and the indexes of users lack ids
  * that an alias replaced.
  */
 export function* lookBehind(
@@ -41,7 +41,7 @@ function* destinationBehind(destinationId: string): Script<string | null> {
   return row?.id ?? null
 }
 
-/** Tells whether a delivery of a range to one of some destinations is pending. */
+/** Tells whether any delivery in a range of ids, to one of the given destinations, is pending. */
 export function* hasPending(
   { afterId, lastId }: IdRange,
   destinationIds: readonly string[],

@@ -63,10 +63,10 @@ export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<
 }
 
 /**
- * Makes one empty text for deliveries to share, and gives up their own. Those are not emptied, because other
- * deliveries of the same events may still have to be sent.
+ * Makes one empty body for the deliveries to share, instead of their own. Their own bodies are not emptied,
+ * because other deliveries of the same events may still have to be sent.
  *
- * @returns the id of the empty text
+ * @returns the id of the empty body
  */
 function* emptyText(
   rows: readonly HeldRow[],

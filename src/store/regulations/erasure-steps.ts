@@ -20,7 +20,7 @@ import { SubjectIds } from './subject-ids.ts'
  *
  * - `deliveries`: checks all deliveries up to the last one
  * - `left`: returns to deliveries that were leased
- * - `seen`: deletes messageIds that name users, of events without deliveries
+ * - `seen`: deletes messageIds that contain userIds, for events without deliveries
  * - `members`: removes users from audiences
  * - `traces`: cleans the files, if notifications are still pending
  * - `notifications`: erases delivered notifications, until none is pending
@@ -64,7 +64,7 @@ export type ErasureStep =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'nothing' }
 
-/** The place that a stage has reached. */
+/** The position that a stage has reached. */
 interface Reached {
   readonly key: string
   readonly id: number
@@ -72,7 +72,7 @@ interface Reached {
 
 const start: Reached = Object.freeze({ key: '', id: 0 })
 
-/** The maximum number of rows that a step checks, in some milliseconds. */
+/** The maximum number of rows that a step checks, which takes a few milliseconds. */
 const stepRowsMax = 1_000
 
 /** The maximum number of users that a step removes from all audiences. */
@@ -82,7 +82,7 @@ const stepUsersMax = 500
 export class ErasureSteps {
   readonly #engine: ErasureEngine
   readonly #dialect: Dialect
-  /** The users of the current erasure, so that steps don't read up to 5,000 of them each. */
+  /** The users of the current erasure, so that not every step has to read up to 5,000 of them. */
   #subjects: { readonly number: number; readonly ids: SubjectIds } | undefined
 
   constructor(engine: ErasureEngine) {
@@ -306,7 +306,7 @@ interface Looked {
   readonly next: Reached | null
 }
 
-/** Finds the regulations that wait for a cleaning of the files. */
+/** Finds the regulations that are waiting for the files to be cleaned. */
 export function* withTraces(): Script<readonly number[]> {
   const sql = "SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')"
   const rows = yield* rowsOf<{ readonly number: number }>({ sql, values: [] })
@@ -322,7 +322,7 @@ export function noteCleaned(number: number): Script<void> {
   return run({ sql, values: [number] })
 }
 
-/** Tells whether a delivery is about users and sources of an erasure. */
+/** Tells whether an erasure covers a delivery, by its user, source and type. */
 function isAbout(row: ErasableRow, subjects: SubjectIds, erasure: Erasure): boolean {
   const { source_id: sourceId, type, state, user_id: userId, previous_id: previousId } = row
   if (![userId, previousId].some((id) => id !== null && subjects.has(id))) return false
@@ -331,7 +331,7 @@ function isAbout(row: ErasableRow, subjects: SubjectIds, erasure: Erasure): bool
   return isOfSources(fromStored(sourceId), sourceIdsOf(erasure))
 }
 
-/** Stores the place in a stage, or the next stage. */
+/** Stores the position in a stage, or the next stage. */
 function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   const { number, stage: before, at_key: atKey, at_id: atId } = erasure
   const [stage, { key, id }] = typeof next === 'string' ? [next, start] : [before, next]
@@ -341,8 +341,8 @@ function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
 }
 
 /**
- * Finds why a regulation could not be locked: `waiting` if another process has it, `nothing` if it does not
- * exist.
+ * Finds why a regulation could not be locked: `waiting` if another process has locked it, `nothing` if it
+ * does not exist.
  */
 function* unheld(id: string): Script<'waiting' | 'nothing'> {
   const sql = 'SELECT 1 FROM evroute_regulations WHERE id = $1'

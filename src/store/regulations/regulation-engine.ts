@@ -13,12 +13,12 @@ export interface DeliveryPlace {
 /** The columns of a place. */
 export const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 
-/** Makes the value of places for a statement. */
+/** Returns the parameter that passes places to a statement. */
 export function givenPlaces(places: readonly DeliveryPlace[]): string {
   return givenRows(places.map((place) => ({ destination_id: place.destination_id, id: place.id })))
 }
 
-/** A range of ids: after one, up to another. */
+/** A range of ids, without `afterId` and with `lastId`. */
 export interface IdRange {
   readonly afterId: number
   readonly lastId: number
@@ -52,7 +52,7 @@ export interface RegulationIds {
   readonly lastNotificationId: number
 }
 
-/** The parts of an engine that storing and executing regulations needs. */
+/** The engine-specific parts of storing and executing regulations. */
 export interface ErasureEngine {
   /** The database. */
   readonly database: SqlDatabase
@@ -70,7 +70,7 @@ export interface ErasureEngine {
     notifications: readonly NewEvent[],
     moment: { readonly nowMs: number; readonly reservedAfterId: number },
   ) => Script<void>
-  /** Waits for transactions that add events, and stops others until the commit. */
+  /** Waits for transactions that are adding events, and blocks new ones until the commit. */
   readonly seal: (
     notifications: readonly NewEvent[],
     moment: { readonly reservedAfterId: number },
@@ -79,11 +79,11 @@ export interface ErasureEngine {
   readonly announce: () => void
   /** The maximum number of deliveries that one transaction erases. */
   readonly erasedRowsMax: number
-  /** Returns the condition for a `delivery` that is leased. */
+  /** Returns an SQL condition: the row `delivery` is leased. */
   readonly isLeased: (bind: Bind, nowMs: number) => string
-  /** Further columns of an erased delivery, as in `, is_erased = true`; empty for none. */
+  /** Further assignments for an erased delivery, as in `, is_erased = true`; empty for none. */
   readonly erasedColumns: string
-  /** The statement that deletes the answers of endpoints to the deliveries in the places `$1`. */
+  /** The statement that deletes the endpoints' answers to the deliveries that the places in `$1` name. */
   readonly forgetAnswersSql: string
   readonly countChanges: CountChanges
   /** Removes erased data from the files, as far as the engine can. */

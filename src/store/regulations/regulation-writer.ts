@@ -51,7 +51,10 @@ export function* noteArchive(
   yield* forgetAwaited({ number, archiveIds: archiveIds.map(toStored) }, dialect)
 }
 
-/** Ends a regulation, unless it has ended or waits for an archive. Keeps the state of its notifications. */
+/**
+ * Ends a regulation, unless it has ended or is waiting for an archive. Stores the final state of its
+ * notifications.
+ */
 export function finishRegulation({ id, streams }: Regulation, nowMs: number): Script<void> {
   const sql = `UPDATE evroute_regulations SET finished_at = $2, streams = $3
     WHERE id = $1 AND finished_at IS NULL

@@ -26,7 +26,7 @@ export class SharedArchives implements SharedRegulations {
   readonly #database: SqlDatabase
   readonly #reading: SqlDatabase
 
-  /** @param reading - for reads */
+  /** @param reading - the database for reads */
   constructor(database: SqlDatabase, reading: SqlDatabase) {
     this.#database = database
     this.#reading = reading
@@ -67,7 +67,7 @@ function* register(archives: readonly ArchiveRow[], { given, lockTable }: Dialec
   // Lock first, so that a process that stores a regulation has either committed it or sees the archives.
   yield* lockTable('evroute_archives', 'ROW EXCLUSIVE')
   const rows = givenRows(archives)
-  // A new archive may be older than an unfinished regulation.
+  // An archive that was registered just now may have events from before an unfinished regulation.
   yield* run({
     sql: `INSERT INTO evroute_regulation_archives (number, archive_id)
       SELECT number, given.id FROM ${given('$1', { id: 'text' })} CROSS JOIN evroute_regulations

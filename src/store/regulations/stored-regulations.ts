@@ -22,7 +22,7 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
   readonly #engine: ErasureEngine
   readonly #steps: ErasureSteps
 
-  /** @param reading - for reads; the engine's database by default */
+  /** @param reading - the database for reads; the engine's own by default */
   constructor(engine: ErasureEngine, reading: SqlDatabase = engine.database) {
     super(reading)
     this.#engine = engine

@@ -5,13 +5,13 @@ const messagesMax = 16
 export interface Gatherer<Message> {
   /** Sends some messages together. */
   readonly send: (messages: readonly Message[]) => void
-  /** Calls back after all messages of this moment. */
+  /** Calls back once no more messages are added in this turn of the event loop. */
   readonly later: (send: () => void) => void
 }
 
 /**
- * Sends the messages of one moment together. Passing a message costs both threads more than most of the work
- * that the message asks for.
+ * Sends the messages of one turn of the event loop together. Passing a message costs both threads more than
+ * most of the work that the message asks for.
  */
 export class Gathering<Message> {
   readonly #gatherer: Gatherer<Message>

@@ -11,7 +11,7 @@ export interface StoreThread {
   postMessage(requests: readonly ThreadRequest[]): void
   /** Keeps the process alive. */
   ref(): void
-  /** No longer keeps the process alive. */
+  /** Lets the process exit while the thread is running. */
   unref(): void
   /** Calls back with the answers of the thread. */
   on(event: 'message', listener: (answers: readonly ThreadAnswer[]) => void): unknown
@@ -41,7 +41,7 @@ export function startThread(settings: ThreadSettings): Worker {
   return new Worker(program, { ...start, ...optionsOfFiles(process.execArgv) })
 }
 
-/** Returns the options of this process, without those that a program in a file must not have. */
+/** Returns this process's Node options, without those that Node does not allow for a program in a file. */
 function optionsOfFiles(options: readonly string[]): { execArgv?: string[] } {
   if (!options.some((option) => option.startsWith('--input-type'))) return {}
   return {

@@ -20,7 +20,7 @@ type EventsOf = SyncRequest['eventsOf']
 
 /** A caller that waits for an answer. */
 interface Waiting {
-  /** Makes the events that the thread wants during the call. */
+  /** Makes the events that the thread asks for during the call. */
   readonly eventsOf: EventsOf | undefined
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
@@ -86,7 +86,7 @@ export class StoreCalls {
   /**
    * Calls a method in the thread. Holds the argument only until it is sent.
    *
-   * @param eventsOf - makes events that the thread wants during the call
+   * @param eventsOf - makes the events that the thread asks for during the call
    * @throws the errors of the method; EvrouteError `store_closed` after `close()`, `store_unusable` if the
    * thread has ended unexpectedly
    */

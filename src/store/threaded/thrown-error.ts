@@ -10,19 +10,19 @@ import {
 export interface ThrownError {
   readonly message: string
   readonly cause?: ThrownError
-  /** The fields that callers compare; only for errors of evroute. */
+  /** The fields that callers compare; only for evroute's own errors. */
   readonly ours?: {
     readonly code: ErrorCode
     readonly hint: string | undefined
     /** Only for a store that cannot be used. */
     readonly isTemporary?: boolean
   }
-  /** Its code in the system or in a library. */
+  /** The error code from the operating system or a library, such as `ENOENT`. */
   readonly code?: string
   readonly stack?: string | undefined
 }
 
-/** Makes the message of an error. */
+/** Converts an error for a message to a different thread. */
 export function thrownError(error: unknown): ThrownError {
   const message = messageOf(error)
   if (!(error instanceof Error)) return { message }
@@ -36,7 +36,7 @@ export function thrownError(error: unknown): ThrownError {
   return { message, ...cause, stack: error.stack, ...(code === undefined ? {} : { code }) }
 }
 
-/** Makes the error of a message. */
+/** Restores an error from a message. */
 export function errorOf({ message, cause, ours, code, stack }: ThrownError): Error {
   const because = cause === undefined ? {} : { cause: errorOf(cause) }
   if (ours === undefined) {
