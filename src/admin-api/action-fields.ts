@@ -1,7 +1,7 @@
 import type { LogFields } from '../runtime/index.ts'
 import type { ApiRecord } from './operation.ts'
 
-/** Makes the log fields of an action: numbers and the outcome of its record. Ids of users are only counted. */
+/** Makes the log fields of an action from its record: its id, its outcome and its numbers. User ids are only counted. */
 export function actionFields(record: ApiRecord): LogFields {
   const { id, outcome, dryRun, subjectIds } = record
   const numbers = Object.entries(record).filter(

@@ -129,7 +129,7 @@ const regulation = z.object({
   ),
 })
 
-/** The schema of a record of this kind. */
+/** Makes the schema of a record of a kind. */
 function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
   shape: Shape,
@@ -137,7 +137,7 @@ function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   return z.object({ v: z.literal(1), kind: z.literal(kind), ...shape })
 }
 
-/** Schemas of the answers with the status 200. Each has its own `kind`; elements of lists have one too. */
+/** Schemas of the answers with the status 200. Each has its own `kind`, and so do the elements of lists. */
 export const answerSchemas = {
   deliveries: answer('deliveries', {
     deliveries: z.array(delivery.extend({ kind: z.literal('delivery') })),

@@ -48,9 +48,9 @@ export function record(fields: Readonly<Record<string, unknown>>): Answer {
 export interface Refusal {
   readonly status: number
   readonly code: RefusalCode
-  /** A sentence without its final period. */
+  /** A sentence without a period. */
   readonly message: string
-  /** Headers beside the content type. */
+  /** Headers besides the content type. */
   readonly headers?: Answer['headers']
 }
 
@@ -59,7 +59,7 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
-/** Maximum names in a refusal. */
+/** Maximum names that a refusal lists. */
 const namesListedMax = 20
 
 /** Refuses a request with an unknown name, and lists the known ones. */
@@ -68,12 +68,12 @@ export function notFound(what: string, known: readonly string[]): Refusal {
   return { status: 404, code: 'not_found', message }
 }
 
-/** Lists the known names, for the end of a message. */
+/** Lists the known names, as the end of a message. */
 export function knownNames(known: readonly string[]): string {
-  if (known.length === 0) return 'there is none'
+  if (known.length === 0) return 'there are none'
   const left = known.length - namesListedMax
   const listed = known.slice(0, namesListedMax).join(', ')
-  return `known are ${listed}${left > 0 ? ` and ${left} more` : ''}`
+  return `choose from ${listed}${left > 0 ? ` and ${left} more` : ''}`
 }
 
 /** Answers a malformed or slow request. */
@@ -88,7 +88,7 @@ const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
     code: 'invalid_request',
     message: 'The head of the request is too large',
   },
-  too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not come in time' },
+  too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not arrive in time' },
 }
 
 /** Answers 405. */
@@ -107,7 +107,7 @@ export const commonHeaders: Answer['headers'] = Object.freeze({
   'x-content-type-options': 'nosniff',
 })
 
-/** Sends an answer. Does nothing if the client has left or was answered before. */
+/** Sends an answer. Does nothing if the client has left or has already been answered. */
 export function send(response: ServerResponse, answer: Answer): void {
   sendAnswer(response, withHeaders(answer, commonHeaders))
 }

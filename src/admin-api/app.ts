@@ -20,7 +20,7 @@ import { readDocument } from './read-document.ts'
 import { streamingHandler } from './streaming.ts'
 
 /**
- * The admin API. Refuses requests of foreign web pages. All paths but `/healthz` and `/readyz` need the admin
+ * The admin API. Refuses requests from foreign web pages. All paths except `/healthz` and `/readyz` need the admin
  * token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies instead.
  * Answers are JSON, except `/metrics` and the files of the page; a refusal is `{"error":{"code","message"}}`.
  */
@@ -36,7 +36,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
       return
     }
     health(request, response, () => {
-      // express calls this for requests that it does not answer, and for errors.
+      // Express calls this for requests that no route answers, and for errors.
       app(request as Request, response as Response, (error?: unknown) => {
         send(response, error === undefined ? notFound : answerOfError(error, log))
       })
@@ -94,7 +94,7 @@ function createApp(options: AdminApiOptions): Express {
   return app
 }
 
-/** Passes requests that carry one of the tokens, and notes its name for the log. */
+/** Lets requests with one of the tokens pass, and notes the token's name for the log. */
 function requireToken(...tokens: readonly string[]): RequestHandler {
   const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
   return ({ headers }, response, next) => {
@@ -108,7 +108,7 @@ function requireToken(...tokens: readonly string[]): RequestHandler {
   }
 }
 
-/** Loads the page on the first request. */
+/** Loads the code of the page on the first request for it. */
 function lazyPage(options: AdminApiOptions, operations: Router): RequestHandler {
   let page: Promise<Router> | undefined
   return async (request, response, next) => {
@@ -125,7 +125,7 @@ function operationsRouter(options: AdminApiOptions): Router {
     if (entry.method === 'get') router.get(entry.path, handlerOf(entry.operation))
     else router.post(entry.path, postHandlerOf(entry, options))
   }
-  // After all operations, because the last part of one path can match a parameter of another.
+  // Add these after all operations, because the last part of one path can match a parameter of a different path.
   for (const { path } of table) {
     const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
     const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')
@@ -170,7 +170,7 @@ function postHandlerOf(
 }
 
 function answerOfError(error: unknown, log: Log): Answer {
-  // Errors of express have a status.
+  // Errors from Express have a status.
   const { status } = error as { readonly status?: unknown }
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return refuse({

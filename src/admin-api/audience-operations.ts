@@ -76,7 +76,7 @@ function showOperation(audiences: AudienceOperations): Operation {
     const audience = known.find((candidate) => candidate.key === key)
     if (audience === undefined) return refuse(notFound('audience', keysOf(known)))
     const { limit, after } = reading.value
-    // Ask for one more, to learn whether there are more.
+    // Ask for one more member, to learn whether there is a next page.
     const members = await audiences.members({ key, limit: limit + 1, after })
     const page = members.slice(0, limit)
     const last = members.length > limit ? page.at(-1) : undefined
@@ -123,7 +123,7 @@ function listenerOf(
   let toldAtMs = clock.nowMs()
   const tellOfProgress = (record: ApiRecord): void => {
     const nowMs = clock.nowMs()
-    // If the clock was set back, report at once: otherwise progress is silent until it catches up.
+    // If the clock was set back, report at once. Otherwise there is no progress record until it catches up.
     if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
     toldAtMs = nowMs
     tell([record])
@@ -174,14 +174,14 @@ function endOfRemoval(
 
 function takenRefusal({ key, computationClass, sourceId }: Audience): Refusal {
   const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
-  const message = `The key ${key} belongs to ${what} of the source ${sourceId}; give another name or key`
+  const message = `The key ${key} belongs to ${what} of the source ${sourceId}; give a different name or key`
   return { status: 409, code: 'audience_taken', message }
 }
 
 function refusalOf(outcome: AudienceRefusal, sourceId?: string): Refusal {
   switch (outcome.kind) {
     case 'running': {
-      const message = `A sync or removal of the audience ${outcome.key} is running; ask again when it has ended`
+      const message = `A sync or removal of the audience ${outcome.key} is already running; try again when it has ended`
       return { status: 409, code: 'sync_running', message }
     }
     case 'unknown_source':

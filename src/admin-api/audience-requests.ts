@@ -54,7 +54,7 @@ export function readRemoveQuery(query: unknown): Reading<{ readonly isDryRun: bo
   }))
 }
 
-/** All values of a query are texts. */
+/** The text `true`, because all values of a query are texts. */
 const dryRun = z.literal('true', accepts('true, or left out'))
 
 /** Makes the cursor for the next page of members. */
@@ -103,7 +103,7 @@ function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string'
 }
 
-/** Undefined for invalid JSON. */
+/** Parses JSON; undefined if it is invalid. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json)

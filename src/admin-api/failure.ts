@@ -9,7 +9,7 @@ export function refusalOfFailure(error: unknown, log: Log): Refusal {
     code: systemCode(error),
   })
   return isStoreError(error)
-    ? { status: 503, code: 'store_unavailable', message: 'The store cannot be used now' }
+    ? { status: 503, code: 'store_unavailable', message: 'The store cannot be used at the moment' }
     : { status: 500, code: 'internal_error', message: 'The service failed to answer' }
 }
 

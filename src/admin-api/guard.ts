@@ -4,7 +4,7 @@ import { foreignSign, isForeignOrigin, isLoopbackAddress } from '../http/index.t
 import type { Refusal } from './answer.ts'
 
 /**
- * Refuses requests that a foreign web page may have made: those with another Origin than the API's, and those
+ * Refuses requests that a foreign web page may have made: those with an Origin other than the API's, and those
  * whose Host is not a loopback name (DNS rebinding). An API that other machines can reach accepts every Host,
  * because tokens and cookies protect it.
  *
@@ -22,20 +22,20 @@ export function foreignRequest(
       return {
         status: 403,
         code: 'host_not_allowed',
-        message: 'The admin API is called by a loopback name or address',
+        message: 'Call the admin API by a loopback name or address, such as localhost',
       }
     case 'foreign_origin':
       return {
         status: 403,
         code: 'origin_not_allowed',
-        message: 'The admin API takes no requests of web pages of another origin',
+        message: 'The admin API takes no requests from web pages on a different origin',
       }
     case undefined:
       return undefined
   }
 }
 
-/** Names a token for the log by a short hash, which differs between an old and a new token. */
+/** Names a token in the log by a short hash, which tells an old token from a new one. */
 export function tokenName(token: string): string {
   return `token ${createHash('sha256').update(token).digest('hex').slice(0, 8)}`
 }

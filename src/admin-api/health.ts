@@ -4,7 +4,7 @@ import type { Log } from '../runtime/index.ts'
 import { json, refuseMethod, send, type Answer } from './answer.ts'
 import type { Readiness } from './ports.ts'
 
-/** Answers health checks, and passes other requests to `next`. Works with express and plain servers. */
+/** Answers health checks, and passes other requests to `next`. Works with Express and plain servers. */
 export type HealthHandler = (
   request: IncomingMessage,
   response: ServerResponse,

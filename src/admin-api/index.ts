@@ -1,4 +1,4 @@
-/** The API of the operator: health, metrics, deliveries, destinations, replay, audiences, regulations. */
+/** The operator's API: health, metrics, deliveries, destinations, replay, audiences, regulations. */
 export { faultAnswer as adminFaultAnswer } from './answer.ts'
 export { adminApp, adminConnectionLimits } from './app.ts'
 export { healthHandler } from './health.ts'

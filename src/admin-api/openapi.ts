@@ -25,10 +25,10 @@ function described(): readonly Described[] {
   return [
     { ...get('/deliveries', 'A page of deliveries, the newest first', 'deliveries'), query: list },
     {
-      ...get('/deliveries/{destination}/{number}', 'A delivery and all its requests', 'story'),
+      ...get('/deliveries/{destination}/{number}', 'A delivery with all its requests', 'story'),
       query: reveal,
     },
-    { ...post('/deliveries/retry', 'Makes deliveries due at once', 'retry'), body: retry },
+    { ...post('/deliveries/retry', 'Makes deliveries due immediately', 'retry'), body: retry },
     {
       ...post('/deliveries/discard', 'Ends pending deliveries as failed', 'discard'),
       body: discard,
@@ -37,8 +37,8 @@ function described(): readonly Described[] {
       ...get('/destinations', 'Endpoints, breakers, faults and counts', 'destinations'),
       query: reveal,
     },
-    post('/destinations/{id}/enable', 'Turns a destination of this process on', 'destination'),
-    post('/destinations/{id}/disable', 'Turns a destination of this process off', 'destination'),
+    post('/destinations/{id}/enable', 'Enables a destination in this process', 'destination'),
+    post('/destinations/{id}/disable', 'Disables a destination in this process', 'destination'),
     post('/destinations/{id}/test', 'Delivers a sample track call', 'test'),
     get('/sources', 'Write keys, and the calls of this process', 'sources'),
     get('/overview', 'What is wrong now, and the last hour', 'overview'),
@@ -46,12 +46,18 @@ function described(): readonly Described[] {
     get('/audit', 'Whether the counts balance', 'audit'),
     { ...post('/replay', 'Sends archived events again', 'replay'), body: replay },
     get('/audiences', 'The audiences and computed traits', 'audiences'),
-    { ...post('/audiences/sync', 'Replaces the members by a list', 'line'), query: sync },
+    {
+      ...post('/audiences/sync', 'Replaces the members of an audience with a list', 'line'),
+      query: sync,
+    },
     {
       ...get('/audiences/{key}', 'An audience with a page of its members', 'members'),
       query: members,
     },
-    { ...post('/audiences/{key}/remove', 'Removes all members', 'line'), query: remove },
+    {
+      ...post('/audiences/{key}/remove', 'Removes all members, and the audience', 'line'),
+      query: remove,
+    },
     {
       ...get('/regulations', 'A page of regulations', 'regulations'),
       query: regulationSchemas.list,
@@ -77,7 +83,7 @@ export function openApiDocument(): JsonObject {
       title: 'evroute admin API',
       version: '1',
       description:
-        'What the operator of a service can see and do. Every request carries the bearer token admin.token. A name that takes several values may have one value or a list.',
+        'What the operator of a service can see and do. Every request must carry admin.token as its bearer token. A parameter that takes several values accepts one value or a list.',
     },
     security: [{ token: [] }],
     paths,

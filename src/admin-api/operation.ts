@@ -1,6 +1,6 @@
 import type { Answer, Refusal } from './answer.ts'
 
-/** Common input of all operations. */
+/** Input that all operations have in common. */
 interface RequestInput {
   readonly query: unknown
   /** The named parts of the path. */
@@ -31,7 +31,7 @@ export interface StreamingInput extends RequestInput {
   readonly upload: AsyncIterable<Uint8Array>
   /** Sends records at once. The first one starts the answer, with the status 200. */
   readonly tell: (records: readonly ApiRecord[]) => void
-  /** Resolves once the client has read the sent records or has left. Await it before you send more. */
+  /** Resolves once the client has read the sent records or has left. Await it before sending more. */
   readonly drained: () => Promise<void>
 }
 
@@ -40,7 +40,7 @@ export type StreamingEnd =
   | { readonly kind: 'sent'; readonly record: ApiRecord }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** Answers one kind of request while it works, record by record. */
+/** Answers one kind of request record by record, while it works. */
 export type StreamingOperation = (input: StreamingInput) => Promise<StreamingEnd>
 
 /** An operation under `/v1`, with its path and method. */

@@ -63,7 +63,7 @@ function listOperation({ log, runtime }: AdminApiOptions): Operation {
     const reading = readListRequest(query, runtime.clock.nowMs())
     if (reading.kind === 'refused') return refuse(reading.refusal)
     const { filter, limit, beforeId, reveal } = reading.value
-    // Ask for one more, to learn whether there are more.
+    // Ask for one more delivery, to learn whether there is a next page.
     const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
     const page = found.slice(0, limit)
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
@@ -133,7 +133,7 @@ async function changeAll(
     if (kind === 'discard') metrics.discarded(count)
     total += count
     if (count < asked || total === limit) return total
-    // Yield, so that other users of the store get their turn.
+    // Yield, so that other work on the store gets its turn.
     await nextTurn()
   }
 }
@@ -148,7 +148,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): Operation {
   }
 }
 
-/** Copies field by field, so that no secret of a destination is ever sent. */
+/** Copies field by field, so that no secret of a destination is sent, even if fields are added. */
 function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
   const { id, enabled, sourceIds, filter, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger
@@ -281,11 +281,11 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
       return refuse({ status: 503, code: 'service_closing', message })
     }
     case 'deletion': {
-      const message = `Users are being deleted from archives: the replay ended after ${outcome.events} events; ask again when their regulation has erased from archives`
+      const message = `Users are being deleted from archives: the replay ended after ${outcome.events} events; try again when the regulation has finished with archives`
       return refuse({ status: 409, code: 'deletion_running', message })
     }
     case 'running': {
-      const message = 'Another replay is running; ask again when it has ended'
+      const message = 'A replay is already running; try again when it has ended'
       return refuse({ status: 409, code: 'replay_running', message })
     }
     case 'unknown':

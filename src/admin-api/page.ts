@@ -45,8 +45,8 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
 }
 
 /**
- * Requires an Origin and the media type JSON, which no form can send, of every request that is not a read. This
- * stops pages of other origins, also of other ports on this machine, whose requests carry the cookie. The guard
+ * Requires that every request that is not a read has an Origin and the media type JSON, which no form can send. This
+ * stops pages on other origins, even on other ports of this machine, whose requests also carry the cookie. The guard
  * of the API has already compared the Origin with the page's own.
  */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
@@ -59,13 +59,14 @@ const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => 
 const foreignAction: Answer = refuse({
   status: 403,
   code: 'origin_not_allowed',
-  message: 'Only the page itself does this: it sends its Origin, and JSON',
+  message: 'Only the page itself may do this: the request must have its Origin, and be JSON',
 })
 
 const signedOut: Answer = refuse({
   status: 401,
   code: 'unauthorized',
-  message: 'Nobody is signed in; open the link that serve prints, or sign in with the admin token',
+  message:
+    'You are not signed in; open the link that serve prints, or sign in with the admin token',
 })
 
 function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestHandler {
@@ -78,7 +79,7 @@ function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestH
       return
     }
     const given = isJsonObject(document.value) ? document.value['token'] : undefined
-    // The check reads a header, whose bytes are Latin-1.
+    // The check expects the value of a header, which Node decodes as Latin-1.
     const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''
     if (!hasToken(`Bearer ${text}`)) {
       send(response, refuse({ status: 401, code: 'unauthorized', message: 'The token is wrong' }))

@@ -26,7 +26,7 @@ export interface AdminApiOptions {
   readonly destinationActions: DestinationActions
   /** The status of every configured source. */
   readonly sources: () => SourcesState
-  /** Replays archived events. The signal ends it: the client has left. */
+  /** Replays archived events, until the signal aborts because the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
   readonly audiences: AudienceOperations
   readonly regulations: RegulationOperations
@@ -34,14 +34,14 @@ export interface AdminApiOptions {
   readonly metrics: {
     /** The media type of the text. */
     readonly contentType: string
-    /** All metrics in the format of Prometheus. */
+    /** All metrics in the Prometheus text format. */
     text(): Promise<string>
-    /** Counts deliveries that were discarded by hand. */
+    /** Counts deliveries that an operator discarded. */
     discarded(deliveries: number): void
     /** The last hour of this process. */
     readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
     readonly sources: Pick<SourceActivity, 'of'>
-    /** When the longest-waiting delivery was due, in milliseconds since 1970; null if none is. */
+    /** When the oldest due delivery was due, in milliseconds since 1970; null if none is due. */
     readonly oldestDueAtMs: number | null
   }
   readonly sessions: PageSessions
@@ -52,15 +52,15 @@ export interface AdminApiOptions {
 
 /** The address and the tokens of the admin API. */
 export interface AdminAccess {
-  /** The address that it listens on. If that is loopback, requests must use a loopback name. */
+  /** The address that the API listens on. If it is a loopback address, requests must use a loopback name. */
   readonly host: string
-  /** The bearer token of every request. Not empty. */
+  /** The bearer token that every request must carry; not empty. */
   readonly token: string
-  /** Reads metrics and nothing else; null for none. */
+  /** The bearer token for reading metrics and nothing else; null if there is none. */
   readonly metricsToken: string | null
 }
 
-/** Returns why a service is not ready, in words; an empty list if it is. */
+/** Returns why a service is not ready, in words; an empty list if it is ready. */
 export type Readiness = () => Promise<readonly string[]>
 
 /** The configured sources, and the URL that they send to. */
@@ -79,11 +79,11 @@ export interface SourceState {
   readonly isArchived: boolean
 }
 
-/** Actions on a destination of this process. They return false or undefined for an unknown one. */
+/** Actions on a destination in this process. They return false or undefined for an unknown id. */
 export interface DestinationActions {
-  /** Turns it on or off, until the configuration changes or the process ends. */
+  /** Enables or disables the destination, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
-  /** Delivers a sample to it, and nowhere else. Resolves to its messageId, or null if it is off. */
+  /** Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled. */
   sendTest(id: string): Promise<string | null | undefined>
 }
 
@@ -93,7 +93,7 @@ export interface DestinationState {
   /** If false, nothing is sent to it. */
   readonly enabled: boolean
   readonly sourceIds: readonly string[]
-  /** The match of the calls that it takes; undefined for all. */
+  /** The match expression for the calls that it takes; undefined for all calls. */
   readonly filter?: string | undefined
   readonly endpoints: readonly EndpointState[]
   readonly ledger: Pick<
@@ -106,22 +106,22 @@ export interface DestinationState {
 export interface EndpointState {
   readonly url: string
   readonly breaker: BreakerState
-  /** When it is probed, in milliseconds since 1970; null unless its breaker is open. */
+  /** When it is probed next, in milliseconds since 1970; null unless its breaker is open. */
   readonly probeAtMs: number | null
   /** How its last request failed; null unless its breaker is open. */
   readonly error: string | null
-  /** Upper bound of requests that start, such as `50/s`; undefined for none. */
+  /** The most requests that start in a period, such as `50/s`; undefined for no limit. */
   readonly rate?: string | undefined
-  /** Its failures without a retry. */
+  /** Its failures that are not retried. */
   readonly faults: readonly EndpointFault[]
 }
 
-/** Selects archived events: those that meet every condition. */
+/** Selects the archived events that meet every condition. */
 export interface ReplayRequest extends Pick<DeliveryFilter, 'types' | 'sinceMs' | 'untilMs'> {
   readonly sourceId?: string | undefined
-  /** Sends them to this destination only. */
+  /** Sends the events to this destination only. */
   readonly destinationId?: string | undefined
-  /** Track calls with one of these event names. */
+  /** Selects track calls with one of these event names. */
   readonly eventNames?: readonly string[] | undefined
 }
 
@@ -130,18 +130,18 @@ export interface ReplayCounts {
   /** Archived events that met the conditions. */
   readonly events: number
   readonly deliveries: number
-  /** Rows that cannot be read, whether selected or not. The rest of a damaged file is one. */
+  /** Rows that cannot be read, whether selected or not. The rest of a damaged file counts as one row. */
   readonly unreadable: number
 }
 
 /** The outcome of a replay. */
 export type ReplayOutcome =
   | ({ readonly kind: 'replayed' } & ReplayCounts)
-  /** It ended early: the service closes, or the client has left. */
+  /** It ended early, because the service is closing or the client has left. */
   | ({ readonly kind: 'ended' } & ReplayCounts)
-  /** A deletion from archives ended it, or kept it from beginning. */
+  /** A deletion from archives ended it, or kept it from starting. */
   | ({ readonly kind: 'deletion' } & ReplayCounts)
-  /** Another replay is running. */
+  /** A replay is already running. */
   | { readonly kind: 'running' }
   /** The request names something that is not configured. */
   | {
@@ -155,9 +155,9 @@ export type ReplayOutcome =
 /** Reads and changes audiences and computed traits. */
 export interface AudienceOperations extends AudienceReader {
   /**
-   * Syncs an audience with a list; one sync of an audience at a time.
+   * Syncs an audience with a list. An audience has at most one sync at a time.
    *
-   * @param list - the bytes of a file: CSV, NDJSON or JSON, also gzipped
+   * @param list - the bytes of a file in CSV, NDJSON or JSON, gzipped or not
    * @throws EvrouteError if the list cannot be read
    */
   sync(request: AudienceSyncRequest, list: AsyncIterable<Uint8Array>): Promise<AudienceSyncOutcome>
@@ -171,20 +171,20 @@ export interface AudienceRemoveRequest {
   /** If true, the members are only reported. */
   readonly isDryRun: boolean
   readonly listener: SyncListener
-  /** Awaited before every part: back pressure of the listener. There is none by default. */
+  /** Awaited before each part, so that the listener can apply back pressure; none by default. */
   readonly drained?: (() => Promise<void>) | undefined
-  /** Ends it early: members who left stay out, and the audience stays. */
+  /** Ends the removal early. Members already removed stay removed, and the audience stays. */
   readonly signal: AbortSignal
 }
 
 /** A request to sync an audience. It has a name, a key or both. */
 export interface AudienceSyncRequest extends Omit<AudienceRemoveRequest, 'key'> {
-  /** The display name; the key by default, if the audience is new. */
+  /** The display name. By default, a new audience is named after its key. */
   readonly name: string | undefined
-  /** Made of the name by default. */
+  /** Made from the name by default. */
   readonly key: string | undefined
   readonly computationClass: ComputationClass
-  /** The source whose destinations get the calls. It may be undefined if there is only one. */
+  /** The source whose destinations get the calls. It may be undefined if there is only one source. */
   readonly sourceId: string | undefined
   readonly columns: MemberColumns
 }
@@ -195,19 +195,19 @@ export type AudienceSyncOutcome = SyncOutcome | AudienceRefusal
 /** The outcome of the removal of an audience. */
 export type AudienceRemoveOutcome = RemovalOutcome | AudienceRefusal
 
-/** Why a sync or a removal did not begin. */
+/** Why a sync or a removal did not start. */
 export type AudienceRefusal =
-  /** Another sync of the audience, or its removal, is running. */
+  /** A sync of the audience, or its removal, is already running. */
   | { readonly kind: 'running'; readonly key: string }
-  /** The source does not exist, or none is named although there are several. */
+  /** The source does not exist, or the request names none although there are several. */
   | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
   | { readonly kind: 'unknown_audience'; readonly knownKeys: readonly string[] }
-  /** The name makes no key, or the key is invalid. */
+  /** No key can be made from the name, or the key is invalid. */
   | { readonly kind: 'unusable_name'; readonly message: string }
 
 /** Reads and creates deletion requests. */
 export interface RegulationOperations extends RegulationReader {
-  /** Stores a regulation. It is carried out after the answer. */
+  /** Stores a regulation, which is then carried out in the background. */
   create(request: RegulationRequest): Promise<RegulationOutcome>
 }
 

@@ -21,7 +21,7 @@ export function problemsOf(
   return [
     ...unreadyReasons.map((reason) => ({
       text: `${reason}.`,
-      advice: 'The log of the service and the disk of its store say more.',
+      advice: 'Check the log of the service, and the disk of its store.',
       destination: null,
       moment: null,
     })),
@@ -38,7 +38,7 @@ function endpointProblems(
 ): readonly Problem[] {
   const endpoint = hiddenEndpoint(url)
   const refusals: readonly Problem[] = faults.map(({ reason, failures, sinceMs }) => ({
-    text: `${endpoint} refuses webhooks: ${failureText(reason)}, ${failures} times.`,
+    text: `${endpoint} refuses webhooks: ${failureText(reason)}, ${failures === 1 ? 'once' : `${failures} times`}.`,
     advice: 'Correct the endpoint or its URL, then retry the failed deliveries.',
     destination: id,
     moment: { name: 'Since', at: formatTimestamp(sinceMs) },
@@ -58,6 +58,6 @@ function waitingProblems({ id, enabled, ledger }: DestinationState): readonly Pr
   if (enabled || ledger.pending === 0) return []
   const deliveries = ledger.pending === 1 ? '1 delivery waits' : `${ledger.pending} deliveries wait`
   const text = `The destination is disabled, and ${deliveries}.`
-  const advice = 'Enable it in the configuration, or discard them.'
+  const advice = 'Enable the destination in the configuration, or discard its deliveries.'
   return [{ text, advice, destination: id, moment: null }]
 }

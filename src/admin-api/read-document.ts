@@ -8,7 +8,7 @@ const usualBytesMax = 64 * 1024
 
 /** Limits for reading a body. */
 export interface DocumentLimits {
-  /** Measures the deadline. */
+  /** The clock for the time limit. */
   readonly clock: Clock
   /** Maximum size; 64 KiB by default. */
   readonly bytesMax?: number | undefined
@@ -19,7 +19,7 @@ export type DocumentReading =
   /** A JSON object or array; undefined for an empty body. */
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'refused'; readonly answer: Answer }
-  /** The client left. */
+  /** The client has left. */
   | { readonly kind: 'cut_off' }
 
 /** Reads the body of a request as JSON, whatever its content type. */
@@ -34,11 +34,11 @@ export async function readDocument(
     case 'complete':
       return parse(body.bytes, request.headers['content-encoding'])
     case 'too_large': {
-      const message = `The body has more than ${bytesMax} bytes`
+      const message = `The body is larger than ${bytesMax} bytes`
       return refused({ status: 413, code: 'body_too_large', message, headers })
     }
     case 'too_slow': {
-      const message = 'The body did not come in time'
+      const message = 'The body did not arrive in time'
       return refused({ status: 408, code: 'body_too_slow', message, headers })
     }
     case 'cut_off':
@@ -57,7 +57,7 @@ function parse(bytes: Buffer, encoding = 'identity'): DocumentReading {
   return refused({ status: 400, code: 'invalid_json', message: 'The body is not a JSON object' })
 }
 
-/** Undefined for invalid JSON. */
+/** Parses JSON; undefined if it is invalid. */
 function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))

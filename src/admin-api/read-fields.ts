@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { shortText } from '../model/index.ts'
 import type { Refusal } from './answer.ts'
 
-/** The content of a request, or its refusal. */
+/** What a request contains, or why it is refused. */
 export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
@@ -16,7 +16,7 @@ export function accepts(accepted: string): {
 }
 
 /**
- * An object without other names. The message about an unknown name lists the known ones.
+ * Makes the schema of an object without other fields. The message about an unknown field lists the known ones.
  *
  * @param example - JSON of a valid object
  */
@@ -38,12 +38,12 @@ export const text: z.ZodString = z.string(accepts('one text'))
 /** `true`, or left out. */
 export const yes: z.ZodLiteral<true> = z.literal(true, accepts('true, or left out'))
 
-/** One of some names. */
+/** Makes the schema of one of these names. */
 export function oneOf<Name extends string>(names: readonly Name[]): z.ZodType<Name> {
   return z.enum(names, accepts(`one of ${names.join(', ')}`))
 }
 
-/** One value, or a list of them; it may be left out. */
+/** Makes the schema of one value or a list of values, which may be left out. */
 export function several<Value extends z.ZodType>(
   value: Value,
 ): z.ZodType<z.output<Value>[] | undefined> {
@@ -53,7 +53,7 @@ export function several<Value extends z.ZodType>(
   return z.preprocess(listed, list.optional())
 }
 
-/** A list of at least one text, without empty texts. */
+/** Makes the schema of a list of at least one text, without empty texts. */
 export function texts(countMax: number, lengthMax: number): z.ZodType<readonly string[]> {
   const accepted = `a list of 1 to ${countMax} texts of 1 to ${lengthMax} characters`
   const isText = (value: unknown): value is string =>
@@ -72,7 +72,7 @@ export function texts(countMax: number, lengthMax: number): z.ZodType<readonly s
     })
 }
 
-/** A whole number, written as text in a query. */
+/** Makes the schema of a whole number that a query has as text. */
 export function numeral(
   min: number,
   max: number,
@@ -87,7 +87,7 @@ export function numeral(
     .transform(Number)
 }
 
-/** Maximum rows of a page. */
+/** Maximum rows per page. */
 export const pageRowsMax = 500
 const pageRowsDefault = 50
 
@@ -110,13 +110,13 @@ function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
   const { message, input } = issue
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map(
-      (key) => `${shortText(key)}: Cannot use this name: the names here are ${message}`,
+      (key) => `${shortText(key)}: Cannot use this name: it must be one of ${message}`,
     )
   }
-  // No index: a single value is read as a list, so an index could mislead.
+  // Leave out the index: a single value is read as a list, so an index could mislead.
   const [name = 'the body'] = issue.path
   const given = input === undefined ? 'be left out' : `use ${shownValue(input)}`
-  return [`${String(name)}: Cannot ${given}: it is ${message}`]
+  return [`${String(name)}: Cannot ${given}: it must be ${message}`]
 }
 
 function shownValue(value: unknown): string {

@@ -11,7 +11,7 @@ export interface DeliveriesRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'deliveries'
   /** The newest first. */
   readonly deliveries: readonly DeliveryListRecord[]
-  /** Turns the page; null on the last one. */
+  /** The cursor of the next page; null on the last page. */
   readonly next: number | null
 }
 
@@ -25,7 +25,7 @@ export interface DestinationsRecord extends Readonly<Record<string, unknown>> {
 export interface DestinationFields
   extends Pick<DestinationState, 'id' | 'enabled'>, Readonly<DestinationState['ledger']> {
   readonly sources: readonly string[]
-  /** The match of the calls that go to it; left out for all. */
+  /** The match expression for the calls that go to it; left out if all do. */
   readonly filter?: string
   readonly endpoints: readonly EndpointFields[]
 }
@@ -78,7 +78,7 @@ export interface AudiencesRecord extends Readonly<Record<string, unknown>> {
 /** An audience with a page of its members. */
 export interface AudienceMembersRecord extends AudienceFields {
   readonly memberList: readonly MemberFields[]
-  /** Turns the page; null on the last one. */
+  /** The cursor of the next page; null on the last page. */
   readonly next: string | null
 }
 
@@ -87,7 +87,7 @@ export interface RegulationsRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'regulations'
   /** The newest first. */
   readonly regulations: readonly ListedRegulationFields[]
-  /** Turns the page; null on the last one. */
+  /** The cursor of the next page; null on the last page. */
   readonly next: string | null
 }
 
@@ -98,7 +98,7 @@ export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   readonly problems: readonly Problem[]
   /** The ledger of the store. */
   readonly ledger: DeliveryLedger
-  /** When the oldest pending delivery was due; null if none is due, or if another process reports it. */
+  /** When the oldest pending delivery was due; null if none is due, or if a different process reports it. */
   readonly oldestDueAt: string | null
   /** Milliseconds from acceptance to a 2xx answer, over the last 1,000 deliveries of this process. */
   readonly latency: {

@@ -30,7 +30,7 @@ function listOperation(regulations: RegulationOperations): Operation {
     const reading = readRegulationsQuery(query)
     if (reading.kind === 'refused') return refuse(reading.refusal)
     const { limit, beforeId } = reading.value
-    // Ask for one more, to learn whether there are more.
+    // Ask for one more regulation, to learn whether there is a next page.
     const found = await regulations.list({ limit: limit + 1, beforeId })
     const page = found.slice(0, limit)
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null

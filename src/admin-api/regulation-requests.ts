@@ -20,10 +20,10 @@ import {
 const sourcesMax = 1_000
 const sourceIdLengthMax = 1_024
 
-/** Maximum size of a request: enough for the maximum number of users with ids of usual length. */
+/** Maximum size of a request: enough for the maximum number of user ids of usual length. */
 export const regulationBytesMax: number = 2 * 1024 * 1024
 
-const subjectType = z.literal('USER_ID', accepts('not supported; the only one is USER_ID'))
+const subjectType = z.literal('USER_ID', accepts('USER_ID'))
 
 const requestFields = fields(
   {

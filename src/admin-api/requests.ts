@@ -46,7 +46,7 @@ export function readListRequest(query: unknown, nowMs: number): Reading<Revealin
     query,
     ({ limit, before, reveal, ...filter }): Reading<RevealingListRequest> => {
       if (filter.id !== undefined && filter.destination !== undefined) {
-        return refused('invalid_request', 'An id names its destination already')
+        return refused('invalid_request', 'An id already names its destination')
       }
       return { kind: 'read', value: { filter: filterOf(filter), limit, beforeId: before, reveal } }
     },
@@ -135,7 +135,7 @@ export const deliverySchemas: () => Readonly<
   replay: replayFields(0),
 })
 
-/** A filter with the names of the API. */
+/** A filter, as the API names its fields. */
 interface WrittenFilter {
   readonly id?: { readonly destinationId: string; readonly id: number } | undefined
   readonly state?: readonly LoggedState[] | undefined
@@ -160,7 +160,7 @@ function filterOf(written: WrittenFilter): DeliveryFilter {
   }
 }
 
-/** The names are the same as those of the command's flags. */
+/** The fields are named like the flags of the command. */
 function filterFields<State extends LoggedState>(among: readonly State[], nowMs: number) {
   return {
     id: deliveryId.optional(),
@@ -210,6 +210,9 @@ function selected<Value>(
     case 1:
       return { kind: 'read', value: value() }
     default:
-      return refused('invalid_request', 'An id, conditions and "all" do not go together')
+      return refused(
+        'invalid_request',
+        'Cannot combine an id, conditions and "all": give only one of them',
+      )
   }
 }

@@ -13,13 +13,13 @@ import { Upload, UploadError } from './upload.ts'
 const encodings = ['identity', 'gzip', 'x-gzip']
 
 interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
-  /** Called with the last record of an action, or with its failure. */
+  /** Called when an action has ended, with its last record or its failure. */
   readonly done: (request: Request, response: Response, record: ApiRecord) => void
 }
 
 /**
- * Answers a request record by record while its body arrives. A refusal before the first record has its own
- * status; after that, the last record is the error.
+ * Answers a request record by record while its body arrives. Before the first record, a refusal has its own
+ * status. After that, an error is the last record.
  */
 export function streamingHandler(
   operation: StreamingOperation,
@@ -43,7 +43,7 @@ export function streamingHandler(
         answer.end(end.record)
       } else refuseOrEnd(end.refusal, answer, response)
     } catch (error) {
-      // Log the action, because part of it may be done.
+      // Log the action, because part of it may have been done.
       done(request, response, { outcome: 'failed' })
       // The client has left, so no answer can be sent.
       if (upload.error?.code === 'cut_off' || (signal.aborted && error === signal.reason)) return
@@ -55,7 +55,7 @@ export function streamingHandler(
 const unreadableEncoding: Refusal = {
   status: 415,
   code: 'unsupported_encoding',
-  message: 'The body may be compressed with gzip only',
+  message: 'The Content-Encoding of the body is not supported: it must be gzip, or left out',
 }
 
 function encodingOf(request: IncomingMessage): string {

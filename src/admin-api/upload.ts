@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 
-/** Timeout for the next chunk of an upload. */
+/** How long to wait for the next chunk of an upload. */
 export const uploadIdleMs = 30_000
 
 /**
- * Size of the pieces of a compressed upload. Inflated, a piece may be a thousand times as large, and each of
- * its rows may cause an answer.
+ * Size of the pieces of a compressed upload. Decompressed, a piece can be a thousand times as large, and each of
+ * its rows can cause a record in the answer.
  */
 const compressedBytesAtOnce = 1024
 
@@ -23,22 +23,22 @@ export class UploadError extends Error {
     super(
       code === 'cut_off'
         ? 'The connection ended before the body did'
-        : `The body did not come in time: there was nothing for ${uploadIdleMs / 1_000} s`,
+        : `The body did not arrive in time: no data for ${uploadIdleMs / 1_000} s`,
     )
     this.code = code
   }
 }
 
-/** Options of an {@link Upload}. */
+/** Options for an {@link Upload}. */
 export interface UploadOptions {
-  /** Times the wait for each chunk. */
+  /** The clock for the time limit of each chunk. */
   readonly clock: Clock
   /** Awaited before each piece, so that answers don't pile up while the client doesn't read them. */
   readonly drained: () => Promise<void>
 }
 
 /**
- * The body of a request, of any length. Reads only when the consumer asks for more; the timeout applies only
+ * The body of a request, of any length. Reads only when the consumer asks for more, and limits the time only
  * then.
  */
 export class Upload implements AsyncIterable<Uint8Array> {

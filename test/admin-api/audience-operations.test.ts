@@ -83,7 +83,7 @@ describe('GET /v1/audiences/:key', () => {
 
   test('lists the keys if there is no audience with that key', async () => {
     const { url } = await startAudiences()
-    const message = 'There is no such audience: known are big_spenders'
+    const message = 'There is no such audience: choose from big_spenders'
     expect(await ask(`${url}/v1/audiences/Big%20Spenders`)).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message } },
@@ -97,7 +97,7 @@ describe('GET /v1/audiences/:key', () => {
     }))
     const { url } = await startAudiences({ audiences })
     const { text } = await ask(`${url}/v1/audiences/other`)
-    expect(text).toMatch(/known are a_0, a_1, .*, a_19 and 2980 more"/)
+    expect(text).toMatch(/choose from a_0, a_1, .*, a_19 and 2980 more"/)
   })
 
   test.each(['sync', 'remove', 'a/b ü'])('knows one that is called %s', async (key) => {

@@ -29,7 +29,8 @@ const refusals: readonly RefusalRow[] = [
     {
       status: 409,
       code: 'sync_running',
-      message: 'A sync or removal of the audience vip is running; ask again when it has ended',
+      message:
+        'A sync or removal of the audience vip is already running; try again when it has ended',
     },
   ],
   [
@@ -37,16 +38,16 @@ const refusals: readonly RefusalRow[] = [
     {
       status: 404,
       code: 'not_found',
-      message: 'No source is named: known are website, app',
+      message: 'No source is named: choose from website, app',
     },
   ],
   [
     { kind: 'unknown_source', knownIds: [] },
-    { status: 404, code: 'not_found', message: 'There is no such source: there is none' },
+    { status: 404, code: 'not_found', message: 'There is no such source: there are none' },
   ],
   [
     { kind: 'unknown_audience', knownKeys: ['vip'] },
-    { status: 404, code: 'not_found', message: 'There is no such audience: known are vip' },
+    { status: 404, code: 'not_found', message: 'There is no such audience: choose from vip' },
   ],
   [
     { kind: 'unusable_name', message: 'Cannot make a key from the name' },
@@ -56,7 +57,7 @@ const refusals: readonly RefusalRow[] = [
 
 const taken: AudienceSyncOutcome = { kind: 'taken', audience }
 const takenMessage =
-  'The key big_spenders belongs to an audience of the source website; give another name or key'
+  'The key big_spenders belongs to an audience of the source website; give a different name or key'
 
 const unreadable = new EvrouteError({
   code: 'cannot_read_file',
@@ -82,7 +83,7 @@ describe('a sync that cannot start is refused:', () => {
       [taken, takenMessage],
       [
         { kind: 'taken', audience: trait },
-        'The key ltv belongs to a computed trait of the source website; give another name or key',
+        'The key ltv belongs to a computed trait of the source website; give a different name or key',
       ],
     ] as const) {
       const { url } = await startAudiences({ sync: () => Promise.resolve(outcome) })
@@ -96,7 +97,7 @@ describe('a sync that cannot start is refused:', () => {
   test('a source that is named and not known', async () => {
     const outcome = { kind: 'unknown_source', knownIds: ['website'] } as const
     const { url } = await startAudiences({ sync: () => Promise.resolve(outcome) })
-    const message = 'There is no such source: known are website'
+    const message = 'There is no such source: choose from website'
     expect(await ask(`${url}${syncPath}&source=app`, { method: 'POST' })).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message } },
@@ -137,7 +138,7 @@ describe('a sync that fails after its first record ends with an error:', () => {
 
   test.each([
     [unreadable, 'invalid_request', `${unreadable.message}. Name it with idColumn`],
-    [storeError, 'store_unavailable', 'The store cannot be used now'],
+    [storeError, 'store_unavailable', 'The store cannot be used at the moment'],
     [new Error('at /srv/secret.ts'), 'internal_error', 'The service failed to answer'],
   ])('%s', async (error, code, message) => {
     const { url } = await startAudiences({

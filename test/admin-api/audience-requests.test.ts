@@ -24,8 +24,8 @@ describe('a page of members', () => {
   })
 
   test.each<[query: object, message: string]>([
-    [{ limit: '501' }, 'limit: Cannot use "501": it is a whole number from 1 to 500'],
-    [{ before: 'x' }, 'before: Cannot use this name: the names here are limit, after'],
+    [{ limit: '501' }, 'limit: Cannot use "501": it must be a whole number from 1 to 500'],
+    [{ before: 'x' }, 'before: Cannot use this name: it must be one of limit, after'],
     ...[
       'u_1',
       cursorOf(null),
@@ -34,7 +34,7 @@ describe('a page of members', () => {
       cursorOf({ userId: 1, anonymousId: null, email: null }),
     ].map((after): [query: object, message: string] => [
       { after },
-      `after: Cannot use ${shortText(`"${after}"`)}: it is the "next" of a page`,
+      `after: Cannot use ${shortText(`"${after}"`)}: it must be the "next" of a page`,
     ]),
   ])('is refused for %j', (query, message) => {
     expect(refusalOf(readMembersQuery(query))).toBe(message)
@@ -83,13 +83,16 @@ describe('a sync', () => {
 
   test.each([
     [{}, 'No audience is named: give a name or a key'],
-    [{ name: ['a', 'b'] }, 'name: Cannot use a list: it is one text'],
-    [{ key: 'a', class: 'Audience' }, 'class: Cannot use "Audience": it is one of audience, trait'],
-    [{ key: 'a', dryRun: 'false' }, 'dryRun: Cannot use "false": it is true, or left out'],
-    [{ key: 'a', dryRun: '' }, 'dryRun: Cannot use "": it is true, or left out'],
+    [{ name: ['a', 'b'] }, 'name: Cannot use a list: it must be one text'],
+    [
+      { key: 'a', class: 'Audience' },
+      'class: Cannot use "Audience": it must be one of audience, trait',
+    ],
+    [{ key: 'a', dryRun: 'false' }, 'dryRun: Cannot use "false": it must be true, or left out'],
+    [{ key: 'a', dryRun: '' }, 'dryRun: Cannot use "": it must be true, or left out'],
     [
       { key: 'a', userId: 'id' },
-      'userId: Cannot use this name: the names here are name, key, class, source, idColumn, ' +
+      'userId: Cannot use this name: it must be one of name, key, class, source, idColumn, ' +
         'valueColumn, dryRun',
     ],
   ])('is refused for %j', (query, message) => {
@@ -101,6 +104,6 @@ test('a removal can be a dry run', () => {
   expect(readRemoveQuery({})).toEqual({ kind: 'read', value: { isDryRun: false } })
   expect(readRemoveQuery({ dryRun: 'true' })).toEqual({ kind: 'read', value: { isDryRun: true } })
   expect(refusalOf(readRemoveQuery({ name: 'a' }))).toBe(
-    'name: Cannot use this name: the names here are dryRun',
+    'name: Cannot use this name: it must be one of dryRun',
   )
 })

@@ -154,7 +154,7 @@ describe('POST /v1/replay', () => {
       {
         status: 409,
         code: 'replay_running',
-        message: 'Another replay is running; ask again when it has ended',
+        message: 'A replay is already running; try again when it has ended',
       },
     ],
     [
@@ -170,7 +170,7 @@ describe('POST /v1/replay', () => {
       {
         status: 404,
         code: 'not_found',
-        message: 'There is no such source: known are website, app',
+        message: 'There is no such source: choose from website, app',
       },
     ],
     [
@@ -178,7 +178,7 @@ describe('POST /v1/replay', () => {
       {
         status: 404,
         code: 'not_found',
-        message: 'There is no such destination: there is none',
+        message: 'There is no such destination: there are none',
       },
     ],
   ])('answers that it is %j', async (outcome, { status, ...error }) => {

@@ -90,7 +90,7 @@ describe('an invalid request is refused:', () => {
 
   test('a document that does not arrive in time', () => {
     const { status, body: text } = adminFaultAnswer('too_slow')
-    const message = 'The request did not come in time'
+    const message = 'The request did not arrive in time'
     expect([status, JSON.parse(String(text))]).toEqual([
       408,
       { error: { code: 'body_too_slow', message } },

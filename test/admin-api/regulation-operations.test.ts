@@ -82,7 +82,7 @@ describe('POST /v1/regulations', () => {
   test('says which sources there are', async () => {
     const knownIds = ['website', 'app']
     const { url } = await start([], { kind: 'unknown_source', knownIds })
-    const message = 'There is no such source: known are website, app'
+    const message = 'There is no such source: choose from website, app'
     expect(await ask(url + path, post({ ...good, sources: ['shop'] }))).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message } },
@@ -115,7 +115,7 @@ describe('POST /v1/regulations', () => {
     const bytesMax = 2 * 1024 * 1024
     expect(await ask(url + path, post(json.padEnd(bytesMax)))).toMatchObject({ status: 200 })
     expect(created).toMatchObject([{ userIds: subjectIds }])
-    const message = `The body has more than ${bytesMax} bytes`
+    const message = `The body is larger than ${bytesMax} bytes`
     expect(await ask(url + path, post(json.padEnd(bytesMax + 1)))).toMatchObject({
       status: 413,
       body: { error: { code: 'body_too_large', message } },

@@ -34,60 +34,68 @@ test.each<[name: string, body: unknown, message: string]>([
   [
     'another type of subject',
     { ...good, subjectType: 'OBJECT_ID' },
-    'subjectType: Cannot use "OBJECT_ID": it is not supported; the only one is USER_ID',
+    'subjectType: Cannot use "OBJECT_ID": it must be USER_ID',
   ],
   [
     'another type',
     { ...good, regulationType: 'DELETE' },
-    `regulationType: Cannot use "DELETE": it is one of ${regulationTypes.join(', ')}`,
+    `regulationType: Cannot use "DELETE": it must be one of ${regulationTypes.join(', ')}`,
   ],
   [
     'nothing',
     undefined,
-    `regulationType: Cannot be left out: it is one of ${regulationTypes.join(', ')}; ` +
-      `subjectIds: Cannot be left out: it is ${subjects}`,
+    `regulationType: Cannot be left out: it must be one of ${regulationTypes.join(', ')}; ` +
+      `subjectIds: Cannot be left out: it must be ${subjects}`,
   ],
-  ['a user', { ...good, subjectIds: 'u_1' }, `subjectIds: Cannot use "u_1": it is ${subjects}`],
+  [
+    'a user',
+    { ...good, subjectIds: 'u_1' },
+    `subjectIds: Cannot use "u_1": it must be ${subjects}`,
+  ],
   [
     'no users',
     { ...good, subjectIds: [] },
-    `subjectIds: Cannot use an empty list: it is ${subjects}`,
+    `subjectIds: Cannot use an empty list: it must be ${subjects}`,
   ],
   [
     'too many users',
     { ...good, subjectIds: ids(5_001) },
-    `subjectIds: Cannot use a list: it is ${subjects}`,
+    `subjectIds: Cannot use a list: it must be ${subjects}`,
   ],
   [
     'many things that are no users',
     { ...good, subjectIds: Array.from({ length: 5_000 }, (_, index) => index) },
-    `subjectIds: Cannot use 0: it is ${subjects}`,
+    `subjectIds: Cannot use 0: it must be ${subjects}`,
   ],
   [
     'an empty id',
     { ...good, subjectIds: ['u_1', ''] },
-    `subjectIds: Cannot use "": it is ${subjects}`,
+    `subjectIds: Cannot use "": it must be ${subjects}`,
   ],
   [
     'an id that is too long',
     { ...good, subjectIds: ['u'.repeat(1_024), 'v'.repeat(1_025)] },
-    `subjectIds: Cannot use "${'v'.repeat(58)}…: it is ${subjects}`,
+    `subjectIds: Cannot use "${'v'.repeat(58)}…: it must be ${subjects}`,
   ],
-  ['no sources', { ...good, sources: [] }, `sources: Cannot use an empty list: it is ${sources}`],
+  [
+    'no sources',
+    { ...good, sources: [] },
+    `sources: Cannot use an empty list: it must be ${sources}`,
+  ],
   [
     'too many sources',
     { ...good, sources: ids(1_001) },
-    `sources: Cannot use a list: it is ${sources}`,
+    `sources: Cannot use a list: it must be ${sources}`,
   ],
   [
     'an unknown name',
     { ...good, source: 'website' },
-    `source: Cannot use this name: the names here are ${names}`,
+    `source: Cannot use this name: it must be one of ${names}`,
   ],
   [
     'a list',
     [good],
-    'the body: Cannot use a list: it is an object, such as ' +
+    'the body: Cannot use a list: it must be an object, such as ' +
       '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
   ],
 ])('a regulation is refused for %s', (_name, body, message) => {
@@ -101,7 +109,7 @@ test('a list of regulations is in pages', () => {
     value: { limit: 500, beforeId: 'reg_1' },
   })
   expect(refusalOf(readRegulationsQuery({ limit: '0', after: 'reg_1' }))).toBe(
-    'limit: Cannot use "0": it is a whole number from 1 to 500; ' +
-      'after: Cannot use this name: the names here are limit, before',
+    'limit: Cannot use "0": it must be a whole number from 1 to 500; ' +
+      'after: Cannot use this name: it must be one of limit, before',
   )
 })

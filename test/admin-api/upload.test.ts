@@ -184,7 +184,8 @@ describe('a compressed list', () => {
       body: {
         error: {
           code: 'unsupported_encoding',
-          message: 'The body may be compressed with gzip only',
+          message:
+            'The Content-Encoding of the body is not supported: it must be gzip, or left out',
         },
       },
     })
@@ -194,7 +195,7 @@ describe('a compressed list', () => {
 
 const tooSlow = {
   code: 'body_too_slow',
-  message: 'The body did not come in time: there was nothing for 30 s',
+  message: 'The body did not arrive in time: no data for 30 s',
 }
 
 describe('a list that stalls', () => {

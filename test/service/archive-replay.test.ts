@@ -154,10 +154,10 @@ describe('a replay of archived events', () => {
       body: { error: { message: expect.stringContaining(message) as string } },
     })
     expect(await admin('/v1/replay', { source: 'wbsite' })).toMatchObject(
-      refusedAs(404, 'no such source: known are website, app'),
+      refusedAs(404, 'no such source: choose from website, app'),
     )
     expect(await admin('/v1/replay', { destination: 'cmr' })).toMatchObject(
-      refusedAs(404, 'no such destination: known are crm'),
+      refusedAs(404, 'no such destination: choose from crm'),
     )
     expect(await admin('/v1/replay', { source: 'app' })).toMatchObject(
       refusedAs(409, 'No selected source has an archive'),

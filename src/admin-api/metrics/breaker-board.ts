@@ -22,7 +22,7 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 export class BreakerBoard {
   #changes: ReadonlyMap<string, Map<string, EndpointChange | undefined>> = new Map()
 
-  /** URLs without their secret parts, by destination and URL. Made once, because each takes a digest. */
+  /** URLs without their secret parts, by destination and URL. Kept, because making each takes a digest. */
   #names: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. */

@@ -31,10 +31,10 @@ const latencyBucketsSeconds = [
 /** From five milliseconds to the deadline of a request. */
 const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
 
-/** From half a millisecond: a batch is stored with one write. */
+/** From half a millisecond, because a batch is stored with one write. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Maximum distinct reasons and statuses per destination; further ones count as `other`. */
+/** Maximum distinct reasons, and statuses, per destination; further ones count as `other`. */
 const reasonsMax = 32
 
 /** The outcome of reading a changed configuration. */
@@ -64,7 +64,7 @@ export class Metrics implements Observer {
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
   readonly #histograms = histogramsIn(this.#registry)
-  /** Known reasons by destination. They are bounded, because an endpoint chooses its answers. */
+  /** Known reasons by destination. Their number is bounded, because endpoints decide what they answer. */
   readonly #reasons = new Map<string, Set<string>>()
   readonly #statuses = new Map<string, Set<string>>()
 
@@ -101,7 +101,7 @@ export class Metrics implements Observer {
     } else this.#counters.rejected.inc({ source, code: outcome }, count)
   }
 
-  /** Notes rejected calls of a source. */
+  /** Keeps the latest rejected calls of a source. */
   rejected(sourceId: string, calls: readonly Omit<LatestRejected, 'atMs'>[]): void {
     for (const call of calls) this.sources.reject(sourceId, call)
   }
@@ -128,7 +128,7 @@ export class Metrics implements Observer {
     this.#gauges.reloadSuccess.set({}, result === 'refused' ? 0 : 1)
   }
 
-  /** Counts deliveries that were discarded by hand. */
+  /** Counts deliveries that an operator discarded. */
   discarded(deliveries: number): void {
     this.#counters.discarded.inc({}, deliveries)
   }
@@ -167,7 +167,7 @@ export class Metrics implements Observer {
     this.breakers.change(change)
   }
 
-  /** Counts the connection of a request to an endpoint. */
+  /** Counts whether a request to an endpoint opened a connection or reused one. */
   connection(use: { readonly destinationId: string; readonly kind: 'opened' | 'reused' }): void {
     const { destinationId: destination, kind } = use
     this.#counters[kind].inc({ destination })
@@ -179,10 +179,10 @@ export class Metrics implements Observer {
     return due === undefined || due.length === 0 ? null : Math.min(...due)
   }
 
-  /** All metrics in the format of Prometheus. Never waits for the store. */
+  /** All metrics in the Prometheus text format. Never waits for the store. */
   text(): Promise<string> {
     const { breaker } = this.#gauges
-    // Don't await before the values are read, or concurrent readers would mix.
+    // Don't await before the values are read, or concurrent calls would mix their values.
     this.#setStoreFigures()
     breaker.reset()
     for (const { destination, endpoint, state } of this.breakers.standings()) {
@@ -215,7 +215,7 @@ export class Metrics implements Observer {
   }
 }
 
-/** Bounds the values of a label: the first ones of a destination stay, further ones become `other`. */
+/** Bounds the values of a label: the first ones of a destination are kept, further ones become `other`. */
 function toldApart(known: Map<string, Set<string>>, destination: string, value: string): string {
   let values = known.get(destination)
   if (values === undefined) {
@@ -237,7 +237,7 @@ function histogramsIn(registry: Registry) {
     delivery: histogram(
       {
         name: 'evroute_delivery_latency_seconds',
-        help: 'Time from the acceptance of an event until the answer 2xx of an endpoint is written down.',
+        help: 'Time from the acceptance of an event until a 2xx answer of an endpoint is recorded.',
         labelNames: ['destination'],
       },
       latencyBucketsSeconds,
@@ -253,7 +253,7 @@ function histogramsIn(registry: Registry) {
     ingest: histogram(
       {
         name: 'evroute_ingest_latency_seconds',
-        help: 'Time from the last byte of a request of a source until its calls are stored.',
+        help: 'Time from the last byte of a request from a source until its calls are stored.',
         labelNames: ['source'],
       },
       ingestBucketsSeconds,
@@ -267,7 +267,7 @@ function countersIn(registry: Registry) {
   return {
     accepted: counter(
       'evroute_events_accepted_total',
-      'Events that were accepted, by what became of them: routed, filtered, duplicate or suppressed.',
+      'Events that were accepted, by outcome: routed, filtered, duplicate or suppressed.',
       ['source', 'outcome'],
     ),
     rejected: counter('evroute_events_rejected_total', 'Events that were rejected, by code.', [
@@ -276,12 +276,12 @@ function countersIn(registry: Registry) {
     ]),
     refused: counter(
       'evroute_tracking_requests_refused_total',
-      'Requests that the tracking API refused as a whole, by code; without a source where none is known.',
+      'Requests that the tracking API refused as a whole, by code. The source is empty if it is not known.',
       ['source', 'code'],
     ),
     settled: counter(
       'evroute_deliveries_settled_total',
-      'Deliveries that came to their end, by state: delivered, failed or expired.',
+      'Deliveries that have ended, by state: delivered, failed or expired.',
       ['destination', 'state'],
     ),
     gaveUp: counter(
@@ -296,7 +296,7 @@ function countersIn(registry: Registry) {
     ),
     reloads: counter(
       'evroute_configuration_reloads_total',
-      'Changed configurations that were read, by result: applied, unchanged or refused.',
+      'Reloads of the configuration, by result: applied, unchanged or refused.',
       ['result'],
     ),
     responses: counter('evroute_webhook_responses_total', 'Answers of endpoints, by status.', [
@@ -306,7 +306,7 @@ function countersIn(registry: Registry) {
     ]),
     requests: counter(
       'evroute_webhook_requests_total',
-      'Requests to endpoints, by outcome: success, retry or final.',
+      'Requests to endpoints, by outcome: success, retry (failed, will be retried) or final (failed, will not be retried).',
       ['destination', 'outcome'],
     ),
     failures: counter(
@@ -321,7 +321,7 @@ function countersIn(registry: Registry) {
     ),
     reused: counter(
       'evroute_webhook_connections_reused_total',
-      'Requests to endpoints on a connection that was open already.',
+      'Requests to endpoints on a connection that was already open.',
       ['destination'],
     ),
   }
@@ -334,7 +334,7 @@ function gaugesIn(registry: Registry) {
     queueDepth: gauge('evroute_queue_deliveries', 'Deliveries that are pending.', ['destination']),
     queueAge: gauge(
       'evroute_queue_age_seconds',
-      'How long the delivery that waits longest has been due; 0 when none is.',
+      'How long the oldest due delivery has been due; 0 if none is due.',
       ['destination'],
     ),
     parked: gauge(
@@ -344,29 +344,32 @@ function gaugesIn(registry: Registry) {
     ),
     reloadSuccess: gauge(
       'evroute_configuration_reload_successful',
-      'Whether the last configuration that was read is in force: 1, or 0 after one that was refused.',
+      'Whether the last reload of the configuration succeeded: 1, or 0 if the configuration was refused.',
       [],
     ),
-    build: gauge('evroute_build_info', 'Always 1. The labels say which version runs.', [
-      'version',
-      'node',
-    ]),
-    liveRows: gauge('evroute_store_live_rows', 'Rows of a table in PostgreSQL, by estimate.', [
-      'table',
-    ]),
+    build: gauge(
+      'evroute_build_info',
+      'Always 1. The labels give the versions of evroute and Node.js.',
+      ['version', 'node'],
+    ),
+    liveRows: gauge(
+      'evroute_store_live_rows',
+      'Estimated number of live rows in a PostgreSQL table.',
+      ['table'],
+    ),
     deadRows: gauge(
       'evroute_store_dead_rows',
-      'Rows of a table in PostgreSQL that are gone and wait for autovacuum, by estimate.',
+      'Estimated number of dead rows in a PostgreSQL table, which wait for autovacuum.',
       ['table'],
     ),
     figuresAge: gauge(
       'evroute_store_figures_age_seconds',
-      'How old the figures of the queues and of the store are. One process of those that share a store has them.',
+      'Age of the figures of queues and store. Only one of the processes that share a store reports them.',
       [],
     ),
     breaker: gauge(
       'evroute_endpoint_breaker_state',
-      'The circuit breaker of an endpoint: 1 for the state that it is in, 0 for the others.',
+      'The circuit breaker of an endpoint: 1 for its current state, 0 for the others.',
       ['destination', 'endpoint', 'state'],
     ),
   }

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 let registry: Registry | undefined
 
 /**
- * Event loop lag, memory, CPU and garbage collection, under the names that dashboards know. All services of a
+ * Event loop lag, memory, CPU and garbage collection, under the names that dashboards expect. All services of a
  * process share one registry, because prom-client cannot stop measuring.
  */
 export function processMetrics(): Registry {

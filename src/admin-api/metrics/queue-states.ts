@@ -5,7 +5,7 @@ export interface QueueState {
   readonly destinationId: string
   /** Pending deliveries, including those in flight. */
   readonly pending: number
-  /** When the first delivery that is not in flight is due, in milliseconds since 1970; null without one. */
+  /** When the first delivery that is not in flight is due, in milliseconds since 1970; null if there is none. */
   readonly oldestDueAtMs: number | null
 }
 

@@ -17,7 +17,7 @@ export interface RecentLatency {
   readonly deliveries: number
   /** Median in milliseconds; null without deliveries. */
   readonly p50Ms: number | null
-  /** 99th percentile in milliseconds. */
+  /** 99th percentile in milliseconds; null without deliveries. */
   readonly p99Ms: number | null
 }
 
@@ -28,7 +28,7 @@ const latenciesMax = 1_000
 /** Counts what this process did in the last hour. */
 export class RecentActivity {
   readonly #clock: Pick<Clock, 'nowMs'>
-  /** A ring of 60 minutes. */
+  /** A ring buffer of 60 minutes. */
   readonly #minutes: { -readonly [Key in keyof ActiveMinute]: ActiveMinute[Key] }[] = []
   readonly #latencies = new Float64Array(latenciesMax)
   #latencyCount = 0

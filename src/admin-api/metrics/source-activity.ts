@@ -4,12 +4,12 @@ import type { Clock } from '../../runtime/index.ts'
 
 /** A rejected call of a source. */
 export interface LatestRejected {
-  /** When it was rejected, in milliseconds since 1970. */
+  /** When the call was rejected, in milliseconds since 1970. */
   readonly atMs: number
-  /** Shortened; null without a messageId. */
+  /** At most 200 characters; null if the call has no messageId. */
   readonly messageId: string | null
   readonly code: RejectionCode
-  /** Shortened. */
+  /** At most 500 characters. */
   readonly message: string
 }
 

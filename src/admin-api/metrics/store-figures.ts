@@ -19,16 +19,16 @@ export interface StoreFiguresOptions {
   readonly queues: () => Promise<readonly QueueState[]>
   /** Reads the row counts of the tables, if the store has them. */
   readonly tables?: (() => Promise<readonly TableRows[]>) | undefined
-  /** Whether this process reports on the store: only one of the processes that share it does. */
+  /** Whether this process reports on the store. Only one of the processes that share a store does. */
   readonly isFirst: () => boolean
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** Minimum pause between measurements. */
+/** Minimum pause between two measurements. */
 const everyMs = 5_000
 /** The pause is at least this many times as long as the measurement took. */
 const pauseFactor = 20
-/** Maximum pause between measurements. */
+/** Maximum pause between two measurements. */
 const pauseMsMax = 60_000
 
 /** Measures a store in the background, so that reading metrics never waits for it. */
@@ -42,7 +42,7 @@ export class StoreFiguresWatch {
     this.#options = options
   }
 
-  /** The latest figures; undefined before the first measurement, or if another process reports them. */
+  /** The latest figures; undefined before the first measurement, or if a different process reports them. */
   get latest(): StoreFigures | undefined {
     return this.#options.isFirst() ? this.#latest : undefined
   }

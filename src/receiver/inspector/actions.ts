@@ -12,9 +12,9 @@ import {
   type Resent,
 } from './send-request.ts'
 
-/** The receiver of an action, and where the request for the action comes from. */
+/** The receiver that performs an action, and where the request for the action comes from. */
 export interface AskedInspected extends Inspected {
-  /** Whether it comes from this machine; a browser must have used a loopback name. */
+  /** Whether the request comes from this machine; from a browser, only if the page has a loopback name. */
   readonly isLocal: boolean
 }
 
@@ -45,7 +45,7 @@ export const actions: Readonly<Record<string, Action>> = {
   },
   expect: ({ expect }, { expectations }) => {
     if (typeof expect !== 'string')
-      throw new SettingError('expect', 'Cannot expect this: it is no text')
+      throw new SettingError('expect', 'Cannot use expect: it must be text')
     return { id: expectations.watch(expect) }
   },
   forget: ({ id }, { expectations }) =>
@@ -59,14 +59,14 @@ function answersOf({ answers }: Inspected): NonNullable<Inspected['answers']> {
 
 function readAnswer(answer: unknown): GivenAnswer {
   if (typeof answer === 'number' || isFault(answer)) return answer
-  throw new SettingError('answer', 'Cannot answer with this: an answer is a status or a fault')
+  throw new SettingError('answer', 'Cannot use answer: it must be a status or a fault')
 }
 
 function readDelay(delay: unknown): number | undefined {
   if (delay === undefined) return undefined
   const delayMs = typeof delay === 'string' ? parseDelay(delay) : undefined
   if (delayMs !== undefined) return delayMs
-  throw new SettingError('delay', `Cannot use delay: it is ${delayInWords}`)
+  throw new SettingError('delay', `Cannot use delay: it must be ${delayInWords}`)
 }
 
 /** Reads one plan, or a list of plans for different webhooks. */
@@ -75,11 +75,11 @@ function readPlan(plan: unknown): string | readonly string[] {
   if (isText(plan) || (Array.isArray(plan) && plan.every(isText))) return plan
   throw new SettingError(
     'plan',
-    'Cannot use plan: it is a text such as 503x3,200, or a list of them',
+    'Cannot use plan: it must be text such as 503x3,200, or a list of such texts',
   )
 }
 
-/** How many requests that arrived meanwhile to search for the sent one. */
+/** How many of the requests that arrived in the meantime to search for the sent one. */
 const receivedMeanwhileMax = 1_000
 
 async function sendTo(
@@ -88,10 +88,10 @@ async function sendTo(
   { urls, secret, waits, log, isLocal }: AskedInspected,
 ): Promise<Resent> {
   const isElsewhere = outgoing.url !== undefined
-  // Other machines must not use this one to reach other servers.
+  // Other machines must not reach further servers through this one.
   if (isElsewhere && !isLocal) {
-    const message = 'Cannot send to another server: this page is open on another machine'
-    throw new SettingError('url', message, 'Open the page on the machine of the receiver.')
+    const message = 'Cannot send to a different server: this page is open on a different machine'
+    throw new SettingError('url', message, 'Open the page on the machine that runs the receiver.')
   }
   const all = await urls()
   const url = outgoing.url ?? all[endpoint - 1] ?? all[0]
@@ -99,7 +99,7 @@ async function sendTo(
     throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
   }
   const wait = waits.begin()
-  // Real time, as for other requests to endpoints.
+  // Use real time, as for other requests to endpoints.
   const timer = systemClock.schedule(limits.endpointDeadlineMs, () => wait.abort())
   const ended = waits.endOf(wait)
   const { received } = log.counts

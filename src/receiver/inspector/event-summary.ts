@@ -8,7 +8,7 @@ import { summarise, typesOfMemory } from '../summary/summarise.ts'
 
 /** A received request as a row of a list. */
 export interface EventSummary {
-  /** Number of the request, from 1. */
+  /** The number of the request, counting from 1. */
   readonly seq: number
   /** When the headers arrived, in milliseconds since 1970. */
   readonly atMs: number
@@ -33,7 +33,7 @@ export interface EventSummary {
   readonly durationMs: number
   /** Number of the previous event with the same messageId; null for none. */
   readonly repeatOf: number | null
-  /** Whether signature, body or an answer is bad. See {@link isFailed}. */
+  /** Whether the signature or the body is wrong, or an answer is not 2xx. See {@link isFailed}. */
   readonly failed: boolean
 }
 
@@ -43,10 +43,10 @@ const messagesMax = 10_000
 /** Maximum events per batch of summaries. */
 export const summariesMax = 1_000
 
-/** Facts about an event that only earlier events reveal. */
+/** Facts about an event that depend on earlier events. */
 interface Noted {
   readonly repeatOf: number | null
-  /** The summary if it compares with earlier events; undefined if the event alone is enough. */
+  /** The summary if it depends on earlier events; undefined if the event alone is enough. */
   readonly parts: readonly SummaryPart[] | undefined
 }
 
@@ -56,7 +56,7 @@ const nothingNoted: Noted = { repeatOf: null, parts: undefined }
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  /** Facts about the latest visited events, at least about all that the log keeps. */
+  /** Facts about the events visited last, at least about all that the log keeps. */
   readonly #noted: Noted[] = []
   /** Number of the newest event by messageId, oldest first. */
   readonly #messages = new Map<string, number>()
@@ -106,7 +106,7 @@ export class EventSummaries {
     }
     const oldestSeq = this.#log.after(0, 1)[0]?.seq ?? seq
     const keptMin = this.#newestSeq - oldestSeq + 1
-    // Drop half of them at once, because each splice moves all others.
+    // Drop half of them at once, because each splice moves all the others.
     if (this.#noted.length > 2 * keptMin) this.#noted.splice(0, this.#noted.length - keptMin)
   }
 
@@ -136,7 +136,7 @@ export class EventSummaries {
   }
 }
 
-/** Whether a request has a bad signature or body, or an answer that is not 2xx. */
+/** Whether a request has a wrong signature or body, or an answer that is not 2xx. */
 export function isFailed({ signature, code, status, forward }: ReceivedEvent): boolean {
   const isUnverified = signature === 'invalid' || signature === 'missing'
   if (isUnverified || code !== null || status === null || !isGood(status)) return true

@@ -9,13 +9,13 @@ import type { Waits } from '../waits.ts'
 export interface Inspected {
   readonly log: EventLog
   readonly expectations: Expectations
-  /** Ends when the receiver closes. */
+  /** Ended when the receiver closes. */
   readonly waits: Waits
   readonly secret: string | undefined
   readonly clock: Clock
   /** The URL of each endpoint. */
   readonly urls: () => Promise<readonly string[]>
-  /** Sessions of other machines; undefined if only this machine can reach the receiver. */
+  /** Sessions of browsers on other machines; undefined if only this machine can reach the receiver. */
   readonly sessions: PageSessions | undefined
   /** Checks the token in an Authorization header; undefined if no token is set. */
   readonly isToken?: ((authorization: string | undefined) => boolean) | undefined

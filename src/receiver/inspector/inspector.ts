@@ -20,7 +20,7 @@ import { streamSummaries } from './stream-summaries.ts'
 
 /** Maximum open streams. Each slow reader keeps one batch of summaries in memory. */
 const streamsMax = 32
-/** JSON escapes can make a text several times as long. */
+/** Larger than a webhook, because JSON escapes can make a text several times as long. */
 const actionBytesMax = 4 * limits.webhookBytesMax
 
 /** The HTTP API for the page and for programs. `docs/inspector.openapi.json` describes it. */
@@ -63,7 +63,7 @@ export class Inspector {
     return answerWith(response, read(searchParams, this.#inspected))
   }
 
-  /** Summarizes the requests with these numbers that the log still keeps. `keptFrom` is the oldest that it keeps. */
+  /** Summarizes the requests with these numbers that the log still keeps. `keptFrom` is the oldest one. */
   #summariesOf(query: URLSearchParams): {
     readonly summaries: readonly EventSummary[]
     readonly keptFrom: number
@@ -97,9 +97,9 @@ export class Inspector {
     const { match, sample } = readQuery(query, ['match', 'sample'])
     const wanted = match === undefined ? undefined : parseMatch(match)
     if (sample !== undefined && sample !== 'true')
-      throw new SettingError('sample', 'Cannot use sample: it can be true only')
+      throw new SettingError('sample', 'Cannot use sample: it must be true, or left out')
     if (this.#streams >= streamsMax) {
-      const message = `Cannot open another stream: ${streamsMax} are open. Close a page`
+      const message = `Cannot open a stream: ${streamsMax} are already open. Close a page`
       sendAnswer(response, errorAnswer(429, 'too_many_streams', message))
       return
     }
@@ -131,7 +131,7 @@ export class Inspector {
     const { kind, bytes } = await readBody(request, { bytesMax: actionBytesMax, clock })
     const body = kind === 'complete' ? parsedJson(bytes.toString()) : undefined
     if (isJsonObject(body)) return body
-    throw new SettingError('body', 'Cannot do this: the body is no JSON object')
+    throw new SettingError('body', 'Cannot read the body: it must be a JSON object')
   }
 }
 
@@ -142,13 +142,13 @@ function readWanted(query: URLSearchParams): Match | undefined {
 }
 
 /**
- * Checks the media type of an action. A form cannot send it, and other sites need a CORS preflight.
+ * Checks the media type of an action. Forms cannot send these types, and scripts of other sites need a CORS preflight.
  *
  * @throws SettingError `content-type` for any other
  */
 function checkMediaType({ headers }: IncomingMessage, wanted: string): void {
   if (headers['content-type']?.split(';')[0]?.trim() === wanted) return
-  throw new SettingError('content-type', `Cannot do this: the body is no ${wanted}`)
+  throw new SettingError('content-type', `Cannot read the body: its Content-Type must be ${wanted}`)
 }
 
 function answerWith(response: ServerResponse, body: object | undefined): boolean {

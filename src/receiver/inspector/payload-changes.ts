@@ -14,7 +14,7 @@ export interface PayloadChange {
 
 /** The differences between a payload and an earlier one. */
 export interface PayloadChanges {
-  /** The number of the earlier event; null if none is kept. */
+  /** The number of the earlier event; null if there is none, or it is no longer kept. */
   readonly previous: number | null
   /** At most 100 changes. */
   readonly changes: readonly PayloadChange[]
@@ -24,12 +24,12 @@ export interface PayloadChanges {
 
 const changesMax = 100
 const charactersMax = 200
-/** Fields that differ in every webhook. */
+/** Fields that differ in every webhook, and are not compared. */
 const ownFields: ReadonlySet<string> = new Set(['messageId', 'timestamp'])
 
 /**
- * Compares a payload with the previous one of the same user, type and name; for a group call, with the previous
- * one of the same group.
+ * Compares a payload with the previous one of the same type, user and name. A group call is compared with the previous
+ * one of the same group and name.
  */
 export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChanges {
   if (event.kind !== 'webhook') return { previous: null, changes: [], more: 0 }
@@ -49,7 +49,7 @@ export function compareEvents(event: ReceivedEvent, other: ReceivedEvent): Paylo
   return { previous: other.seq, changes, more: all.length - changes.length }
 }
 
-/** Makes a key that is the same for events that are compared with each other. */
+/** Makes a key that events share if they are compared with each other. */
 function subjectOf({ type, userId, body }: WebhookContent): string {
   const id = type === 'group' ? body['groupId'] : (userId ?? body['anonymousId'])
   return JSON.stringify([type, id, body['event'] ?? body['name']])

@@ -34,7 +34,7 @@ export const reads: Readonly<Record<string, Read>> = {
   snippets: () => ({ snippets }),
 }
 
-/** Finds an event by its number; undefined if it is not kept, or for other values. */
+/** Finds an event by its number; undefined if it is not kept, or if the value is not a number. */
 export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent | undefined {
   if (typeof seq !== 'number' || !Number.isSafeInteger(seq)) return undefined
   const [event] = log.after(seq - 1, 1)
@@ -57,11 +57,11 @@ function readCondition({
 }: Partial<Record<'keys' | 'value', string>>): object {
   const path = parsedJson(keys)
   const isPath = Array.isArray(path) && path.every((key) => typeof key === 'string')
-  if (!isPath) throw new SettingError('keys', 'Cannot use keys: it is a list of names in JSON')
+  if (!isPath) throw new SettingError('keys', 'Cannot use keys: it must be a JSON array of names')
   return { text: conditionText(path, parsedJson(value)) }
 }
 
-/** Checks a match, and locates its mistake. */
+/** Checks a match expression, and locates the mistake if there is one. */
 function readMatch(text: string): object {
   try {
     return { valid: true, text: parseMatch(text).text }

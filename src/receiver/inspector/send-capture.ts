@@ -9,7 +9,7 @@ import { readCapture } from '../read-capture.ts'
 import type { Waits } from '../waits.ts'
 import { EventSummaries } from './event-summary.ts'
 
-/** Maximum requests to send; the newest ones of a larger capture. */
+/** Maximum requests to send. From a larger capture, the newest ones are sent. */
 const eventsMax = 10_000
 
 interface CaptureReading {
@@ -19,8 +19,8 @@ interface CaptureReading {
 }
 
 /**
- * Reads a capture from the body of a request. Answers with NDJSON: summary and record of each request,
- * numbered from 1, then a last line with the counts. The receiver keeps nothing.
+ * Reads a capture from the body of a request. Answers with NDJSON: the summary and the record of each
+ * request, numbered from 1, and the counts in the last line. The receiver keeps nothing.
  */
 export async function sendCapture(
   request: IncomingMessage,

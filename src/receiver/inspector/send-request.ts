@@ -5,11 +5,11 @@ import { signBody } from '../../webhook/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import type { SignatureVerdict } from '../signature.ts'
 
-/** Changes to a request before it is sent again. Omitted fields stay. */
+/** Changes to a request before it is sent again. Fields that are left out stay as they are. */
 export interface Edit {
   /** The path with its query; it begins with a slash. */
   readonly path?: string
-  /** The URL of another server, instead of a path of this receiver. */
+  /** The URL of a different server, instead of a path of this receiver. */
   readonly url?: string
   /** All headers, replacing the original ones. */
   readonly headers?: Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ interface SentAnswer {
 
 /** The outcome of sending a request again. */
 export interface Resent extends SentAnswer {
-  /** Its number in this receiver; null if it went to another server or is no longer kept. */
+  /** Its number in this receiver; null if it went to a different server or was not found. */
   readonly seq: number | null
   /** Null if `seq` is. */
   readonly signature: SignatureVerdict | null
@@ -39,7 +39,7 @@ const madeOfBytes = new Set(['x-signature', 'content-encoding'])
 /**
  * Reads the changes to a request.
  *
- * @throws SettingError `edit` for other fields than a path or a URL, headers and a body, or fields that are not text
+ * @throws SettingError `edit` for fields other than path or url, headers and body, or for fields that are not text
  */
 export function readEdit(value: unknown): Edit {
   if (value === undefined) return {}
@@ -56,13 +56,13 @@ export function readEdit(value: unknown): Edit {
   }
 }
 
-/** A request to send to the receiver or to another server. */
+/** A request to send to the receiver or to a different server. */
 export interface OutgoingRequest {
-  /** The URL of another server; undefined for the receiver. */
+  /** The URL of a different server; undefined for the receiver. */
   readonly url?: string | undefined
   /** The path with its query; it begins with a slash. */
   readonly path: string
-  /** Headers without those of the connection. */
+  /** The headers. Only end-to-end headers are sent. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
   /** Whether to sign it with the receiver's secret. */
@@ -96,19 +96,22 @@ export function readRequest(value: unknown): OutgoingRequest {
   if (rawBase64 === undefined && body !== undefined) {
     return { url, path, headers, body: Buffer.from(body), isSigned: true }
   }
-  throw new SettingError('request', 'Cannot use request: it has either body or rawBase64, as text')
+  throw new SettingError(
+    'request',
+    'Cannot use request: it must have either body or rawBase64, as text',
+  )
 }
 
 /** Parameters of {@link sendRequest}. */
 export interface Sending {
   /** The URL to send to. */
   readonly url: string
-  /** Signs the request; undefined for no signature. */
+  /** The secret for signing the request; undefined to leave it unsigned. */
   readonly secret: string | undefined
   readonly signal: AbortSignal
 }
 
-/** Posts a request to another server or to the receiver, which handles it like any other request. */
+/** Posts a request to a different server or to the receiver, which handles it like any other request. */
 export async function sendRequest(
   outgoing: OutgoingRequest,
   { url, secret, signal }: Sending,
@@ -150,7 +153,7 @@ function isTextOrNone(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }
 
-/** Accepts a path, the URL of another server, or neither; not both. */
+/** Accepts a path, the URL of a different server, or neither, but not both. */
 function isTarget(target: {
   readonly path?: unknown
   readonly url?: unknown
@@ -183,7 +186,7 @@ function readHeaders(value: unknown): Readonly<Record<string, string>> {
 function unreadableEdit(): SettingError {
   return new SettingError(
     'edit',
-    'Cannot use edit: it can have path or url, headers and body',
-    'The path begins with a slash, the url with http:// or https://, headers are an object of texts, the body is text.',
+    'Cannot use edit: it must have only path or url, headers and body',
+    'The path must begin with a slash, the url with http:// or https://. Headers must be an object of texts, and the body text.',
   )
 }

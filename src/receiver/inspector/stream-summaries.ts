@@ -8,12 +8,12 @@ import { isFailed, summariesMax, type EventSummaries } from './event-summary.ts'
 
 /** Requests that arrive within this real time are sent as one message. */
 const quietFrameMs = 40
-/** The same during a burst, so that the page draws less often and leaves the processor to the receiver. */
+/** The same during a burst, so that the page draws less often and leaves the CPU to the receiver. */
 const crowdedFrameMs = 100
 const crowdedMin = 20
 /** A burst of this many requests is sent at once, before a receiver that keeps 1,000 drops its first ones. */
 const burstMax = 600
-/** Maximum summaries per message for a sampling reader: more than most screens show. */
+/** Maximum summaries per message for a reader that samples: more than most screens show. */
 const readMax = 30
 
 /** Delay before a reader reconnects. */
@@ -27,7 +27,7 @@ export interface SummaryStream {
   readonly run: string
   /** Selects requests; undefined for all. */
   readonly match: Match | undefined
-  /** Whether to send most requests of a burst as numbers only. The reader fetches summaries when it needs them. */
+  /** Whether to send most requests of a burst as numbers only. The reader fetches the summaries that it needs. */
   readonly isSampled: boolean
   /** The id of the last message that the reader received; undefined for none. */
   readonly lastId: string | undefined
@@ -36,9 +36,9 @@ export interface SummaryStream {
 
 /**
  * Sends server-sent events until the signal ends: `webhooks` with summaries; `missed` with the numbers of
- * requests that are no longer kept; and `reset` first if the reader has nothing of this run. In a burst, a
- * sampling reader gets only the newest summaries, and `crowd` with the numbers of the other requests, because
- * summaries take the receiver more time, and no person reads thousands a second.
+ * requests that are no longer kept; and first `reset` if the reader has nothing from this run. In a burst, a
+ * reader that samples gets only the newest summaries, and the numbers of the other requests as `crowd`, because
+ * summaries cost the receiver more time, and nobody can read thousands a second.
  */
 export async function streamSummaries(
   response: ServerResponse,
@@ -97,13 +97,13 @@ function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
   return runs
 }
 
-/** How long to collect the next batch. After a full one, not at all, because the log drops the oldest events. */
+/** How long to collect the next batch. After a full batch don't wait, because the log drops the oldest events. */
 function frameAfter(count: number): number {
   if (count >= summariesMax) return 0
   return count >= crowdedMin ? crowdedFrameMs : quietFrameMs
 }
 
-/** The number in an id of this run; undefined for another run. */
+/** Returns the number in an id from this run; undefined for any other id. */
 function seqOf(id: string | undefined, run: string): number | undefined {
   const [, ofRun, seq] = /^(\w+)-(\d{1,15})$/.exec(id ?? '') ?? []
   return ofRun === run ? Number(seq) : undefined

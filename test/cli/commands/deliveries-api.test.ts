@@ -332,7 +332,9 @@ describe('requests that fail', () => {
     const { url } = await startAdmin({ options: { log: log as never } })
     const { code, stderr } = await overApi(url, ['deliveries'])
     expect(code).toBe(7)
-    expect(stderr).toContain('refuses: The store cannot be used now. See the log of the service.')
+    expect(stderr).toContain(
+      'refuses: The store cannot be used at the moment. See the log of the service.',
+    )
   })
 
   test.each(['127.0.0.1:4001', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', ''])(
