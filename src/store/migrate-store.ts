@@ -5,7 +5,7 @@ import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import { quotedUrl, serverUrlRefusal } from './store-url.ts'
 import type { UrlRefusal } from './store-errors.ts'
 
-/** The places of a migration. */
+/** The source and target of a migration. */
 export interface MigrationPlaces {
   /** `sqlite:<file>` */
   readonly from: string

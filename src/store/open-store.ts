@@ -29,7 +29,7 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens the engine of a URL: `memory:`, `sqlite:<file>` or `postgres://user@host/database`. Makes missing
+ * Opens the engine of a URL: `memory:`, `sqlite:<file>` or `postgres://user@host/database`. Creates missing
  * files and tables.
  *
  * @throws SettingError for any other URL; EvrouteError `store_in_use` or `store_unusable`
@@ -66,11 +66,11 @@ export async function openTemporaryStore(): Promise<Store> {
 }
 
 /**
- * Opens the delivery log of an existing store, even while a process delivers from it. With `write`, it can
- * also retry deliveries.
+ * Opens the delivery log of an existing store, even while a process delivers from it. With `write`, the log
+ * can also change deliveries.
  *
  * @throws SettingError for a URL that names no store; EvrouteError `store_unusable` if the store is missing,
- * is not evroute's, cannot be reached or is of another version
+ * is not evroute's, cannot be reached, or is of a different version
  */
 export async function openDeliveryLog(
   url: string,

@@ -11,8 +11,8 @@ export interface Dialect {
   /** Like `forUpdate`, but skips rows that another transaction has locked. */
   readonly forUpdateSkipLocked: string
   /**
-   * A table in a FROM clause, `given`, made from a value of {@link givenRows}. It has the columns and
-   * `place`, which counts the rows.
+   * The table `given` for a FROM clause, made from the result of {@link givenRows}. It has the given
+   * columns, and `place`, the number of the row from 1.
    */
   readonly given: (value: string, columns: Readonly<Record<string, ColumnType>>) => string
   /**
@@ -25,8 +25,8 @@ export interface Dialect {
    */
   readonly deliveriesOfEach: (columns: string, condition: string, end?: string) => string
   /**
-   * Makes a condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an index,
-   * even if its planner has no statistics for a new table.
+   * Returns an SQL condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an
+   * index, even if its planner has no statistics for a new table.
    */
   readonly isOneOf: (column: string, select: string) => string
   /**
@@ -34,11 +34,11 @@ export interface Dialect {
    * SQLite.
    */
   readonly keyOf: (text: string) => string
-  /** Makes a value of a key column, from an expression for a result of `keyOf`. */
+  /** Returns an expression for a key column, from an expression for a result of `keyOf`. */
   readonly key: (expression: string) => string
   /** A common table expression that delays new regulations until the transaction ends. */
   readonly gate: string
-  /** An expression for the id of a new text. */
+  /** An expression for the id of a new body. */
   readonly newTextId: string
   /** Locks a table in a mode until the transaction ends. */
   readonly lockTable: (table: string, mode: 'ROW EXCLUSIVE' | 'SHARE') => Script<void>
@@ -49,7 +49,7 @@ export function givenRows(rows: readonly object[]): string {
   return JSON.stringify(rows)
 }
 
-/** A value of a statement. Arrays are for PostgreSQL alone. */
+/** A value of a statement. Only PostgreSQL takes arrays. */
 export type SqlValue = string | number | null | readonly (string | number | boolean | null)[]
 
 /** Adds a value to a statement, and returns its parameter. */
@@ -58,7 +58,8 @@ export type Bind = (value: SqlValue) => string
 /** A statement with its values. */
 export interface Query {
   /**
-   * The name of a statement that is always the same, so that it is parsed once; none by default.
+   * The name of a statement whose text never changes, so that the server parses it only once; none by
+   * default.
    */
   readonly name?: string
   /** The statement. `$1` is its first value; tables have the prefix `evroute_`. */

@@ -11,8 +11,8 @@ export interface SuppressedUsers {
 }
 
 /**
- * Returns a condition: calls of a user from a source, or from a replay of it, are dropped. A statement checks
- * only once whether there are suppressed users at all.
+ * Returns an SQL condition: calls of a user from a source, or from a replay of it, are dropped. A statement
+ * checks only once whether there are suppressed users at all.
  *
  * @param sourceId - an expression
  * @param userId - an expression; a column must be named with its table

@@ -16,9 +16,13 @@ const noFiles: readonly (readonly [string, string, string])[] = [
   [
     'sqlite:data/',
     'it must name a file, not a folder',
-    'Name a file in it: sqlite:data/evroute.db.',
+    'Name a file in that folder: sqlite:data/evroute.db.',
   ],
-  ['sqlite:.', 'it must name a file, not a folder', 'Name a file in it: sqlite:evroute.db.'],
+  [
+    'sqlite:.',
+    'it must name a file, not a folder',
+    'Name a file in that folder: sqlite:evroute.db.',
+  ],
 ]
 
 const refusal = (why: string, hint: string) => ({

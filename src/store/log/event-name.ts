@@ -2,8 +2,8 @@
 export const bodyStartMax = 2_048
 
 /**
- * The beginning of a body, up to the name. The body may be cut off inside a string; only a complete one is a
- * name.
+ * The beginning of a body, up to the name. The body may be cut off inside a string; only a complete string
+ * is a name.
  */
 const upToName =
   /^\{"version":1,"type":"(?:track|page|screen)"(?:,"(?:userId|anonymousId)":(?:null|"(?:[^"\\]|\\.)*"))*,"(?:event|name)":("(?:[^"\\]|\\.)*")/

@@ -41,8 +41,9 @@ export interface MoveRequest {
  *
  * - `moved`: everything was moved and compared; no process can deliver from the file any more
  * - `already`: an earlier run has moved the store
- * - `interrupted`: the database is empty
- * - `different`: the database did not store the values that it was given. The database is empty
+ * - `interrupted`: the move was aborted, and the database is empty
+ * - `different`: the database stored other values than it was given. The move was undone, and the database
+ *   is empty
  */
 export type MoveOutcome =
   | { readonly kind: 'moved' | 'already'; readonly place: string; readonly figures: Compared }

@@ -36,7 +36,7 @@ export function changeCounts(names: readonly CountName[], changes: string): stri
 }
 
 /**
- * Returns the part of {@link changeCounts}, with changes that are aggregated from rows by destination.
+ * Like {@link changeCounts}, but aggregates the changes from rows, by destination.
  *
  * @param changes - the aggregate for each count
  * @param rows - the rows in a FROM clause

@@ -36,8 +36,8 @@ export function keyDigest(text: string): string {
 }
 
 /**
- * Returns a condition: calls from a source, or from a replay of it, are dropped because a user is suppressed.
- * A statement checks only once whether there are suppressed users at all.
+ * Returns an SQL condition: calls from a source, or from a replay of it, are dropped because a user is
+ * suppressed. A statement checks only once whether there are suppressed users at all.
  *
  * @param sourceId - an expression; a column must be named with its table
  * @param userIds - expressions of the same kind; null for no user

@@ -10,7 +10,7 @@
  * - `requests`: the requests and their answers, in partitions of days, because only dropping a partition
  *   returns disk space. Failures have their own partitions, because they are kept for longer
  * - `seen`: the messageIds for deduplication
- * - `counts`: the ledger and the numbers of purged deliveries. A figure is the sum of several rows
+ * - `counts`: the ledger and the numbers of purged deliveries. A count is the sum of several rows
  * - `moves`: has one row once a move from another engine has begun. `store_id` is the id of the moved store,
  *   `changes` its counter of changes. Until `completed_at` is set, only the move may use the database
  * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A userId

@@ -154,7 +154,7 @@ function isCounted({ finished_at: finishedAtMs }: RegulationRow): boolean {
   return finishedAtMs === null
 }
 
-/** Returns the number of notifications at the beginning. Their ids are consecutive. */
+/** Returns the number of notifications that a regulation created. Their ids are consecutive. */
 export function countOf(made: readonly NotificationStream[]): number {
   return made.reduce((sum, { pending }) => sum + pending, 0)
 }

@@ -15,7 +15,7 @@ import { addErased, forgetAwaited } from './shared-archives.ts'
 /**
  * Stores a regulation with its suppressions and notifications.
  *
- * At its end, it stops other adds until the commit. So earlier events have ids up to `last_id`, and every
+ * Its last step blocks other adds until the commit. So earlier events have ids up to `last_id`, and every
  * later add knows the suppressed users. The ids of its notifications are consecutive.
  */
 export function* createRegulation(

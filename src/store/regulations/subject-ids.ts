@@ -1,7 +1,7 @@
-/** From this length on, an id does not occur in a text by coincidence. */
+/** An id of at least this length is very unlikely to occur in a text by coincidence. */
 const tellingLength = 8
 
-/** The users of a regulation, in any number. */
+/** The userIds of a regulation. */
 export class SubjectIds {
   readonly #byLength = new Map<number, Set<string>>()
 

@@ -83,7 +83,7 @@ export class Adding {
     const outcomes = this.#outcomesOf(batch)
     const rows = this.#addRouted(batch, outcomes)
     const refused = this.#failRefused(rows, batch.nowMs)
-    // Lease them now, so that no claim leases them as well.
+    // Lease them now, so that no claim can lease them too.
     const leased = handedOver(rows, batch).map((row) => {
       const { eventPlace, place, id } = row
       return { eventPlace, place, id, lease: this.#leases.begin(row) }

@@ -23,7 +23,7 @@ interface TracedFile {
 export type Rewriting = 'done' | 'busy' | HeldUpErasure
 
 /**
- * Removes data that is no longer in the tables from the files as well.
+ * Removes from the file and its log the data that has been deleted from the tables.
  *
  * SQLite overwrites deleted rows (`secure_delete`). It does not overwrite old copies of rows that it moved
  * to another page: only a rewrite of the whole file removes those. A rewrite takes about half a second per

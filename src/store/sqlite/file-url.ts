@@ -27,7 +27,7 @@ export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefin
   if (!isFolder(path)) return undefined
   return {
     why: 'it must name a file, not a folder',
-    hint: `Name a file in it: sqlite:${join(path, 'evroute.db')}.`,
+    hint: `Name a file in that folder: sqlite:${join(path, 'evroute.db')}.`,
   }
 }
 

@@ -83,8 +83,7 @@ function expectRoom(
 /**
  * Checks that a file has the tables of this version, and changes nothing.
  *
- * @throws EvrouteError `store_unusable` for an empty file, or for a file of another program or another
- * version
+ * @throws EvrouteError `store_unusable` for an empty file, or for a file of a different program or version
  */
 export function expectTables(database: Database, path: string): void {
   if (isNew(database)) {

@@ -71,7 +71,7 @@ export class SqliteLog extends FileLog implements StoreLog {
    * delivers from it.
    *
    * @param name - the file, or a symbolic link to it
-   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of another version, has
+   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of a different version, has
    * several names and is opened for writing, or cannot be opened
    */
   static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {

@@ -42,8 +42,8 @@ import { WriteQueue } from './write-queue.ts'
 const synchronousFull = 2
 
 /**
- * The message that probes writability. No delivery has this id, and a nearly full disk has no room for this
- * size.
+ * The id and the size of the message that probes writability. No delivery has this id, and a nearly full
+ * disk has no room for this size.
  */
 const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
@@ -108,7 +108,7 @@ export class SqliteStore extends FileLog implements Store {
         }),
       notify: () => undefined,
     })
-    // A store in memory has no file with traces.
+    // A store in memory has no files to clean.
     const traces = guard && new ErasureTraces(database, { path: this.#path, guard })
     const adding = this.#adding
     const engine = erasureEngine({ database: sql, adding, counts, leases, traces })

@@ -203,8 +203,8 @@ export const sharedTables = `
 
 /**
  * The move to another engine: one row, once a move has begun. `store_id` is the id of the store in the other
- * engine. `changes` counts how often a process may have written since. `target` is the new place of a store
- * that has moved.
+ * engine. `changes` counts how many times a process has begun to write to the file since. `target` is the
+ * new place of a store that has moved.
  */
 const moveTables = `
   CREATE TABLE moves (
@@ -224,8 +224,8 @@ export const tables: string = [
 ].join('')
 
 /**
- * Returns the check that a column has one of some values. It avoids `IN`: SQLite builds a tree of a list for
- * every row, and an insert takes 1.5 times as long.
+ * Returns a CHECK condition: the column has one of the given values. It avoids `IN`, because SQLite would
+ * build a tree from the list for every row, and an insert would take 1.5 times as long.
  */
 function oneOf(column: string, ...values: readonly string[]): string {
   return values.map((value) => `${column} = '${value}'`).join(' OR ')
