@@ -19,19 +19,19 @@ import type { LeasedDelivery, Settlement } from './store-port.ts'
 /** Sends one delivery to one endpoint; never throws. */
 export type PostDelivery = (endpoint: Endpoint, delivery: LeasedDelivery) => Promise<RequestOutcome>
 
-/** Sends the deliveries of a destination. */
+/** Sends requests to the endpoints of one destination. */
 export interface DeliverySender {
   /** Sends one request. */
   readonly post: PostDelivery
 }
 
-/** The dependencies of a round. */
+/** The settings and callbacks of a round. */
 export interface AttemptContext {
   /** Clock, randomness and observer. */
   readonly runtime: Runtime
   /** Where the delivery goes. */
   readonly destination: Destination
-  /** The endpoints of the destination that this round asks. */
+  /** The endpoints of the destination that get a request in this round. */
   readonly endpoints: readonly Endpoint[]
   /** Sends one request. */
   readonly post: PostDelivery
@@ -41,15 +41,15 @@ export interface AttemptContext {
   readonly ended: (record: RequestRecord) => void
 }
 
-/** A round under way. */
+/** A round in progress. */
 export interface Attempt {
-  /** The settlement of the delivery. Resolves with the first success, or with the last answer. */
+  /** The settlement of the delivery. Resolves on the first success, or once every request has failed. */
   readonly settlement: Promise<Settlement>
   /** Resolves once every request has ended, including those that end after the settlement. */
   readonly ended: Promise<unknown>
 }
 
-/** Makes one round: asks all given endpoints at once. There must be at least one. */
+/** Makes one round: sends a request to each given endpoint at the same time. There must be at least one. */
 export function attempt(delivery: LeasedDelivery, context: AttemptContext): Attempt {
   const startedAtMs = context.runtime.clock.nowMs()
   const requests = context.endpoints.map((endpoint) => askEndpoint(endpoint, delivery, context))
@@ -71,13 +71,13 @@ function settlementOf(
   return settleRound(round, policy, runtime.random)
 }
 
-/** Avoids further promises for a single endpoint, the usual case. */
+/** Creates no extra promise for a single endpoint, which is the usual case. */
 function allEnded(requests: readonly Promise<EndpointResult>[]): Promise<unknown> {
   const [only] = requests
   return requests.length === 1 && only !== undefined ? only : Promise.allSettled(requests)
 }
 
-/** Resolves with the first success and the results before it, or with all results. */
+/** Resolves on the first success, with all results so far, or with every result if none succeeds. */
 function untilDecided(
   requests: readonly Promise<EndpointResult>[],
 ): Promise<readonly EndpointResult[]> {

@@ -2,7 +2,7 @@ import type { StoreAudit } from './log-port.ts'
 
 /** A figure of a store, with its name. */
 export interface AuditFigure {
-  /** The name, as people read it. */
+  /** The name to show to people. */
   readonly name: string
   /** The value. */
   readonly count: number
@@ -10,9 +10,9 @@ export interface AuditFigure {
 
 /** An equation that the figures of a store must satisfy. */
 export interface AuditEquation {
-  /** The expected sum of the parts. */
+  /** The figure that the parts must add up to. */
   readonly whole: AuditFigure
-  /** The parts. Empty where the sum must be zero. */
+  /** The parts. Empty if the whole must be zero. */
   readonly parts: readonly AuditFigure[]
   /** The whole minus its parts: zero if the equation holds. */
   readonly difference: number
@@ -21,8 +21,8 @@ export interface AuditEquation {
 const ended = ['delivered', 'failed', 'expired'] as const
 
 /**
- * The equations that every store must satisfy. The first two check the ledger itself. The others compare it
- * with the rows.
+ * Returns the equations that every store must satisfy. The first two check the ledger itself. The others compare
+ * the ledger with the rows, and check that no delivery has lost its text.
  */
 export function auditEquations(audit: StoreAudit): readonly AuditEquation[] {
   const { ledger, counted, purged, withoutBody } = audit

@@ -3,15 +3,15 @@ import { Tally } from './tally.ts'
 
 /** When a breaker opens, and for how long. */
 export interface BreakerPolicy {
-  /** Failures in a row that open the breaker. */
+  /** Number of failures in a row that opens the breaker. */
   readonly consecutiveFailures: number
-  /** Share of failures that opens it, from 0 to 1. */
+  /** Share of failed requests that opens the breaker, from 0 to 1. */
   readonly failureRate: number
-  /** Requests that must have ended within the window before the share counts. */
+  /** Minimum number of requests in the window before the failure rate counts. */
   readonly requestsMin: number
-  /** The period over which the share is computed. */
+  /** The period over which the failure rate is computed. */
   readonly windowMs: number
-  /** How long the breaker stays open at first. Doubles each time it reopens without having closed. */
+  /** How long the breaker stays open at first. Doubles each time the breaker reopens without having closed. */
   readonly openMs: number
   /** Upper bound of the time that the breaker stays open. */
   readonly openMsMax: number
@@ -21,7 +21,7 @@ export interface BreakerPolicy {
 
 /**
  * Opens after 10 failures in a row, or if 70 % of at least 10 requests in 30 s fail. Stays open for 30 s,
- * doubled up to 5 min. Retries by hand may probe every 10 s.
+ * doubled up to 5 min. Manual retries may probe every 10 s.
  */
 export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
   consecutiveFailures: 10,
@@ -34,28 +34,29 @@ export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
 })
 
 /**
- * The state of a breaker: `closed` admits every request, `open` none until a probe is due. `half-open` has that
- * probe under way, `recovering` admits more with every success.
+ * The state of a breaker. `closed` admits every request that the concurrency allows. `open` admits none until a
+ * probe is due. `half-open` waits for the outcome of that probe. `recovering` admits more requests with every
+ * success.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open' | 'recovering'
 
 /**
- * How a request ended: `throttled` shows that the endpoint is up but wants fewer requests. `neutral` says
- * nothing about the endpoint, for example because our side interrupted the request.
+ * What a request shows about its endpoint. `throttled`: the endpoint is up but wants fewer requests. `neutral`:
+ * nothing, for example because our side interrupted the request.
  */
 export type EndpointHealth = 'success' | 'failure' | 'throttled' | 'neutral'
 
-/** Identifies a request under way. */
+/** Identifies a request in flight. */
 export type BreakerTicket = symbol
 
-/** A change of a breaker. */
+/** A change of a breaker's state. */
 export type BreakerChange =
   | {
       /** `opened` from `closed`; `reopened` if the probe or the recovery failed. */
       readonly kind: 'opened' | 'reopened'
-      /** How long no request is sent. */
+      /** How long the breaker admits no request. */
       readonly openMs: number
-      /** When a probe may go, in milliseconds since 1970. */
+      /** When a probe may be sent, in milliseconds since 1970. */
       readonly probeAtMs: number
     }
   /** The endpoint answered a request. */
@@ -63,15 +64,15 @@ export type BreakerChange =
   /** The endpoint gets its full concurrency again. */
   | { readonly kind: 'closed' }
 
-/** News that a process found an endpoint down, or up again. */
+/** News from a process that it found an endpoint down, or up again. */
 export interface SharedBreaker {
-  /** How long no request is sent; 0 once the endpoint answers again. */
+  /** How long to send no request; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** How much longer this process leaves the probe to others. */
+  /** How much longer than that this process leaves the probe to others. */
   readonly graceMs: number
   /**
-   * The rank of the process that found out. If two processes find the endpoint down at once, the lower rank
-   * counts.
+   * The rank of the process that sent the news. If two processes find the endpoint down at the same time, the
+   * news from the lower rank counts.
    */
   readonly rank: number
 }
@@ -79,48 +80,47 @@ export interface SharedBreaker {
 interface OpenPhase {
   readonly kind: 'open'
   readonly probeAtMs: number
-  /** When the first process may probe the endpoint. */
+  /** When the first of all processes may probe the endpoint. */
   readonly roundAtMs: number
   /**
-   * The rank of the process that found the endpoint down; Infinity if it was this one and it hasn't shared
-   * that.
+   * The rank of the process that found the endpoint down; Infinity if this process did and hasn't shared it.
    */
   readonly rank: number
-  /** Upper bound of the wait for a probe, even if the clock was set. */
+  /** Maximum wait for a probe, even if the clock was set back. */
   readonly waitMs: number
-  /** When a retry by hand may probe early. */
+  /** When a manual retry may probe early. */
   readonly earlyProbeAtMs: number
 }
 
 type Phase =
   | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  /** A failed early probe restores the `open` phase, so the regular probe stays due at its time. */
+  /** If an early probe fails, the `open` phase is restored, so the regular probe stays due when it was. */
   | { readonly kind: 'half-open'; readonly early: OpenPhase | undefined }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
 /**
- * Decides how many requests one endpoint may be sent: its full concurrency while it is healthy, one probe at a
- * time while it is down, and step by step more while it recovers.
+ * Decides how many requests may be in flight to one endpoint: its full concurrency while it is healthy, one probe
+ * at a time while it is down, and gradually more while it recovers.
  *
- * It reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
- * breaker waits at most its full time again. Requests in the window keep their distances, and the newest counts
- * as just ended.
+ * A breaker reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
+ * breaker waits at most its full time again. Requests in the window keep their distances from one another, and
+ * the newest counts as having just ended.
  *
- * Requests that started before the breaker opened count against the concurrency until they end. How they end
- * changes nothing.
+ * Requests that started before the breaker opened count against the concurrency until they end. Their outcomes
+ * are ignored.
  *
- * A retry by hand may probe an open breaker early: one at a time, and at intervals, so that many retries can't
- * bypass the breaker. If the probe fails, the breaker stays open for as long as it would have.
+ * A manual retry may probe an open breaker early: one at a time, and at intervals, so that many retries can't
+ * bypass the breaker. If the probe fails, the breaker stays open no longer than it would have anyway.
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy
   #concurrency: number
   #phase: Phase
   #nextOpenMs: number
-  /** Requests whose outcome counts; while half-open, only the probe. */
+  /** Requests in flight whose outcome counts; while half-open, only the probe. */
   #current = new Set<BreakerTicket>()
-  /** Requests that started before the breaker opened. */
+  /** Requests in flight that started before the breaker opened. */
   readonly #earlier = new Set<BreakerTicket>()
 
   /** @param concurrency - requests that the endpoint may have in flight; 0 for none at present */
@@ -132,21 +132,21 @@ export class CircuitBreaker {
   }
 
   /**
-   * Changes the concurrency, and keeps the state. A recovering breaker that has reached the new concurrency
-   * closes with the next success.
+   * Changes the concurrency, but not the state. A recovering breaker that has reached the new concurrency closes
+   * on the next success.
    */
   resize(concurrency: number): void {
     this.#concurrency = concurrency
   }
 
-  /** The state. A probe that is due but has not started leaves it `open`. */
+  /** The state. It stays `open` until a due probe starts. */
   get state(): BreakerState {
     return this.#phase.kind
   }
 
   /**
-   * When a delivery of a lane may probe the endpoint; in the past if it may now. Undefined unless the breaker
-   * is open or an early probe is under way.
+   * When a delivery in a lane may probe the endpoint; in the past if it may now. Undefined unless the breaker is
+   * open or an early probe is in flight.
    */
   probeAtMs(nowMs: number, lane: Lane): number | undefined {
     const phase = this.#phase
@@ -155,8 +155,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Applies news about the endpoint. Own requests count more: if the last one succeeded, news that the endpoint
-   * is down only lets the next failure open the breaker.
+   * Applies another process's news about the endpoint. This process's own requests count more: if its last one
+   * succeeded, news that the endpoint is down only makes the next failure open the breaker.
    *
    * @returns the change; undefined if there is none
    */
@@ -177,7 +177,7 @@ export class CircuitBreaker {
     return this.#leaveAlone(kind, { nowMs, waitMs: openMs + graceMs, roundAtMs, rank })
   }
 
-  /** Returns how many more requests of a lane may start now. */
+  /** Returns how many more requests for deliveries in a lane may start now. */
   freeSlots(nowMs: number, lane: Lane): number {
     const free = this.#limit(nowMs, lane) - this.#current.size
     const freeOfAll = this.#concurrency - this.#current.size - this.#earlier.size
@@ -185,7 +185,7 @@ export class CircuitBreaker {
   }
 
   /**
-   * Starts a request. On an open breaker it is the probe.
+   * Starts a request. If the breaker is open, the request is the probe.
    *
    * @returns the ticket for `end`; undefined if no slot is free, and then the request must not be sent
    */
@@ -211,11 +211,11 @@ export class CircuitBreaker {
       case 'failure':
         return this.#failed(nowMs)
       case 'throttled':
-        // A 429 shows that the endpoint is up, which ends an outage. `Pace` learns how many requests it takes.
+        // A 429 shows that the endpoint is up, which ends an outage. `Pace` learns how many requests it accepts.
         return this.#phase.kind === 'half-open' ? this.#succeeded(nowMs) : undefined
       case 'neutral':
         if (this.#phase.kind === 'half-open') {
-          // The probe proved nothing, so the next one need not wait.
+          // The probe proved nothing, so the next one may start at once.
           const dueNow = { probeAtMs: nowMs, waitMs: 0, earlyProbeAtMs: nowMs }
           const unshared = { roundAtMs: nowMs, rank: Infinity }
           this.#phase = this.#phase.early ?? { kind: 'open', ...dueNow, ...unshared }
@@ -237,7 +237,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Shortens the waits if the clock was set back. Runs often, so it allocates only for a change. */
+  /** Shortens the waits if the clock was set back. Runs often, so it allocates only if something changes. */
   #seeTime(phase: OpenPhase, nowMs: number): OpenPhase {
     const probeAtMs = Math.min(phase.probeAtMs, nowMs + phase.waitMs)
     const earlyProbeAtMs = Math.min(phase.earlyProbeAtMs, nowMs + this.#policy.earlyProbeEveryMs)
@@ -305,9 +305,9 @@ export class CircuitBreaker {
     return { kind, openMs: round.waitMs, probeAtMs }
   }
 
-  /** Sets how many requests may be in flight. At the full concurrency the breaker closes. */
+  /** Sets how many requests may be in flight. Closes the breaker once that is the full concurrency. */
   #recover(tally: Tally, limit: number): void {
-    // At a concurrency of 0 one success must not close the breaker: the concurrency may be raised later.
+    // If the concurrency is 0, a success must not close the breaker: the concurrency may be raised later.
     if (limit < this.#concurrency || this.#concurrency === 0) {
       this.#phase = { kind: 'recovering', tally, limit }
     } else {
@@ -321,7 +321,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Returns when a delivery of a lane may probe an open breaker. */
+/** Returns when a delivery in a lane may probe an open breaker. */
 function probeTime({ probeAtMs, earlyProbeAtMs }: OpenPhase, lane: Lane): number {
   return lane === 'manual' ? Math.min(probeAtMs, earlyProbeAtMs) : probeAtMs
 }

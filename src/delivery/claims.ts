@@ -5,44 +5,44 @@ import type { Prefetch } from './prefetch.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Options of claims. */
+/** Options of {@link Claims}. */
 export interface ClaimsOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'claim'>
-  /** Decides which deliveries are due. */
+  /** The clock that decides which deliveries are due. */
   readonly clock: Clock
   /** The queues that take the deliveries, by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
   /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
-  /** Bounds the leased deliveries of all destinations. */
+  /** Limits the leased deliveries of all destinations together. */
   readonly prefetch: Prefetch
   /** Whether every request slot is taken, so that nothing could start now. */
   readonly isBusy: () => boolean
-  /** Called with a destination that has new deliveries. */
+  /** Called with a destination whose queue may have received deliveries. */
   readonly came: (destinationId: string) => void
   /** Returns claimed deliveries to the store if their destination was removed during the claim. */
   readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
 }
 
-/** A share to claim, and the queue that takes it. */
+/** A share to claim, and the queue that will receive the deliveries. */
 interface Claim {
   readonly queue: DestinationQueue
   readonly share: Share
 }
 
-/** The earliest start of a delivery that waits in the store. */
+/** When the first waiting delivery of a lane can start. */
 export interface StartTime {
   /** In milliseconds since 1970; in the past if the delivery only waits for room. */
   readonly atMs: number
-  /** Whether `idle()` may resolve without waiting for the delivery. */
+  /** Whether `idle()` need not wait for the delivery. */
   readonly rests: boolean
 }
 
-/** Later than any moment, to claim deliveries regardless of their due time. */
+/** Later than any due time, to claim deliveries whenever they are due. */
 const whenever = Number.MAX_SAFE_INTEGER
 
-/** Claims due deliveries from the store, a few for every destination with room. */
+/** Claims due deliveries from the store: a few for each destination with room in its queue. */
 export class Claims {
   readonly #options: ClaimsOptions
   #lookedAtMs = 0
@@ -75,13 +75,13 @@ export class Claims {
     return true
   }
 
-  /** Whether no more should be leased until some of the leased deliveries start. */
+  /** Whether to lease nothing more until some of the leased deliveries have started. */
   get isHeldBack(): boolean {
     const { prefetch, isBusy } = this.#options
     return prefetch.claimRoom === 0 || (prefetch.isShort && isBusy())
   }
 
-  /** Passes claimed deliveries to their queues. `claimed` is undefined if the store didn't answer. */
+  /** Passes claimed deliveries to their queues. `claimed` is undefined if the claim failed. */
   #take(
     claims: readonly Claim[],
     claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined,
@@ -99,7 +99,7 @@ export class Claims {
     }
   }
 
-  /** Marks the lane as empty if the claim had no time limit. Otherwise the store must be asked. */
+  /** Marks the lane as empty if the claim did not depend on due times. Otherwise the store must be asked again. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
     if (isAnswered && dueByMs === whenever) times.empty(destinationId, lane)
@@ -107,14 +107,14 @@ export class Claims {
   }
 
   /**
-   * When deliveries to claim were last looked for, in milliseconds since 1970; now if the clock was set back. A
-   * delivery can fall due a millisecond later, so alarms count from this moment.
+   * When this class last looked for deliveries to claim, in milliseconds since 1970; now if the clock was set
+   * back. A delivery can fall due a millisecond after that, so alarms must be set for any later due time.
    */
   get lookedAtMs(): number {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
   }
 
-  /** Returns when the first waiting delivery of each lane can start, for lanes that are known to have one. */
+  /** Returns when the first waiting delivery can start, for each lane that is known to have one. */
   startTimes(): readonly StartTime[] {
     const { times } = this.#options
     const nowMs = this.lookedAtMs
@@ -132,8 +132,8 @@ export class Claims {
   }
 
   /**
-   * Plans the claims: from each lane with due deliveries, as many as there is room for. Destinations that were
-   * served longest ago come first.
+   * Plans the claims: from each lane with due deliveries, as many as there is room for. The destinations served
+   * longest ago come first.
    */
   #due(): readonly Claim[] {
     if (this.isHeldBack) return []
@@ -159,14 +159,14 @@ export class Claims {
     return claims
   }
 
-  /** Returns the queues of destinations with waiting deliveries. Other destinations cost nothing. */
+  /** Returns the queues of destinations with waiting deliveries, without visiting the other destinations. */
   #waitedFor(): readonly DestinationQueue[] {
     const { queues, times } = this.#options
     return [...times.waitedFor].flatMap((destinationId) => queues.get(destinationId) ?? [])
   }
 }
 
-/** Groups items by destination, and keeps their order. */
+/** Groups items by destination, in their original order. */
 export function byDestination<Item extends { readonly destinationId: string }>(
   items: readonly Item[],
 ): ReadonlyMap<string, readonly Item[]> {

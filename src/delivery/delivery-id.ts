@@ -6,12 +6,12 @@ export interface DeliveryKey {
   readonly id: number
 }
 
-/** Writes the id of a delivery as people see and type it: `<destination>/<number>`. */
+/** Writes a delivery's id as people see and type it: `<destination>/<number>`. */
 export function formatDeliveryId({ destinationId, id }: DeliveryKey): string {
   return `${destinationId}/${id}`
 }
 
-/** Reads what {@link formatDeliveryId} writes; undefined for other text. */
+/** Parses an id in the format of {@link formatDeliveryId}; undefined for any other text. */
 export function parseDeliveryId(text: string): DeliveryKey | undefined {
   const [, destinationId, id] = /^(.+)\/(\d{1,15})$/s.exec(text) ?? []
   return destinationId === undefined ? undefined : { destinationId, id: Number(id) }

@@ -15,23 +15,23 @@ import { isHeld } from './round.ts'
 import { SourceBacklog } from './source-backlog.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
-/** How a delivery enters the queue: from its lane, or ahead of those that wait in the store. */
+/** How a delivery enters the queue: in its lane, or ahead of those that are waiting in the store. */
 export type Line = Lane | 'ahead'
 
 /** The next step for a delivery. */
 export type Start =
-  /** A round over these endpoints. */
+  /** Make a round over the endpoints of these gates. */
   | {
       readonly kind: 'round'
       readonly delivery: LeasedDelivery
       readonly gates: readonly EndpointGate[]
     }
-  /** The delivery is settled without a round. */
+  /** Settle the delivery without a round. */
   | { readonly kind: 'settled'; readonly settlement: Settlement }
 
 /**
- * The leased deliveries of one destination that have not started, by lane, and the gates to its endpoints. It
- * decides what starts next; the caller starts it.
+ * The leased deliveries of one destination that have not started, by lane, and the gates to its endpoints. The
+ * queue decides which delivery starts next; the caller starts it.
  */
 export class DestinationQueue {
   #destination: Destination
@@ -40,18 +40,18 @@ export class DestinationQueue {
   #readyMin: number
   #retryWindowMs: number
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { first: [], manual: [], retry: [] }
-  /** Deliveries in the lane `first` that passed others. */
+  /** Deliveries in the lane `first` that went ahead of deliveries waiting in the store. */
   readonly #ahead = new Set<LeasedDelivery>()
   readonly #promised: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
-  /** How often in a row another lane went first while a delivery waited in this one. */
+  /** How many times in a row a different lane went first while a delivery was waiting in this one. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** When the queue noticed that its concurrency is 0. */
   #mutedSinceMs: number | undefined
   readonly #prefetch: Prefetch
-  /** The sources of the deliveries that wait in the store, if the destination has several sources. */
+  /** Which sources the deliveries waiting in the store come from, if the destination has several sources. */
   readonly backlog = new SourceBacklog()
   #rounds = 0
-  /** Of these, rounds of retries. */
+  /** How many of those rounds are retries. */
   #laterRounds = 0
 
   /** @param prefetch - counts the leased deliveries of all destinations */
@@ -68,16 +68,16 @@ export class DestinationQueue {
     this.configure(destination, policies)
   }
 
-  /** Where its deliveries go. */
+  /** The destination, with its current settings. */
   get destination(): Destination {
     return this.#destination
   }
 
   /**
    * Applies new settings for the same destination. Leased deliveries stay. An endpoint keeps its gate if only
-   * the concurrency or the rate changes; other endpoints begin with a closed breaker.
+   * the concurrency or the rate changes. Any other endpoint begins with a new gate and a closed breaker.
    *
-   * @returns the endpoints whose breaker was open or recovering before, and is closed now
+   * @returns the endpoints that were down and got a new gate, so their breaker is closed now
    */
   configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
     const before = this.#gates
@@ -103,7 +103,7 @@ export class DestinationQueue {
     })
   }
 
-  /** The gate to an endpoint, by its hidden URL. */
+  /** Finds the gate to an endpoint by the endpoint's hidden URL. */
   gateOf(endpoint: string): EndpointGate | undefined {
     return this.#gates.find((gate) => hiddenEndpoint(gate.endpoint.url) === endpoint)
   }
@@ -113,12 +113,12 @@ export class DestinationQueue {
     return this.#gates.includes(gate)
   }
 
-  /** Whether a leased delivery waits to start. */
+  /** Whether a leased delivery is waiting to start. */
   get hasReady(): boolean {
     return lanes.some((lane) => this.#waiting[lane].length > 0)
   }
 
-  /** Whether no delivery is ready, on its way here, or being sent. */
+  /** Whether no delivery is ready, on its way to this queue, or being sent. */
   get isEmpty(): boolean {
     const promised = Object.values(this.#promised).some((count) => count > 0)
     return this.#rounds === 0 && !promised && !this.hasReady
@@ -128,7 +128,7 @@ export class DestinationQueue {
    * Returns how many more deliveries of a lane the queue can take. Zero while more than half of the room is
    * taken, while the lane is parked, and while the concurrency is 0.
    *
-   * @param most - upper bound of ready deliveries of the lane; unbounded by default
+   * @param most - maximum number of ready deliveries in the lane; unlimited by default
    */
   room(lane: Lane, nowMs: number, most: number = Infinity): number {
     const readyMax = Math.min(this.#readyMax(lane, nowMs), most)
@@ -137,7 +137,7 @@ export class DestinationQueue {
     return taken > readyMax / 2 ? 0 : readyMax - taken
   }
 
-  /** Returns how many more fresh deliveries may pass those that wait in the store. */
+  /** Returns how many more new deliveries may go ahead of those waiting in the store. */
   roomAhead(nowMs: number): number {
     const readyMax = this.#readyMax('first', nowMs)
     const most = readyMax === 0 ? 0 : Math.max(readyMax, aheadMin)
@@ -146,8 +146,8 @@ export class DestinationQueue {
 
   /**
    * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits
-   * for the store, or `readyMin` if that is more, but at most what the pace lets start in a second. If only a
-   * probe may start: one manual retry.
+   * for the store, or `readyMin` if that is more, but at most as many as the pace lets start in a second. While
+   * only a probe may start, one manual retry may be ready.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
@@ -172,15 +172,15 @@ export class DestinationQueue {
     this.#prefetch.add(deliveries.length - promised)
   }
 
-  /** Interleaves a delivery that passes others with those that it passes. */
+  /** Inserts a delivery that goes ahead of others, alternating with the ready deliveries of the lane. */
   #takeAhead(delivery: LeasedDelivery): void {
     this.#waiting.first.splice(2 * this.#ahead.size + 1, 0, delivery)
     this.#ahead.add(delivery)
   }
 
   /**
-   * Removes and returns deliveries beyond the current room, so that other processes can claim them. Their
-   * leases might end before their turn comes.
+   * Removes and returns the deliveries that exceed the current room, so that other processes can claim them. Here
+   * their leases might end before their turn comes.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     return this.#letGo((lane) => {
@@ -218,8 +218,8 @@ export class DestinationQueue {
   }
 
   /**
-   * When the first endpoint may be asked for a delivery of a lane, in milliseconds since 1970. Undefined unless
-   * all endpoints are held back until some time.
+   * When the first endpoint may get a delivery of a lane, in milliseconds since 1970. Undefined unless every
+   * endpoint is held back until a known time.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     let parkedUntilMs = Infinity
@@ -232,8 +232,8 @@ export class DestinationQueue {
   }
 
   /**
-   * When the pace of an endpoint lets a ready delivery start, in milliseconds since 1970; undefined if no pace
-   * holds one back.
+   * When an endpoint's pace will let the next ready delivery start, in milliseconds since 1970; undefined if no
+   * pace holds one back.
    */
   startsAtMs(nowMs: number): number | undefined {
     if (!this.hasReady) return undefined
@@ -253,8 +253,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Whether waiting for a delivery that can start at a moment is not worth it: the moment is more than a retry
-   * window away, or for a whole window its endpoints were down or nothing was allowed to be sent.
+   * Whether a delivery that can start at a given moment is not worth waiting for: the moment is more than a retry
+   * window away, or for a whole window the endpoints have been down or the concurrency has been 0.
    */
   rests(startAtMs: number, nowMs: number): boolean {
     if (this.#concurrency === 0) this.#mutedSinceMs ??= nowMs
@@ -263,7 +263,7 @@ export class DestinationQueue {
     return isMuted || isFarAway || this.hopelessSinceMs(nowMs) !== undefined
   }
 
-  /** Removes and returns what starts next; undefined if nothing waits or nothing may start. */
+  /** Removes and returns the delivery that starts next; undefined if none is waiting or none may start. */
   next(nowMs: number): Start | undefined {
     for (const lane of this.#laneOrder()) {
       const start = this.#nextOf(lane, nowMs)
@@ -272,7 +272,7 @@ export class DestinationQueue {
     return undefined
   }
 
-  /** Notes that a round from {@link next} is settled. */
+  /** Notes that a round from {@link next} has been settled. */
   end({ lane }: LeasedDelivery): void {
     this.#rounds--
     if (lane !== 'first') this.#laterRounds--
@@ -281,7 +281,7 @@ export class DestinationQueue {
   #nextOf(lane: Lane, nowMs: number): Start | undefined {
     const waiting = this.#waiting[lane]
     if (waiting.length === 0) return undefined
-    // If no endpoint may be asked, looking at the first delivery is enough.
+    // If no endpoint may get a request, looking at the first delivery is enough.
     const isOpen = this.#gates.some((gate) => gate.access(nowMs, lane) === 'ask')
     const looked = isOpen ? waiting.length : 1
     for (let place = 0; place < looked; place++) {
@@ -305,9 +305,9 @@ export class DestinationQueue {
   }
 
   /**
-   * Orders the lanes: first tries, retries by hand, other retries. A lane that was passed over often enough
-   * goes first, so that none starves. Retries leave some slots free, because an endpoint that doesn't answer
-   * occupies slots for long.
+   * Returns the lanes in the order to try them: first attempts, manual retries, other retries. A lane that was
+   * passed over often enough goes first, so that none starves. Retries leave some slots free, because requests to
+   * an endpoint that doesn't answer occupy their slots for a long time.
    */
   #laneOrder(): readonly Lane[] {
     const concurrency = this.#concurrency
@@ -326,7 +326,7 @@ export class DestinationQueue {
         settlement: { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs },
       }
     }
-    // Check as late as possible: waiting for a breaker or in a suspended process takes time.
+    // Check as late as possible: the delivery may have waited long for a breaker or in a suspended process.
     if (isWindowOver(delivery, this.#retryWindowMs, nowMs)) {
       const { attempts } = delivery
       return {
@@ -342,11 +342,11 @@ export class DestinationQueue {
     if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
-    // Every endpoint left for this delivery is held back; others may serve other deliveries.
+    // All endpoints left for this delivery are held back. The others can still serve other deliveries.
     return { kind: 'settled', settlement: { kind: 'returned', delivery, dueAtMs: probeAtMs } }
   }
 
-  /** Settles a delivery whose endpoints are all held: returned if one may be asked later, failed otherwise. */
+  /** Settles a delivery whose endpoints are all on hold: `returned` if any hold ends, `failed` otherwise. */
   #withoutEndpoint(delivery: LeasedDelivery): Settlement {
     const { attempts, holds } = delivery
     const urls = this.destination.endpoints.map(({ url }) => url)
@@ -357,23 +357,23 @@ export class DestinationQueue {
   }
 }
 
-/** Reason of a delivery that expired because its endpoints stayed down. */
+/** The reason for a delivery that expired because its endpoints stayed down. */
 export const breakerOpen = 'breaker_open'
-/** Reason of a delivery that waited until its window was over. */
+/** The reason for a delivery that was still waiting when its retry window ended. */
 const windowOver: GivenUpReason = 'window_over'
 
 const firstLane: readonly Lane[] = ['first']
 /**
- * Minimum room for deliveries that pass others: a usual batch of a client, even if few requests may be in
- * flight.
+ * Minimum room for deliveries that go ahead of others: enough for a client's usual batch, even if the
+ * concurrency is low.
  */
 const aheadMin = 100
-/** Concurrent rounds that retries leave to first tries. */
+/** Maximum number of concurrent rounds that are reserved for first attempts; retries can't use them. */
 const keptRoundsMax = 2
-/** How often in a row a lane is passed over before it goes first. */
+/** How many times in a row a lane is passed over before it goes first. */
 const passedOverMax = 4
 
-/** Returns the earliest moment; undefined unless all are known. */
+/** Returns the earliest of several moments; undefined unless all are known. */
 function earliest(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === times.length ? Math.min(...known) : undefined

@@ -7,29 +7,29 @@ import type { DeliveryStore } from './store-port.ts'
 
 /** A destination with its sender. */
 export interface DispatchTarget {
-  /** Where deliveries go. */
+  /** The destination. */
   readonly destination: Destination
   /** Sends one request. The caller closes it. */
   readonly sender: DeliverySender
   /** When to try again; `defaultRetryPolicy` by default. */
   readonly retryPolicy?: RetryPolicy
   /**
-   * Requests in flight per endpoint that this process may have; the destination's concurrency by default.
-   * With 0 the dispatcher claims nothing for the destination and returns its ready deliveries.
+   * Maximum number of requests that this process may have in flight per endpoint; the destination's concurrency
+   * by default. With 0, the dispatcher claims nothing for the destination and returns its ready deliveries.
    */
   readonly concurrency?: number
-  /** The part of each endpoint's rate that this process may use, above 0 and up to 1; 1 by default. */
+  /** The share of each endpoint's rate that this process may use, above 0 and up to 1; 1 by default. */
   readonly rateShare?: number
 }
 
-/** New settings of a dispatcher. */
+/** New settings for a running dispatcher. */
 export type DispatcherChange = Pick<DispatcherOptions, 'targets' | 'dedupeWindowMs'>
 
-/** Options of a dispatcher. */
+/** Options of `Dispatcher`. */
 export interface DispatcherOptions {
   /** Where deliveries wait. */
   readonly store: DeliveryStore
-  /** Where they go; deliveries to other destinations are left alone. */
+  /** The destinations to send to; deliveries to any other destination are left alone. */
   readonly targets: readonly DispatchTarget[]
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
@@ -41,24 +41,24 @@ export interface DispatcherOptions {
    */
   readonly keepsParked?: boolean
   /**
-   * Whether to wait while the store is temporarily unusable; nothing is sent meanwhile. By default an outage
-   * ends the work.
+   * Whether to wait while the store is temporarily unusable; nothing is sent in that time. By default an outage
+   * makes the dispatcher fail.
    */
   readonly outlastsOutages?: boolean
-  /** How long a messageId is remembered; 24 h by default. */
+  /** How long messageIds are remembered for deduplication; 24 h by default. */
   readonly dedupeWindowMs?: number
   /**
-   * Whether the process may send at this moment; asked before every start. Always by default. When the answer
+   * Whether the process may send now; always by default. Called before every request starts. When its answer
    * changes, call `reconfigure` soon.
    */
   readonly maySend?: () => boolean
   /** The processes that share the store; none by default. */
   readonly peers?: Peers | undefined
   /**
-   * Deliveries of a destination that may be leased before they can start, however small its concurrency is; 0 by
-   * default. Makes claims fewer and larger. Other processes must not need the deliveries.
+   * Number of a destination's deliveries that may be leased in advance, however low its concurrency is; 0 by
+   * default. It makes claims fewer and larger. Use it only if no other process needs the deliveries.
    */
   readonly readyMin?: number
-  /** Upper bound of requests in flight over all endpoints; 512 by default. */
+  /** Maximum number of requests in flight to all endpoints together; 512 by default. */
   readonly requestsMax?: number
 }

@@ -31,20 +31,20 @@ import { WaitingTimes } from './waiting-times.ts'
 const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
 
-/** How often to look for leases that have become too old. */
+/** How often to look for leases that are too old to start a request. */
 const wornEveryMs = 1_000
 
-/** Enough ready deliveries for a new request after each one that ends, while the store answers. */
+/** Ready deliveries per request slot: enough to refill each slot while a claim is in progress. */
 const prefetchPerRequest = 3
 
 /**
- * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their endpoints
+ * Stores new deliveries, keeps a few of every destination leased and ready, sends them as fast as their endpoints
  * allow, and settles them in batches.
  *
- * Destinations don't wait for one another: each has its own room, and they take turns within the bounds over
- * all. While the breakers of all endpoints of a destination are open, its deliveries are parked: they stay in
- * the store and use up no attempt. Once the endpoints have been down for a whole retry window, deliveries that
- * were due all that time expire, unless `keepsParked` is set.
+ * Destinations don't wait for one another: each has its own room, and they take turns within the overall limits.
+ * While the breakers of all endpoints of a destination are open, its deliveries are parked: they stay in the
+ * store and use up no attempt. Once the endpoints have been down for a whole retry window, deliveries that were
+ * due all that time expire, unless `keepsParked` is set.
  */
 export class Dispatcher {
   readonly #store: DeliveryStore
@@ -122,11 +122,11 @@ export class Dispatcher {
   }
 
   /**
-   * Changes the destinations, or how many requests each may have. Ready deliveries of a destination that
-   * stays remain ready. An endpoint keeps its breaker if only the concurrency changes. Ready deliveries of a
-   * removed or muted destination return to the store.
+   * Changes the destinations or their settings. A destination that is kept keeps its ready deliveries. An endpoint
+   * keeps its breaker if only the concurrency or the rate changes. Ready deliveries of a destination that is
+   * removed, or has a concurrency of 0, return to the store.
    *
-   * @returns once the requests under way have ended, so that their senders can be closed
+   * @returns once the requests now in flight have ended, so that their senders can be closed
    */
   async reconfigure({ targets, dedupeWindowMs }: DispatcherChange): Promise<void> {
     this.#dedupeWindowMs = dedupeWindowMs ?? dedupeWindowMsDefault
@@ -137,11 +137,11 @@ export class Dispatcher {
   }
 
   /**
-   * Stores events with their deliveries. Deliveries with room start at once, without being read back.
+   * Stores events with their deliveries. Deliveries that have room start at once, without a claim.
    *
-   * @param traceparent - the trace context to keep with the deliveries
+   * @param traceparent - the trace context to store with the deliveries
    * @returns the outcome of each event, in order, once the store has answered
-   * @throws the error of the store, also an earlier one that made it unusable
+   * @throws the store's error, or the earlier one that made the store unusable
    */
   async add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
     if (this.#failure !== undefined) throw this.#failure.error
@@ -166,14 +166,14 @@ export class Dispatcher {
       return added.outcomes
     } finally {
       this.#takeOver(leased, addition)
-      // After a stop, no other call waits until the returned deliveries are written.
+      // After a stop, wait here until the returned deliveries are written: no other call does.
       if (this.#stopped) await this.#outbox.written()
     }
   }
 
   /**
-   * Learns due times that another process announced. Without `dueTimes`, asks the store about all destinations,
-   * for at most a tenth of the time.
+   * Learns the due times that another process announced. Without `dueTimes`, asks the store about all
+   * destinations, for at most a tenth of the time.
    */
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#looks.lookAtAll()
@@ -187,15 +187,15 @@ export class Dispatcher {
     this.#goOn()
   }
 
-  /** Requests in flight. */
+  /** The number of requests in flight. */
   get requests(): number {
     return this.#rounds.requests
   }
 
   /**
-   * Resolves once no delivery of the destinations is pending or in flight, or once the dispatcher was
-   * stopped. It also waits for deliveries that it may not send now. With `keepsParked` it doesn't wait for
-   * parked deliveries, for those due after a whole retry window, or for those that were muted that long.
+   * Resolves once no delivery to the destinations is pending or in flight, or once the dispatcher has stopped. It
+   * also waits for deliveries that it may not send now. With `keepsParked` it doesn't wait for deliveries that
+   * cannot start for a whole retry window, or have not been able to for that long.
    *
    * @throws the error that made the store unusable
    */
@@ -218,7 +218,7 @@ export class Dispatcher {
     this.#timer?.cancel()
     this.#outage?.cut()
     await this.#run
-    // A claim that is under way may still lease deliveries.
+    // A claim in progress may still lease deliveries.
     await this.#asking
     for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBack())
     await this.#rounds.ended()
@@ -230,7 +230,7 @@ export class Dispatcher {
   /** Ends all work because the store is unusable. `idle()` rejects. */
   fail(error: unknown): void {
     if (this.#failure === undefined) {
-      this.#runtime.log.warn('delivering has ended', { error: messageOf(error) })
+      this.#runtime.log.warn('delivery has stopped', { error: messageOf(error) })
       this.#failed(error)
     }
     this.#failure ??= { error }
@@ -277,7 +277,7 @@ export class Dispatcher {
     const handedOver = byDestination(leased)
     for (const { destinationId, deliveriesMax, queue, line } of handOver) {
       queue.take(line, handedOver.get(destinationId) ?? [], deliveriesMax)
-      // A stop or a removed destination has emptied the queue already.
+      // A stop, or the removal of the destination, has already emptied the queue.
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
       if (isGone) this.#outbox.giveBack(queue.giveBack())
     }
@@ -298,7 +298,7 @@ export class Dispatcher {
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     while (this.#woken && !this.#stopped) {
-      // Wait for all requests that end in this turn of the event loop: one pass serves them.
+      // Wait for all requests that end in this turn of the event loop: one pass serves them all.
       await nextTurn()
       this.#woken = false
       // Read the clock once: between two readings a slot could become free that both steps miss.
@@ -338,7 +338,7 @@ export class Dispatcher {
     }
   }
 
-  /** Claims deliveries and asks for due times. False if there was nothing to ask. */
+  /** Gives up and claims deliveries, and asks for due times. False if there was nothing to ask the store. */
   async #ask(): Promise<boolean> {
     const gaveUp = !this.#keepsParked && (await this.#givingUp.giveUp())
     const hasClaimed = await this.#claims.claim()
@@ -359,13 +359,13 @@ export class Dispatcher {
   /** Sets the alarm for the next delivery that can start. Ends `idle()` if there is none. */
   #plan(): void {
     this.#timer?.cancel()
-    // Work under way plans again at its end. Claims that are held back wait for a request to end.
+    // Work in progress plans again when it ends. Claims that are held back wait for a request to end.
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
     if (this.#run !== undefined || this.#claims.isHeldBack) return
     const { clock } = this.#runtime
     const startTimes = this.#claims.startTimes()
     const { lookedAtMs } = this.#claims
-    // A delivery that was due at the last look waits for room: the end of a request plans again.
+    // A delivery that was already due at the last look is waiting for room: the end of a request plans again.
     const alarmAtMs = startTimes.reduce(
       (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
       this.#looks.nextAtMs ?? Infinity,

@@ -1,25 +1,25 @@
 import { hiddenEndpoint, type Destination, type RequestRecord } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 
-/** A lasting fault of an endpoint that no retry can fix. */
+/** A lasting fault of an endpoint that retries cannot fix. */
 export interface EndpointFault {
   /** The reason: `status_<n>`, the code of a certificate error, or the kind of refused address. */
   readonly reason: string
-  /** Requests that failed this way since it began. */
+  /** How many requests have failed for this reason since the fault began. */
   readonly failures: number
   /** When the first of them failed, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** When the last of them failed. */
+  /** When the last of them failed, in milliseconds since 1970. */
   readonly lastMs: number
 }
 
 /** How often to check whether faults are over. */
 const lookMs = 30_000
-/** A fault is over after this time without a failure, if the endpoint accepted a webhook since. */
+/** A fault is over after this time without a failure, if the endpoint has accepted a webhook since. */
 const quietMs = 60_000
-/** If it accepted none, the fault is over after this longer time: perhaps no webhook was sent. */
+/** If the endpoint has accepted none, perhaps because none was sent, the fault is over after this longer time. */
 const silentMs = 5 * 60_000
-/** Reasons that are counted separately per endpoint; the rest is `other`. */
+/** Maximum number of reasons to count separately per endpoint; all others count as `other`. */
 const reasonsMax = 16
 
 interface Lasting {
@@ -29,18 +29,18 @@ interface Lasting {
   readonly sinceMs: number
   failures: number
   lastMs: number
-  /** Whether the endpoint accepted a webhook after the last failure. */
+  /** Whether the endpoint has accepted a webhook since the last failure. */
   tookSince: boolean
 }
 
 /**
- * Notes the final failures of endpoints: untrusted certificates, refused addresses and answers such as
- * 404. They leave the breaker closed, and their deliveries end as failed. The log names each endpoint
- * and reason once when a fault begins, and with a count when it is over.
+ * Notes the final failures of endpoints: untrusted certificates, refused addresses and answers such as 404. These
+ * leave the breaker closed, and make their deliveries fail. Logs the endpoint and the reason once when a fault
+ * begins, and again with a count when it is over.
  */
 export class EndpointFaults {
   readonly #runtime: Pick<Runtime, 'clock' | 'log'>
-  /** By destination, URL and reason. Every configured endpoint has an entry. */
+  /** Keyed by destination, URL and reason. Every configured endpoint has an entry. */
   #faults: ReadonlyMap<string, Map<string, Map<string, Lasting>>> = new Map()
   #look: Timer | undefined
 
@@ -84,7 +84,7 @@ export class EndpointFaults {
     }))
   }
 
-  /** Logs the counts of all lasting faults, and notes no more. Idempotent. */
+  /** Logs the count of each lasting fault, and notes no more failures. Idempotent. */
   close(): void {
     this.#end(() => true, 'webhooks to an endpoint failed and were not retried')
     this.#look?.cancel()
@@ -107,7 +107,7 @@ export class EndpointFaults {
     const times = { sinceMs: nowMs, lastMs: nowMs }
     faults.set(reason, { destinationId, url, reason, failures: 1, ...times, tookSince: false })
     const fields = { destinationId, url: hiddenEndpoint(url), reason, messageId }
-    log.warn('webhooks to an endpoint fail and are not retried', fields)
+    log.warn('webhooks to an endpoint are failing and are not retried', fields)
     this.#look ??= clock.schedule(lookMs, () => this.#lookAgain())
   }
 
@@ -120,7 +120,7 @@ export class EndpointFaults {
     this.#look = areLeft ? clock.schedule(lookMs, () => this.#lookAgain()) : undefined
   }
 
-  /** @returns whether any fault is left */
+  /** Ends and logs the faults that are over. Returns whether any fault is left. */
   #end(
     isOver: (fault: Lasting) => boolean,
     message = 'webhooks to an endpoint no longer fail this way',

@@ -14,20 +14,21 @@ import { Pace } from './pace.ts'
 import type { QueuePolicies } from './queue-policies.ts'
 
 /**
- * Whether a round may ask an endpoint now. `wait`: the endpoint is healthy, but its concurrency or its rate is
- * used up. `leave_out`: its breaker is not closed, or a 429 throttles it. The round goes without it.
+ * Whether a round may send a request to an endpoint now. `ask`: it may. `wait`: the endpoint is healthy, but its
+ * concurrency or its rate is used up. `leave_out`: the round goes without the endpoint, because its breaker admits
+ * no request or a 429 throttles it.
  */
 export type Access = 'ask' | 'wait' | 'leave_out'
 
-/** A request under way through a gate. */
+/** A request in flight through a gate. */
 export interface BegunRequest {
-  /** The ticket of the breaker; undefined if it had no slot free. */
+  /** The breaker's ticket; undefined if it had no free slot. */
   readonly ticket: BreakerTicket | undefined
-  /** The result of the pace's `start`. */
+  /** The value that the pace's `start` returned. */
   readonly start: number
 }
 
-/** The policies of a gate. */
+/** The policies that a gate applies. */
 export type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
 
 /** Admits requests to one endpoint, by its concurrency, its breaker and its pace. */
@@ -47,22 +48,22 @@ export class EndpointGate {
   }
 
   /**
-   * Whether this gate can serve an endpoint under a policy: nothing but the rate and the concurrency differs.
+   * Whether this gate can be kept for an endpoint under a policy: only the rate and the concurrency may differ.
    */
   isFor(endpoint: Endpoint, policy: BreakerPolicy): boolean {
     return isDeepStrictEqual([unrated(this.endpoint), this.#policy], [unrated(endpoint), policy])
   }
 
   /**
-   * Changes the concurrency and the rate. Requests under way continue. If they exceed the concurrency, none
-   * starts until enough have ended.
+   * Changes the concurrency and the rate. Requests in flight continue. If they exceed the concurrency, none
+   * starts until enough of them have ended.
    */
   resize(concurrency: number, perSecondMax: number = Infinity): void {
     this.#breaker.resize(concurrency)
     this.#pace.limit = perSecondMax
   }
 
-  /** Whether a delivery of a lane may ask the endpoint. */
+  /** Returns whether a delivery of a lane may be sent to the endpoint. */
   access(nowMs: number, lane: Lane): Access {
     const isFree = this.#pace.freeAtMs(nowMs) <= nowMs
     if (isFree && this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
@@ -75,19 +76,19 @@ export class EndpointGate {
     return this.#pace.freeAtMs(nowMs)
   }
 
-  /** Requests per second that the pace lets start. */
+  /** Requests per second that the pace lets start; `Infinity` for no limit. */
   get perSecond(): number {
     return this.#pace.perSecond
   }
 
-  /** Upper bound of requests per second; rounds wait for it. `Infinity` for none. */
+  /** The operator's limit in requests per second, which rounds wait for; `Infinity` for none. */
   get limit(): number {
     return this.#pace.limit
   }
 
   /**
-   * When a delivery of a lane may ask the endpoint, in milliseconds since 1970. Undefined unless its breaker or
-   * a 429 holds it back until then.
+   * When a delivery of a lane may be sent to the endpoint, in milliseconds since 1970. Undefined unless its
+   * breaker or a 429 holds it back until then.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     const probeAtMs = this.#breaker.probeAtMs(nowMs, lane) ?? nowMs
@@ -108,7 +109,7 @@ export class EndpointGate {
     return { ticket: this.#breaker.start(nowMs, lane), start: this.#pace.start(nowMs) }
   }
 
-  /** Ends a request. Returns the change of the breaker, if there is one. */
+  /** Ends a request. Returns the change of the breaker; undefined if there is none. */
   end(
     { ticket, start }: BegunRequest,
     outcome: RequestOutcome,
@@ -123,7 +124,7 @@ export class EndpointGate {
     return change
   }
 
-  /** Applies news about the endpoint. Returns the change of the breaker, if there is one. */
+  /** Applies another process's news about the endpoint. Returns the change of the breaker, if there is one. */
   follow(shared: SharedBreaker, nowMs: number): BreakerChange | undefined {
     const change = this.#breaker.follow(shared, nowMs)
     if (change?.kind === 'opened') this.#downSinceMs ??= nowMs

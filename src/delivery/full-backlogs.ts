@@ -15,7 +15,7 @@ interface Full {
  */
 export class FullBacklogs {
   readonly #runtime: Pick<Runtime, 'clock' | 'log'>
-  /** By destination, so their number is bounded by the configuration. */
+  /** Keyed by destination, so the configuration bounds their number. */
   readonly #full = new Map<string, Full>()
   #look: Timer | undefined
 
@@ -35,23 +35,26 @@ export class FullBacklogs {
     }
     this.#full.set(destinationId, { deliveries, lastMs })
     log.warn(
-      'the backlog of a destination is full: new deliveries fail as backlog_full until its endpoint takes ' +
+      'the backlog of a destination is full: new deliveries fail as backlog_full until its endpoint accepts ' +
         'some; repair the endpoint or raise backlogMax, then run `evroute deliveries retry`',
       { destinationId },
     )
     this.#look ??= clock.schedule(quietMs, () => this.#lookAgain())
   }
 
-  /** Logs the counts of all full backlogs, and ends. Idempotent. */
+  /** Logs the count of each full backlog, and stops. Idempotent. */
   close(): void {
     this.#look?.cancel()
-    this.#end('deliveries failed because the backlog of a destination is full', () => true)
+    this.#end('deliveries failed because the backlog of a destination was full', () => true)
   }
 
   #lookAgain(): void {
     const { clock } = this.#runtime
     const quietSinceMs = clock.nowMs() - quietMs
-    this.#end('a destination has room for new deliveries', ({ lastMs }) => lastMs <= quietSinceMs)
+    this.#end(
+      'a destination has room for new deliveries again',
+      ({ lastMs }) => lastMs <= quietSinceMs,
+    )
     const isAnyFull = this.#full.size > 0
     this.#look = isAnyFull ? clock.schedule(quietMs, () => this.#lookAgain()) : undefined
   }

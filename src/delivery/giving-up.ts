@@ -4,7 +4,7 @@ import type { Outbox } from './outbox.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Options of giving up. */
+/** Options of {@link GivingUp}. */
 export interface GivingUpOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'claim'>
@@ -16,13 +16,13 @@ export interface GivingUpOptions {
   readonly outbox: Outbox
 }
 
-/** Upper bound of deliveries of a lane that one step claims to expire. */
+/** Maximum number of deliveries per lane that one step claims in order to expire them. */
 const givenUpAtOnceMax = 500
 
-/** Expires deliveries whose endpoints were down for a whole retry window. */
+/** Expires deliveries whose endpoints have been down for a whole retry window. */
 export class GivingUp {
   readonly #options: GivingUpOptions
-  /** Destinations with an endpoint that is still down, and the error. */
+  /** The queues of destinations with an endpoint that is still down, and its last error. */
   readonly #down = new Map<DestinationQueue, string>()
 
   constructor(options: GivingUpOptions) {
@@ -34,7 +34,7 @@ export class GivingUp {
     this.#down.set(queue, error)
   }
 
-  /** Expires a part of the undeliverable deliveries. False once none is left. */
+  /** Expires some of the undeliverable deliveries. False once none is left. */
   async giveUp(): Promise<boolean> {
     const { outbox } = this.#options
     for (const [queue, error] of this.#down) {

@@ -4,30 +4,30 @@ import type { Prefetch } from './prefetch.ts'
 import type { NewEvent, Room } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Deliveries for each destination. */
+/** The number of deliveries, keyed by destination. */
 export type DeliveryCounts = ReadonlyMap<string, number>
 
-/** Room for deliveries on their way, with their queue. */
+/** Room that is reserved for the deliveries of an add, and the queue that will receive them. */
 export interface KeptRoom extends Room {
-  /** Where the deliveries go. */
+  /** The queue that will receive the deliveries. */
   readonly queue: DestinationQueue
   /** The line by which they enter the queue. */
   readonly line: Line
 }
 
-/** Options of hand-overs. */
+/** Options of {@link HandOvers}. */
 export interface HandOversOptions {
-  /** Decides whether endpoints are held back. */
+  /** The clock that decides whether endpoints are held back. */
   readonly clock: Clock
   /** The queues that take the deliveries, by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
   /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
-  /** Bounds the leased deliveries of all destinations. */
+  /** Limits the leased deliveries of all destinations together. */
   readonly prefetch: Prefetch
 }
 
-/** Decides which fresh deliveries start without being claimed. */
+/** Decides how many new deliveries the store hands over to the dispatcher while adding them, without a claim. */
 export class HandOvers {
   readonly #options: HandOversOptions
 
@@ -36,9 +36,9 @@ export class HandOvers {
   }
 
   /**
-   * Returns where the store may hand fresh deliveries over: to destinations with room and without earlier
-   * deliveries in the store. If several sources feed a destination, deliveries of a source with less than its
-   * share of the backlog may pass the others.
+   * Returns the room for new deliveries that the store may hand over: to each destination with room and no earlier
+   * deliveries waiting in the store. If a destination has several sources, new deliveries from a source with less
+   * than its share of the backlog may go ahead of the waiting ones.
    */
   roomFor(counts: DeliveryCounts, sourceId: string): readonly KeptRoom[] {
     const { clock, queues, times, prefetch } = this.#options
@@ -53,7 +53,7 @@ export class HandOvers {
       if (!isEmpty && !isShared) return []
       const line = isEmpty ? 'first' : 'ahead'
       const free = isEmpty ? queue.room('first', nowMs, part) : roomAhead(queue, sourceId, nowMs)
-      // Take no more room than needed: other additions at the same time need the rest.
+      // Reserve no more room than needed: concurrent adds may need the rest.
       const deliveriesMax = Math.min(free, count, room)
       room -= deliveriesMax
       if (isShared && isEmpty) queue.backlog.clear()

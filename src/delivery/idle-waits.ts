@@ -1,11 +1,11 @@
-/** Callers that wait until a dispatcher has nothing left to do. */
+/** The callers that are waiting until a dispatcher has nothing left to do. */
 export class IdleWaits {
   readonly #waiters: {
     readonly resolve: () => void
     readonly reject: (error: unknown) => void
   }[] = []
 
-  /** Whether no caller waits. */
+  /** Whether no caller is waiting. */
   get isEmpty(): boolean {
     return this.#waiters.length === 0
   }

@@ -15,33 +15,38 @@ export type LoggedState = 'pending' | 'delivered' | 'failed' | 'expired'
 export interface LoggedDelivery extends DeliveryProgress {
   /** The destination. */
   readonly destinationId: string
-  /** Identifies it among the deliveries of its destination. */
+  /** Unique among the deliveries of the destination. */
   readonly id: number
   /** The source of the event. */
   readonly sourceId: string
-  /** The event. */
+  /** The messageId of the event. */
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
-  /** The name of a track event, page or screen; null without one, and behind ids of thousands of characters. */
+  /**
+   * The name of a track event, page or screen; null if it has none, or if it comes after ids of thousands of
+   * characters.
+   */
   readonly eventName: string | null
-  /** The id of its user; null if only an anonymousId is known. */
+  /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null
-  /** The state. */
+  /** The state. A delivery that is being sent is `pending`. */
   readonly state: LoggedState
-  /** Why its next round is due, or its last one was. */
+  /** Why its next round is due or, once the delivery has ended, why its last round was. */
   readonly lane: Lane
   /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
-  /** When its next round is due; null unless it is pending. */
+  /** When its next round is due, in milliseconds since 1970; null unless it is pending. */
   readonly dueAtMs: number | null
-  /** The last moment at which another round may start; null before a round failed. */
+  /**
+   * The last moment at which a retry may start, in milliseconds since 1970; null before the first failed round.
+   */
   readonly expiresAtMs: number | null
-  /** When it ended; null while it is pending. */
+  /** When the delivery ended, in milliseconds since 1970; null while it is pending. */
   readonly settledAtMs: number | null
-  /** Why it failed or expired, or why the last round of a pending one failed; null otherwise. */
+  /** Why the delivery failed or expired or, while it is pending, why its last round failed; null otherwise. */
   readonly reason: string | null
-  /** How often it was retried by hand. */
+  /** How many times it was retried manually. */
   readonly manualRetries: number
 }
 
@@ -53,7 +58,7 @@ export interface DeliveryStory extends LoggedDelivery {
   readonly requests: readonly RequestRecord[]
 }
 
-/** Conditions that a delivery must meet, all of them. An absent condition admits every delivery. */
+/** Conditions for deliveries. A delivery must meet all that are present. */
 export interface DeliveryFilter {
   /** The destination. */
   readonly destinationId?: string | undefined
@@ -61,19 +66,19 @@ export interface DeliveryFilter {
   readonly id?: number | undefined
   /** The messageId of the event. */
   readonly messageId?: string | undefined
-  /** One of these states. */
+  /** The state is one of these. */
   readonly states?: readonly LoggedState[] | undefined
-  /** One of these types. */
+  /** The type is one of these. */
   readonly types?: readonly EventType[] | undefined
   /** The id of the user. */
   readonly userId?: string | undefined
   /** Accepted at this moment or after, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
-  /** Accepted before this moment. */
+  /** Accepted before this moment, in milliseconds since 1970. */
   readonly untilMs?: number | undefined
 }
 
-/** A page of deliveries. */
+/** A request for one page of deliveries. */
 export interface ListRequest {
   /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
@@ -83,9 +88,9 @@ export interface ListRequest {
   readonly beforeId?: number | undefined
 }
 
-/** Deliveries to retry by hand. */
+/** A request to retry deliveries manually. */
 export interface RetryRequest {
-  /** When they are due, in milliseconds since 1970. Deliveries that failed later are left alone. */
+  /** When the retries are due, in milliseconds since 1970. Deliveries that failed after this are left alone. */
   readonly nowMs: number
   /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
@@ -93,9 +98,9 @@ export interface RetryRequest {
   readonly limit: number
 }
 
-/** Pending deliveries to end without sending them. */
+/** A request to end pending deliveries without sending them. */
 export interface DiscardRequest {
-  /** When they end, in milliseconds since 1970. Deliveries that were accepted later are left alone. */
+  /** When the deliveries end, in milliseconds since 1970. Deliveries accepted after this are left alone. */
   readonly nowMs: number
   /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
@@ -103,48 +108,48 @@ export interface DiscardRequest {
   readonly limit: number
 }
 
-/** Which rows to delete, by moments in milliseconds since 1970. */
+/** The limits for a purge. All moments are in milliseconds since 1970. */
 export interface PurgeRequest {
-  /** Now: the end time of deliveries that this purge expires. */
+  /** The current time, at which the deliveries that this purge expires end. */
   readonly nowMs: number
   /** Delete deliveries that were delivered before this moment. */
   readonly deliveredBeforeMs: number
   /** Delete deliveries that failed or expired before this moment. */
   readonly failedBeforeMs: number
-  /** Expire, as `abandoned`, deliveries that have waited since before this moment without an attempt. */
+  /** Expire deliveries that have been waiting since before this moment without an attempt, as `abandoned`. */
   readonly abandonedBeforeMs: number
   /** Forget messageIds that were added before this moment. */
   readonly messageIdsBeforeMs: number
-  /** Maximum number of rows of each kind, so that other calls wait only briefly. */
+  /** Maximum number of rows of each kind per call, so that other calls wait only briefly. */
   readonly rowsMax: number
 }
 
 /** The result of a purge. */
 export interface PurgeResult {
-  /** Rows that were deleted or expired; zero once nothing is left to purge. */
+  /** Number of rows that were deleted or expired; zero once nothing is left to purge. */
   readonly rows: number
-  /** Of those, deliveries that expired. The same destination and reason may occur more than once. */
+  /** The deliveries that expired. The same destination and reason may occur more than once. */
   readonly expired: readonly GivenUpDeliveries[]
 }
 
 /** Numbers of ended deliveries, by state. */
 export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', number>>
 
-/** The figures of a store, to check against one another. */
+/** The figures of a store, which `auditEquations` compares with one another. */
 export interface StoreAudit {
-  /** The ledger. */
+  /** The totals that the store has kept since it was created. */
   readonly ledger: DeliveryLedger
   /** Deliveries in the store, counted one by one. */
   readonly counted: EndedCounts & { readonly pending: number }
-  /** Deliveries that were purged. */
+  /** Ended deliveries that were purged. */
   readonly purged: EndedCounts
   /** Deliveries whose text is missing. */
   readonly withoutBody: number
 }
 
 /**
- * The log of deliveries, for the delivering process and for others beside it. The rules of the DeliveryStore
- * port hold.
+ * The log of deliveries. The delivering process and other processes beside it can use it. The rules of the
+ * DeliveryStore port apply.
  */
 export interface DeliveryLog {
   /** Lists the deliveries that match the filter, highest id first. */
@@ -153,26 +158,26 @@ export interface DeliveryLog {
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
    * Makes matching deliveries due at once in the lane `manual`, with a new retry window and without holds.
-   * Takes those that failed, expired, or wait for a retry. Skips those that ended or were first tried after
-   * `nowMs`, so that repeated calls with the same `nowMs` never retry a delivery that failed again meanwhile.
+   * Selects those that failed, expired, or are waiting for a retry. Skips those that ended or were first tried
+   * after `nowMs`, so that repeating a call with the same `nowMs` never retries a delivery that has failed again.
    *
    * @returns how many were retried; fewer than `limit` once none is left
    */
   retry(request: RetryRequest): Promise<number>
   /**
-   * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any
-   * other failure. Leased deliveries are left alone. If another process delivers from a file, its leases are
-   * not visible here: a delivery that it still sends counts as delivered.
+   * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
+   * failed delivery. Leased deliveries are left alone. But if the store is a file, the leases of the process that
+   * delivers from it are not visible here: a delivery that it still sends then counts as delivered.
    *
    * @returns how many ended; fewer than `limit` once none is left
    */
   discard(request: DiscardRequest): Promise<number>
   /**
-   * Deletes old rows. The ledger keeps its totals. Deliveries whose retry window is over at `nowMs` expire as
-   * `window_over`. Leased deliveries stay.
+   * Deletes old rows. The ledger keeps its totals. Deliveries whose retry window has ended at `nowMs` expire as
+   * `window_over`. Leased deliveries are left alone.
    */
   purge(request: PurgeRequest): Promise<PurgeResult>
-  /** Reads the ledger and counts the rows, both at one moment. */
+  /** Reads the ledger and counts the rows, both at the same moment. */
   audit(): Promise<StoreAudit>
   /** Closes the log. Idempotent. */
   close(): Promise<void>

@@ -3,10 +3,10 @@ import { auditEquations, type AuditEquation } from './audit.ts'
 import { formatDeliveryId } from './delivery-id.ts'
 import type { DeliveryStory, LoggedDelivery, StoreAudit } from './log-port.ts'
 
-/** The delivery log as JSON for programs. The names are part of every interface. */
+/** A record of the delivery log as JSON for programs. Its field names are part of the public interfaces. */
 export type LogRecord = Readonly<Record<string, unknown>>
 
-/** A delivery of the log as JSON for programs. Moments are UTC, ISO 8601. */
+/** A logged delivery as JSON for programs. Times are ISO 8601 in UTC. */
 export interface DeliveryFields
   extends
     LogRecord,
@@ -23,18 +23,25 @@ export interface DeliveryFields
       | 'manualRetries'
       | 'reason'
     > {
+  /** `<destination>/<number>`. */
   readonly id: string
   readonly source: string
   readonly destination: string
+  /** When the event was accepted. */
   readonly acceptedAt: string | null
+  /** When the first round in the current retry window started; null until a retry is scheduled. */
   readonly firstAttemptAt: string | null
+  /** When the next round is due; null unless the delivery is pending. */
   readonly dueAt: string | null
+  /** The last moment at which a retry may start; null before the first failed round. */
   readonly expiresAt: string | null
+  /** When the delivery ended; null while it is pending. */
   readonly settledAt: string | null
+  /** Endpoints that get no requests for the delivery until a time, or ever if `until` is null. */
   readonly holds: readonly { readonly url: string; readonly until: string | null }[]
 }
 
-/** A request to an endpoint as JSON for programs. */
+/** A request to an endpoint as JSON for programs. Times are ISO 8601 in UTC. */
 export interface RequestFields
   extends
     LogRecord,
@@ -57,12 +64,13 @@ export interface StoryRecord extends LogRecord {
 /** The figures of a store, and whether they balance. */
 export interface AuditRecord extends LogRecord, StoreAudit {
   readonly kind: 'audit'
+  /** Whether all equations hold. */
   readonly balanced: boolean
   /** The equations that do not hold. */
   readonly imbalances: readonly { readonly equation: string; readonly difference: number }[]
 }
 
-/** The last moment that a date can represent. An endpoint may ask for a later one. */
+/** The last moment that a Date can represent. A `Retry-After` may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
 /** Turns a logged delivery into a record for programs. */
@@ -90,7 +98,7 @@ export function auditRecord(audit: StoreAudit): AuditRecord {
   return { kind: 'audit', balanced: wrong.length === 0, ...audit, imbalances }
 }
 
-/** Writes an equation on one line. `format` writes its figures. */
+/** Writes an equation on one line. `format` writes each figure. */
 export function equationText(
   { whole, parts }: AuditEquation,
   format: (count: number) => string,
@@ -100,12 +108,12 @@ export function equationText(
   return `${format(whole.count)} ${name} = ${sum === '' ? '0' : sum}`
 }
 
-/** Returns the nearest moment that a date can represent, in milliseconds since 1970. */
+/** Returns the nearest moment that a Date can represent, in milliseconds since 1970. */
 export function withinDates(instantMs: number): number {
   return Math.min(Math.max(instantMs, -latestMs), latestMs)
 }
 
-/** Writes a moment for programs: UTC, ISO 8601; null where there is none. */
+/** Writes a moment for programs, in ISO 8601 and UTC; null if there is none. */
 export function isoOrNull(instantMs: number | null): string | null {
   return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
 }

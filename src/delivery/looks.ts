@@ -2,35 +2,35 @@ import type { Clock } from '../runtime/index.ts'
 import type { DeliveryStore } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Options of looks. */
+/** Options of {@link Looks}. */
 export interface LooksOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'nextDue'>
-  /** Paces the looks. */
+  /** Times the pauses between questions. */
   readonly clock: Clock
-  /** Learns the answers. */
+  /** Receives the store's answers. */
   readonly times: WaitingTimes
 }
 
 /** Maximum number of destinations in one question, so that concurrent claims wait only milliseconds. */
 const destinationsMax = 250
 
-/** The pause after a question of a look, as a multiple of the time the answer took. */
+/** The pause after a question about all destinations, as a multiple of the time that the answer took. */
 const pausesPerQuestion = 9
 
-/** Upper bound of the pause, even if the clock was set during the question. */
+/** Maximum pause, even if the clock was set during the question. */
 const pauseMaxMs = 60_000
 
 /**
- * Asks the store when deliveries are due: at once about destinations whose due times are needed, and from time
- * to time about all, because another process may have added deliveries. Looks at all destinations take at most
- * a tenth of the time.
+ * Asks the store when deliveries are due: at once about destinations whose due times are needed, and on request
+ * about all, because another process may have added deliveries. Such a look at all destinations takes at most a
+ * tenth of the time.
  */
 export class Looks {
   readonly #options: LooksOptions
-  /** Destinations that the current look has not asked about. */
+  /** Destinations that the current look has not asked about yet. */
   readonly #left = new Set<string>()
-  /** Whether another look at all destinations follows this one. */
+  /** Whether a further look at all destinations follows the current one. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 
@@ -38,13 +38,13 @@ export class Looks {
     this.#options = options
   }
 
-  /** Requests a look at all destinations. A look under way is finished first. */
+  /** Requests a look at all destinations. A look in progress is finished first. */
   lookAtAll(): void {
     this.#isWanted = true
     this.#begin()
   }
 
-  /** When the next question of a look may be asked, in milliseconds since 1970; undefined without one. */
+  /** When the current look may ask its next question, in milliseconds since 1970; undefined if none is left. */
   get nextAtMs(): number | undefined {
     return this.#left.size > 0 ? this.#pause.untilMs : undefined
   }
@@ -64,7 +64,7 @@ export class Looks {
     return true
   }
 
-  /** Whether the pause lasts. A clock that was set back ends it. */
+  /** Whether the pause is still on. Setting the clock back ends it. */
   #isPaused(nowMs: number): boolean {
     return nowMs >= this.#pause.sinceMs && nowMs < this.#pause.untilMs
   }

@@ -1,12 +1,12 @@
 import { messageOf } from '../model/index.ts'
 import type { Clock, Log, Timer } from '../runtime/index.ts'
 
-/** The wait before an unusable store is tried again. */
+/** How long to wait before trying an unusable store again. */
 const retryMs = 1_000
 
-/** Options of an outage. */
+/** Options of {@link Outage}. */
 export interface OutageOptions {
-  /** The blocked kind of call: `read` or `written`. */
+  /** Which calls the outage blocks. The word completes the log line "the store cannot be …". */
   readonly what: 'read' | 'written'
   /** Times the retries. */
   readonly clock: Clock
@@ -14,7 +14,7 @@ export interface OutageOptions {
   readonly log: Log
 }
 
-/** A time in which the store is unusable and retried at intervals. */
+/** Paces the retries while the store is unusable, and logs when that begins and ends. */
 export class Outage {
   readonly #options: OutageOptions
   #isOn = false
@@ -25,10 +25,11 @@ export class Outage {
     this.#options = options
   }
 
-  /** Notes that the store is unusable. Resolves when it is to be tried again, or at {@link cut}. */
+  /** Notes that the store is unusable. Resolves when it should be tried again, or on {@link cut}. */
   async wait(error: unknown): Promise<void> {
     const { what, clock, log } = this.#options
-    if (!this.#isOn) log.warn(`the store cannot be ${what} for now`, { error: messageOf(error) })
+    if (!this.#isOn)
+      log.warn(`the store cannot be ${what} at the moment`, { error: messageOf(error) })
     this.#isOn = true
     await new Promise<void>((resolve) => {
       this.#goOn = resolve

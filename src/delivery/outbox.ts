@@ -5,30 +5,31 @@ import type { Outage } from './outage.ts'
 import { isTemporary } from './store-error.ts'
 import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
-/** Options of an outbox. */
+/** Options of {@link Outbox}. */
 export interface OutboxOptions {
   /** Where settlements and requests are written. */
   readonly store: Pick<DeliveryStore, 'settle'>
-  /** Gives the time of settlements, and is held while they are written. */
+  /** Dates the settlements. The outbox holds it while it writes. */
   readonly clock: Clock
-  /** Called with every settlement that took effect, once it is written. */
+  /** Called with every settlement that took effect, once it has been written. */
   readonly settled: (settlement: Settlement) => void
   /** Called whenever nothing is left to write. */
   readonly drained: () => void
-  /** Waits while the store can't be written. Without it a temporary fault is final. */
+  /** Waits while the store can't be written. Without it, even a temporary fault makes the outbox fail. */
   readonly outage?: Outage | undefined
-  /** Called when the store cannot be written. Nothing is written after that. */
+  /** Called with the error when the outbox gives up. It writes nothing after that. */
   readonly failed: (error: unknown) => void
 }
 
 /**
- * Writes settlements and requests in batches. Those that arrive while a batch is written go into the next one.
+ * Writes settlements and requests to the store in batches. Those that arrive while a batch is being written go
+ * into the next one.
  */
 export class Outbox {
   readonly #options: OutboxOptions
   #settlements: Settlement[] = []
   #requests: RequestRecord[] = []
-  /** Callers that wait for the batch being written, and for the next one. */
+  /** The callers that are waiting for the batch being written, and for the next one. */
   #waiters: { now: (() => void)[]; next: (() => void)[] } = { now: [], next: [] }
   #writing = false
   #unwritten = 0
@@ -39,38 +40,38 @@ export class Outbox {
     this.#options = options
   }
 
-  /** Settlements that are not written yet. */
+  /** The number of settlements that have not been written yet. */
   get unwritten(): number {
     return this.#unwritten
   }
 
-  /** Whether everything is written. */
+  /** Whether nothing is being written or left to write. */
   get isEmpty(): boolean {
     return !this.#writing
   }
 
-  /** Ends a lease, with the next batch. */
+  /** Adds the end of a lease to the next batch. */
   settle(settlement: Settlement): void {
     this.#settlements.push(settlement)
     this.#unwritten++
     this.#begin()
   }
 
-  /** Returns untried deliveries to the store, with the next batch and their old due times. */
+  /** Returns deliveries that have not started to the store, in the next batch, with their due times unchanged. */
   giveBack(deliveries: readonly LeasedDelivery[]): void {
     for (const delivery of deliveries) {
       this.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
     }
   }
 
-  /** Writes a request to the log, with the next batch. */
+  /** Adds a request for the log to the next batch. */
   log(request: RequestRecord): void {
     this.#requests.push(request)
     this.#begin()
   }
 
   /**
-   * Resolves once everything handed in before this call is written, or cannot be. It doesn't wait for later
+   * Resolves once everything handed in before this call has been written, or cannot be. It doesn't wait for later
    * settlements, because under load there are always some.
    */
   async written(): Promise<void> {
@@ -99,7 +100,7 @@ export class Outbox {
     const release = clock.hold()
     try {
       while (this.#isDue()) {
-        // Wait for the other settlements of this turn of the event loop: they join the batch.
+        // Let the other settlements of this turn of the event loop join the batch.
         await nextTurn()
         await this.#writeOrWait()
       }

@@ -1,56 +1,59 @@
-/** Options of a pace. */
+/** Options of {@link Pace}. */
 export interface PaceOptions {
-  /** Spreads the ends of holds, from 0 to 1. */
+  /** Randomly lengthens holds; returns 0 up to 1. */
   readonly random: () => number
-  /** Upper bound of every hold, `Retry-After` included. */
+  /** Maximum length of a hold, even if `Retry-After` asks for more. */
   readonly holdMsMax: number
 }
 
-/** A second of requests: how many started in it, and how many the endpoint accepted in it. */
+/** One second with requests: how many started in it, and how many the endpoint accepted in it. */
 interface ActiveSecond {
   startMs: number
   started: number
   taken: number
 }
 
-/** The minimum hold after a 429. It doubles with each further one. */
+/** The minimum hold after a 429. It doubles with each further 429 in a row. */
 const holdMsFirst = 1_000
-/** Upper bound of the doubled hold. */
+/** Maximum of that minimum when it doubles. */
 const doubledHoldMsMax = 30_000
-/** A hold is randomly longer by up to this share, so that processes don't come back together. */
+/** Each hold is randomly lengthened by up to this share, so that processes don't resume all at once. */
 const holdJitter = 0.2
-/** Upper bound of the share of the rate that remains after a 429. */
+/** Maximum share of the rate that remains after a 429. */
 const keptShareMax = 0.9
-/** Lower bound of that share: the endpoint may be busy with other senders' requests. */
+/** Minimum of that share: perhaps the endpoint accepted few because other senders keep it busy. */
 const keptShareMin = 0.5
-/** At full pace, the rate doubles within this time after a 429. */
+/** If requests are sent at the full rate, the rate doubles in this time after a 429. */
 const doublingMs = 12_000
-/** How steep the curve is: 90 % become 100 % after 9 s, twice as much after 12 s, 50 times after 16 s. */
+/**
+ * Steepness of the curve. A cut to 90 % is made up for after 9 s; the rate doubles in 12 s, and grows 50-fold
+ * in 16 s.
+ */
 const steepness = 6
-/** How many seconds the rate is learned from. */
+/** The rate is learned from this many of the latest seconds with requests. */
 const secondsMax = 5
 /**
- * Requests closer together than this may start early, in groups, because timers are milliseconds late. Those
- * further apart never start early, because some endpoints look at each gap.
+ * At intervals shorter than this, requests may start early, in groups, because timers are milliseconds late. At
+ * longer intervals they never start early, because some endpoints check each gap.
  */
 const groupMs = 20
-/** Lower bound of the learned rate. A slower endpoint says so with `Retry-After`. */
+/** Minimum of the learned rate. A slower endpoint can ask for pauses with `Retry-After`. */
 const perSecondMin = 0.1
-/** Above this rate there is no limit any more. */
+/** Once the learned rate exceeds this, it is unlimited again. */
 const perSecondMax = 10_000
 
 /**
- * Spaces the requests to an endpoint evenly, by the operator's {@link limit} and by a learned rate.
+ * Spaces the requests to an endpoint evenly, by the operator's {@link limit} and by a rate learned from 429s.
  *
- * The rate is unlimited until the first 429. A 429 holds the endpoint for its `Retry-After`, and cuts the rate
- * to nine tenths of what the endpoint accepted lately. A 429 to a request that started before a cut doesn't cut
- * again.
+ * The rate is unlimited until the first 429. A 429 pauses the endpoint for the time in `Retry-After`, and cuts
+ * the rate to nine tenths of the rate that the endpoint accepted lately. A 429 to a request that started before
+ * the last cut doesn't cut again.
  *
- * Each accepted request raises the rate along a curve. The rate stays below the previous one for about nine
- * seconds, then rises fast to find out how much more the endpoint takes. Nothing else raises it: it stays as it
- * is through an outage, and grows slowly while it is not the limit.
+ * Each accepted request raises the rate along a curve. For about nine seconds the rate stays below its value
+ * before the cut. Then it rises fast, to find out how much more the endpoint accepts. Only accepted requests
+ * raise it, so it doesn't change during an outage. While fewer requests are sent than it allows, it grows slowly.
  *
- * It reads no clock: callers pass `nowMs`, in milliseconds since 1970.
+ * A pace reads no clock: callers pass `nowMs`, in milliseconds since 1970.
  */
 export class Pace {
   readonly #options: PaceOptions
@@ -58,15 +61,15 @@ export class Pace {
   #perSecondAtCut = Infinity
   #perSecond = Infinity
   #limit = Infinity
-  /** Time at full pace since the last cut, which raises the rate. */
+  /** How far along the curve the rate is: time since the last cut, counted in intervals of accepted requests. */
   #grownMs = 0
   #cuts = 0
-  /** Answers 429 since the last accepted request. */
+  /** Number of 429s since the last accepted request. */
   #refusedInRow = 0
-  /** When the next request would start if all were evenly spaced. */
+  /** When the next request would start if all were spaced evenly. */
   #nextAtMs = 0
   #hold = { untilMs: 0, durationMs: 0 }
-  /** The newest last. */
+  /** The latest seconds with requests, newest last. */
   readonly #seconds: ActiveSecond[] = []
 
   constructor(options: PaceOptions) {
@@ -78,7 +81,7 @@ export class Pace {
     return Math.min(this.#perSecond, this.#limit)
   }
 
-  /** Upper bound of the rate, in requests per second; `Infinity` for none. */
+  /** The operator's limit in requests per second; `Infinity` for none. */
   get limit(): number {
     return this.#limit
   }
@@ -87,12 +90,12 @@ export class Pace {
     this.#limit = perSecond
   }
 
-  /** Whether the endpoint's 429 answers, rather than the limit, hold requests back now. */
+  /** Whether 429s from the endpoint, rather than the operator's limit, slow requests down now. */
   isThrottled(nowMs: number): boolean {
     return this.#perSecond < this.#limit || this.heldUntilMs(nowMs) !== undefined
   }
 
-  /** Until when a 429 holds the endpoint; undefined if none does. */
+  /** Until when a 429 pauses the endpoint; undefined if it isn't paused. */
   heldUntilMs(nowMs: number): number | undefined {
     const { untilMs, durationMs } = this.#hold
     // A clock that was set back must not make the hold longer.
@@ -109,12 +112,12 @@ export class Pace {
   }
 
   /**
-   * Notes that a request starts.
+   * Notes that a request is starting.
    *
-   * @returns the value to pass to {@link took} or {@link refused}
+   * @returns a value to pass to {@link took} or {@link refused} when the request ends
    */
   start(nowMs: number): number {
-    // Let requests make up for the millisecond that the clock may lose by rounding.
+    // Let requests make up for the millisecond that rounding the clock may lose.
     this.#nextAtMs = Math.max(this.#nextAtMs, nowMs - 1) + 1_000 / this.perSecond
     this.#secondAt(nowMs).started++
     return this.#cuts
@@ -134,7 +137,7 @@ export class Pace {
   refused(start: number, nowMs: number, retryAfterMs = 0): void {
     if (start !== this.#cuts) return
     this.#cuts++
-    // If no request was accepted since the last 429, this one says nothing new about the rate.
+    // If no request has been accepted since the last 429, this one says nothing new about the rate.
     if (this.#refusedInRow === 0) this.#cut()
     const { random, holdMsMax } = this.#options
     const backoffMs = Math.min(holdMsFirst * 2 ** this.#refusedInRow++, doubledHoldMsMax)

@@ -1,27 +1,27 @@
 import type { LeasedDelivery } from './store-port.ts'
 
-/** The part of the bound that claims may fill. */
+/** The share of the maximum that claims may fill. New deliveries use the rest. */
 const claimedPart = 0.75
 
-/** The part of a lease in which its delivery may start. A request fits in the rest. */
+/** The share of a lease in which its delivery may start. The rest is long enough for a request. */
 const usablePart = 2 / 3
 
-/** When leases were requested, and the time since. */
+/** When leases were requested, and how long ago that was. */
 export interface LeaseStart {
   /** In milliseconds since 1970, as passed to the store. */
   readonly atMs: number
-  /** Milliseconds since then, including those in which the process or its clock stood still. */
+  /** Returns the milliseconds since then, even if the process was suspended or its clock was set back. */
   readonly elapsedMs: () => number
 }
 
-/** How old a lease may become before its delivery starts. */
+/** How old a lease may be when its delivery starts. */
 interface Term extends Pick<LeaseStart, 'elapsedMs'> {
   readonly usableMs: number
 }
 
 /**
- * Counts leased deliveries of all destinations that have not started. The bound keeps a process from leasing
- * more than it can start soon: leases would expire, and other processes could have sent those deliveries.
+ * Counts the leased deliveries of all destinations that have not started. A maximum keeps a process from leasing
+ * more than it can start soon: the leases could expire, and other processes could send the deliveries sooner.
  */
 export class Prefetch {
   readonly #max: number
@@ -33,12 +33,12 @@ export class Prefetch {
     this.#max = max
   }
 
-  /** Deliveries that may still be handed over when they are added. */
+  /** How many more deliveries may be leased as they are added. */
   get room(): number {
     return Math.max(this.#max - this.#taken, 0)
   }
 
-  /** Deliveries that may still be claimed. Claims leave some room to fresh deliveries. */
+  /** How many more deliveries may be claimed. Claims leave some room for new deliveries. */
   get claimRoom(): number {
     return Math.max(Math.floor(this.#max * claimedPart) - this.#taken, 0)
   }
@@ -48,17 +48,17 @@ export class Prefetch {
     return this.claimRoom < this.#max / 8
   }
 
-  /** Returns the share of each of several destinations, at least 1. */
+  /** Returns an equal part of the maximum for each of several destinations, at least 1. */
   partOf(destinations: number): number {
     return Math.max(Math.floor(this.#max / Math.max(destinations, 1)), 1)
   }
 
-  /** Adds to the count of leased deliveries. A negative count takes away. */
+  /** Adds to the number of leased deliveries; subtracts if `count` is negative. */
   add(count: number): void {
     this.#taken += count
   }
 
-  /** Notes when leases began, if leases end by time. */
+  /** Notes when leases began, if they expire. */
   begin(deliveries: readonly LeasedDelivery[], { atMs, elapsedMs }: LeaseStart): void {
     for (const delivery of deliveries) {
       const { leasedUntilMs } = delivery
@@ -68,8 +68,8 @@ export class Prefetch {
   }
 
   /**
-   * Whether a lease is too old for its delivery to start: it could end before the request does, and another
-   * process could send the delivery as well.
+   * Whether a lease is too old for its delivery to start: the lease could expire before the request ends, and
+   * another process could send the delivery too.
    */
   isWorn(delivery: LeasedDelivery): boolean {
     if (delivery.leasedUntilMs === undefined) return false

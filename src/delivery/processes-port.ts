@@ -1,19 +1,19 @@
-/** The place of a process among those that send to one destination, at the moment of its heartbeat. */
+/** A process's place among those that send to one destination, as of its heartbeat. */
 export interface ProcessPlace {
   /** The destination. */
   readonly destinationId: string
-  /** Its position in the order in which the processes came, from 0. */
+  /** Its position in the order in which the processes joined, from 0. */
   readonly rank: number
   /** The number of processes, including this one. */
   readonly processes: number
   /**
-   * How long this process has been a member without a gap, in milliseconds. It counts {@link processGoneMs}
-   * more if it found no other process when it came, because there were no requests to wait for.
+   * How long this process has been a member without a gap, in milliseconds. {@link processGoneMs} is added if it
+   * found no other process when it joined, because there were no requests to wait for.
    */
   readonly memberMs: number
 }
 
-/** A sign of life of a process, and where it sends. */
+/** A process's sign of life, and the destinations that it sends to. */
 export interface Heartbeat {
   /** Identifies one run of a process. */
   readonly processId: string
@@ -27,15 +27,15 @@ export interface BreakerNews {
   readonly destinationId: string
   /** The endpoint, by its hidden URL. */
   readonly endpoint: string
-  /** How long no request is sent, from now on; 0 once the endpoint answers again. */
+  /** How long to send no request, from now on; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** The rank of the process at the destination. */
+  /** The rank that the sending process has at the destination. */
   readonly rank: number
 }
 
 /** The other processes, as the dispatcher sees them. */
 export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
-  /** Returns the place of this process at a destination; undefined while it is not known. */
+  /** Returns the place of this process at a destination; undefined while it is unknown. */
   placeOf(destinationId: string): ProcessPlace | undefined
 }
 
@@ -43,29 +43,27 @@ export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
 export const processGoneMs = 10_000
 
 /**
- * The processes that deliver from one store, so that they can share an endpoint's concurrency. The delivery
- * room owns this port. Engines that several processes can deliver from implement it.
+ * The processes that deliver from one store. They share the concurrency of each endpoint. The delivery room owns
+ * this port, and the engines that several processes can deliver from implement it.
  *
- * The engine handles heartbeats and leaves one at a time: each sees all that were answered before. It dates
- * heartbeats with its own clock when it sees them, so clocks of different machines are never compared. Every
- * method rejects with EvrouteError `store_unusable` if the engine cannot be used, and with `store_closed` after
- * `close()`.
+ * The engine handles calls of `heartbeat` and `leave` one at a time: each sees all that were answered before. It
+ * dates heartbeats with its own clock, so clocks of different machines are never compared. Every method rejects
+ * with EvrouteError `store_unusable` if the engine cannot be used, and with `store_closed` after `close()`.
  */
 export interface DeliveringProcesses {
   /**
-   * Records that a process lives. At a destination that it did not name in the last {@link processGoneMs} it is
-   * a newcomer, with the last rank. Once it stops naming a destination, it counts as gone there after the same
-   * time.
+   * Records that a process is alive. At a destination that it did not name in the last {@link processGoneMs} it
+   * joins anew, with the last rank. If it stops naming a destination, it counts as gone there after the same time.
    *
    * @returns its place at each of the destinations, in any order
    */
   heartbeat(request: Heartbeat): Promise<readonly ProcessPlace[]>
   /**
-   * Removes a process at once. It must have no request under way. Removing an unknown process changes nothing.
+   * Removes a process at once. It must have no request in flight. Removing an unknown process changes nothing.
    */
   leave(request: { readonly processId: string }): Promise<void>
-  /** Sends news to the other processes, without waiting. If news is lost, a process finds out by itself. */
+  /** Sends news to the other processes, without waiting. A process that misses it finds out by itself. */
   tell(news: BreakerNews): void
-  /** Calls the listener with the news of other processes from now on. */
+  /** Calls the listener with all further news from other processes. */
   listen(heard: (news: BreakerNews) => void): void
 }

@@ -2,13 +2,13 @@ import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
 import type { PaceOptions } from './pace.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** Policies of a queue beside the settings of its destination. */
+/** The policies of a queue, in addition to the settings of its destination. */
 export interface QueuePolicies {
-  /** Requests in flight per endpoint; 0 for none at present. */
+  /** Maximum number of requests in flight per endpoint; 0 to send none at present. */
   readonly concurrency: number
-  /** The part of each endpoint's rate that this process may use, above 0 and up to 1. */
+  /** The share of each endpoint's rate that this process may use, above 0 and up to 1. */
   readonly rateShare: number
-  /** Deliveries of a lane that may be ready, however small the concurrency is. */
+  /** Number of deliveries of a lane that may be ready, however low the concurrency is. */
   readonly readyMin: number
   /** When breakers open, and for how long. */
   readonly breaker: BreakerPolicy
@@ -18,16 +18,16 @@ export interface QueuePolicies {
   readonly retryWindowMs: number
 }
 
-/** The share of each endpoint that a queue may use; the whole rate by default, and no `readyMin`. */
+/** How much of each endpoint a queue may use. By default the whole rate, and a `readyMin` of 0. */
 type QueueShare = Pick<QueuePolicies, 'concurrency'> &
   Partial<Pick<QueuePolicies, 'rateShare' | 'readyMin'>>
 
-/** Lower bound of the time before a probe, however short the retry window is. */
+/** Minimum time before a probe, however short the retry window is. */
 const openMsMin = 1_000
 
 /**
- * Makes the policies of a queue. Shortens breakers and holds so that even a short retry window has at least two
- * probes.
+ * Makes the policies of a queue. Limits how long breakers and holds last, so that even a short retry window has
+ * room for two probes.
  */
 export function queuePolicies(
   { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,

@@ -1,12 +1,15 @@
 import { hiddenEndpoint } from '../model/index.ts'
 import type { DeliveryLog, LoggedDelivery } from './log-port.ts'
 
-/** Writes the URL of an endpoint for people: whole, or hidden by `hiddenEndpoint`. */
+/**
+ * Writes an endpoint's URL for people: in full if it is to be revealed, shortened by `hiddenEndpoint`
+ * otherwise.
+ */
 export function shownEndpoint(url: string, reveal: boolean): string {
   return reveal ? url : hiddenEndpoint(url)
 }
 
-/** Wraps a log so that it shows the URLs of endpoints to people. */
+/** Wraps a log so that its URLs can be shown to people; see {@link shownEndpoint}. */
 export function readableLog(
   log: Pick<DeliveryLog, 'list' | 'story'>,
   reveal: boolean,

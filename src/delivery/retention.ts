@@ -3,7 +3,7 @@ import { messageOf, type GivenUpReason } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { DeliveryLog } from './log-port.ts'
 
-/** How long a store keeps things. */
+/** How long a store keeps deliveries and messageIds. */
 export interface RetentionPolicy {
   /** Delivered deliveries, with their text and their requests. */
   readonly deliveredMs: number
@@ -25,24 +25,24 @@ export const defaultRetention: RetentionPolicy = Object.freeze({
   messageIdsMs: 24 * hourMs,
 })
 
-/** Options of a retention. */
+/** Options of {@link Retention}. */
 export interface RetentionOptions {
   /** The store to purge. */
   readonly store: Pick<DeliveryLog, 'purge'>
-  /** How long the store keeps things; {@link defaultRetention} by default. */
+  /** How long the store keeps its rows; {@link defaultRetention} by default. */
   readonly policy?: RetentionPolicy
   /** Clock and log. */
   readonly runtime: Runtime
-  /** Rows of each kind that one step deletes; 200 by default, so that other calls wait only milliseconds. */
+  /** Maximum rows of each kind per step; 200 by default, so that other calls wait only milliseconds. */
   readonly rowsAtOnce?: number
 }
 
 const everyMs = 60_000
 
 /**
- * Purges a store, now and every minute: deletes old rows, and expires deliveries whose time is over. It takes a
- * few rows at a time, so that others can use the store in between. A purge that fails is repeated with the next
- * one.
+ * Purges a store at the start and then every minute: deletes old rows, and expires deliveries whose time is over.
+ * It purges a few rows at a time, so that others can use the store in between. If a purge fails, the next one
+ * makes up for it.
  */
 export class Retention {
   readonly #store: Pick<DeliveryLog, 'purge'>
@@ -61,7 +61,7 @@ export class Retention {
     this.#runtime = runtime
   }
 
-  /** Starts the purges. */
+  /** Purges now, and a minute after each purge has ended. */
   start(): void {
     if (this.#stopped) return
     this.#run = this.#purge().then(() => {
@@ -69,7 +69,7 @@ export class Retention {
     })
   }
 
-  /** Stops the purges. Resolves once none is under way. Idempotent. */
+  /** Stops purging. Resolves once no purge is in progress. Idempotent. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
@@ -109,10 +109,10 @@ export class Retention {
     }
   }
 
-  /** Logs one line per reason. */
+  /** Logs how many deliveries expired, one line per reason. */
   #tell(counts: ReadonlyMap<GivenUpReason, number>): void {
     for (const [reason, deliveries] of counts) {
-      this.#runtime.log.warn('deliveries expired while they waited', { reason, deliveries })
+      this.#runtime.log.warn('deliveries expired while they were waiting', { reason, deliveries })
     }
   }
 }

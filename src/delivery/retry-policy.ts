@@ -2,19 +2,19 @@ import { limits } from '../model/index.ts'
 
 /** When a delivery is retried. */
 export interface RetryPolicy {
-  /** Wait before the first retry. */
+  /** The wait before the first retry. */
   readonly firstDelayMs: number
-  /** The factor between one wait and the next. */
+  /** The factor by which each wait is longer than the one before. */
   readonly factor: number
-  /** Upper bound of a wait, before jitter. */
+  /** Maximum wait, before jitter. */
   readonly delayMsMax: number
   /** How much a wait is randomly shortened or lengthened, as a share from 0 to 1. */
   readonly jitter: number
-  /** From the first attempt to the last moment another may start. */
+  /** How long after the first attempt the last retry may start. */
   readonly windowMs: number
 }
 
-/** 10 s, times 2.5 each, at most 1 h, plus or minus 20 %: nine retries in four hours. */
+/** Waits 10 s, then 2.5 times longer each time, at most 1 h, plus or minus 20 %: nine retries in four hours. */
 export const defaultRetryPolicy: RetryPolicy = Object.freeze({
   firstDelayMs: 10_000,
   factor: 2.5,
@@ -25,13 +25,13 @@ export const defaultRetryPolicy: RetryPolicy = Object.freeze({
 
 /** A round that did not succeed. */
 export interface FailedRound {
-  /** Rounds that were made in the window, this one included: from 1. */
+  /** How many rounds were made in the window, including this one. */
   readonly attempts: number
   /** When this round ended, in milliseconds since 1970. */
   readonly endedAtMs: number
 }
 
-/** Whether a delivery's retry window is over: no further round may start. */
+/** Whether a delivery's retry window is over, so that no further round may start. */
 export function isWindowOver(
   { firstAttemptAtMs }: { readonly firstAttemptAtMs: number | null },
   windowMs: number,
@@ -40,7 +40,7 @@ export function isWindowOver(
   return firstAttemptAtMs !== null && nowMs > firstAttemptAtMs + windowMs
 }
 
-/** Returns when the schedule starts the next round, even if that is after the window. */
+/** Returns when the next round is scheduled, in milliseconds since 1970, even if that is after the window. */
 export function nextAttemptAtMs(
   policy: RetryPolicy,
   round: FailedRound,

@@ -2,52 +2,51 @@ import type { RequestVerdict } from '../model/index.ts'
 import { nextAttemptAtMs, type RetryPolicy } from './retry-policy.ts'
 import type { EndpointHold, LeasedDelivery, Settlement } from './store-port.ts'
 
-/** One endpoint's part in a round. */
+/** The result of a round at one endpoint. */
 export interface EndpointResult {
   /** The endpoint. */
   readonly url: string
-  /** Whether to ask the endpoint again. */
+  /** Whether the request succeeded, is to be retried, or failed for good. */
   readonly verdict: RequestVerdict
-  /** Why it did not succeed; null on success. */
+  /** Why the request failed; null on success. */
   readonly error: string | null
   /** The pause that the endpoint asked for, in milliseconds; undefined if it asked for none. */
   readonly retryAfterMs: number | undefined
-  /** Whether the endpoint asked for fewer requests, rather than failed. */
+  /** Whether the endpoint answered 429, which asks for fewer requests and is no failure. */
   readonly throttled: boolean
   /** Whether our side interrupted the request. */
   readonly interrupted: boolean
 }
 
-/** A round that is over, or whose result the first success has decided. */
+/** A round that is over, or that its first success has decided. */
 export interface Round {
   /** The delivery that was sent. */
   readonly delivery: LeasedDelivery
-  /** The destination's endpoints, whether they were asked or not. */
+  /** All endpoints of the destination, including those that got no request. */
   readonly urls: readonly string[]
-  /** The results of the endpoints that were asked. */
+  /** The results so far, one per endpoint that got a request. */
   readonly results: readonly EndpointResult[]
-  /** When it started, in milliseconds since 1970. */
+  /** When the round started, in milliseconds since 1970. */
   readonly startedAtMs: number
-  /** When it ended, in milliseconds since 1970. */
+  /** When the round ended or was decided, in milliseconds since 1970. */
   readonly endedAtMs: number
 }
 
-/** Whether an endpoint is excluded now, permanently or until later. */
+/** Whether a hold excludes an endpoint now, permanently or until a later time. */
 export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: number): boolean {
   const hold = holds.find((candidate) => candidate.url === url)
   return hold !== undefined && (hold.untilMs === null || hold.untilMs > nowMs)
 }
 
 /**
- * Decides what a round means for its delivery.
+ * Decides how a round settles its delivery.
  *
- * The next round is due when the first endpoint may be asked. Each endpoint may be asked at its time in the
- * schedule or after its own `Retry-After`, whichever is later. Endpoints whose time comes later are held until
- * then, so that no ready endpoint waits for them. The delivery expires only if no endpoint's time is in the
- * window.
+ * The next round is due when the first endpoint may get a request again: at its time in the schedule or after its
+ * own `Retry-After`, whichever is later. Endpoints that must wait longer are put on hold until their time, so that
+ * no ready endpoint waits for them. The delivery expires only if no endpoint's time is within the window.
  *
- * A 429 is no step of the schedule. The delivery is due again after the `Retry-After`, or at once. The pace of
- * the endpoint decides when it starts, after earlier deliveries.
+ * A 429 does not count as a step of the schedule. The delivery is due again after the time in `Retry-After`, or at
+ * once without one. The endpoint's pace then decides when it starts, after earlier deliveries.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round
@@ -55,7 +54,7 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   if (results.some(({ verdict }) => verdict === 'success')) {
     return { kind: 'delivered', delivery, attempts }
   }
-  // A round that our side interrupted doesn't count: it must not use up the window.
+  // A round that our side interrupted doesn't count: it must not begin or use up the window.
   if (results.some(({ interrupted }) => interrupted)) {
     return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
   }
@@ -94,13 +93,13 @@ function refusedUrls({ delivery, results }: Round): ReadonlySet<string> {
   return new Set([...before, ...now].map(({ url }) => url))
 }
 
-/** Returns until when an endpoint is held for a delivery, in milliseconds since 1970; 0 if it isn't. */
+/** Returns until when an endpoint is on hold for a delivery, in milliseconds since 1970; 0 if it isn't. */
 function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
   return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }
 
 /**
- * Lists why the endpoints didn't accept the delivery, each cause once: `status_404` or `timeout, status_503`.
+ * Lists why the endpoints didn't accept the delivery, each error once, such as `timeout, status_503`.
  */
 function reasonOf(results: readonly EndpointResult[]): string {
   if (results.length === 0) return 'no_endpoint_left'

@@ -12,7 +12,7 @@ import type { RetryPolicy } from './retry-policy.ts'
 import { Shortage } from './shortage.ts'
 import type { LeasedDelivery } from './store-port.ts'
 
-/** A destination's queue, with its sender. */
+/** A destination's queue, and how to send and retry its deliveries. */
 export interface RoundTarget {
   /** The deliveries that are ready to be sent. */
   readonly queue: DestinationQueue
@@ -22,33 +22,32 @@ export interface RoundTarget {
   readonly retryPolicy: RetryPolicy
 }
 
-/** Options of rounds. */
+/** Options of {@link Rounds}. */
 export interface RoundsOptions {
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
-  /** Upper bound of requests in flight over all endpoints. */
+  /** Maximum number of requests in flight to all endpoints together. */
   readonly requestsMax: number
-  /** Whether anything may be sent at this very moment. */
+  /** Whether the process may send now. */
   readonly maySend: () => boolean
   /** The processes that share the store. */
   readonly peers?: Peers | undefined
   /** Where settlements and requests go. */
   readonly outbox: Outbox
-  /** Called when more may start, because a request ended or a pace allows it. */
+  /** Called when more requests may start, because one ended or a pace allows it. */
   readonly ended: () => void
-  /** Called when an endpoint is still down, with the error. */
+  /** Called when a request finds that an endpoint is still down, with the error. */
   readonly stillDown: (queue: DestinationQueue, error: string) => void
   /** Called with an unexpected error. */
   readonly failed: (error: unknown) => void
 }
 
-/** A start of a round. */
+/** A delivery whose round is to start, with the gates of the endpoints. */
 type RoundStart = Start & { readonly kind: 'round' }
 
 /**
- * Starts rounds wherever the gates allow it, within the bound over all endpoints. Destinations take turns, so
- * that none uses up the bound. A pass visits only destinations with ready deliveries, however many others
- * there are.
+ * Starts rounds wherever the gates allow it, within the limit on requests to all endpoints together. Destinations
+ * take turns, so that none uses up the limit. A pass visits only destinations with ready deliveries.
  */
 export class Rounds {
   readonly #options: RoundsOptions
@@ -59,7 +58,7 @@ export class Rounds {
   readonly #shortage: Shortage
   #requests = 0
   #pacedTimer: Timer | undefined
-  /** Whether the bound over all was reached. Then free slots go to destinations in turn. */
+  /** Whether the limit was reached. Free slots then go to destinations in turn. */
   #isShort = false
   #stopped = false
 
@@ -69,7 +68,7 @@ export class Rounds {
     this.#shortage = new Shortage({ clock: runtime.clock, log: runtime.log, resumed: ended })
   }
 
-  /** Sets the targets for new rounds. Rounds under way go on as they began. */
+  /** Sets the targets for new rounds. Rounds in progress keep their old settings. */
   configure(targets: readonly RoundTarget[]): void {
     this.#targets = new Map(targets.map((target) => [target.queue.destination.id, target]))
     this.#ready = new Set(targets.filter(({ queue }) => queue.hasReady))
@@ -80,12 +79,12 @@ export class Rounds {
     return this.#running.size === 0
   }
 
-  /** Requests in flight. */
+  /** The number of requests in flight. */
   get requests(): number {
     return this.#requests
   }
 
-  /** Whether nothing may start now. */
+  /** Whether no request may start now, because the limit is reached or sending is not allowed. */
   get isBusy(): boolean {
     return this.#isFull()
   }
@@ -102,8 +101,8 @@ export class Rounds {
   }
 
   /**
-   * Starts deliveries of one destination, unless the bound was reached and others have their turn first.
-   * Remaining deliveries keep a turn.
+   * Starts deliveries of one destination, unless the limit was reached and others have their turn first. If any
+   * deliveries remain, the destination keeps a turn.
    */
   start(destinationId: string): void {
     const target = this.#targets.get(destinationId)
@@ -112,7 +111,7 @@ export class Rounds {
   }
 
   /**
-   * Starts all that may start. Sets an alarm for when an endpoint's pace lets more start.
+   * Starts every delivery that may start. Sets an alarm for the time when an endpoint's pace lets more start.
    *
    * @param nowMs - read before this call, so that the alarm covers slots that become free during it
    */
@@ -131,7 +130,7 @@ export class Rounds {
   #startReady(): void {
     this.#isShort = false
     let idleTurns = 0
-    // Iterating over a set visits a member again after it was moved to the end.
+    // Iterating over a Set visits a member again after it was moved to the end.
     for (const target of this.#ready) {
       if (idleTurns === this.#ready.size || this.#isFull()) return
       this.#ready.delete(target)
@@ -150,7 +149,7 @@ export class Rounds {
     if (change !== undefined) this.#tell(change, { gate, queue, error: null })
   }
 
-  /** Starts nothing more. */
+  /** Starts no more rounds. Those in progress go on. */
   stop(): void {
     this.#stopped = true
     this.#pacedTimer?.cancel()
@@ -162,7 +161,7 @@ export class Rounds {
     while (this.#running.size > 0) await this.endedSoFar()
   }
 
-  /** Resolves once the requests that are under way now have ended and are settled. */
+  /** Resolves once the rounds that are in progress now have ended and are settled. */
   async endedSoFar(): Promise<void> {
     await Promise.all(this.#running)
   }
@@ -240,14 +239,14 @@ export class Rounds {
         this.#options.stillDown(queue, error ?? '')
       }
     }
-    // A delivery that waits for this gate may start now.
+    // A delivery that was waiting for this gate may start now.
     this.start(queue.destination.id)
     this.#options.ended()
     return outcome
   }
 
   /**
-   * Shares a breaker's change with the other processes, and leaves the next probe to the one whose turn it is.
+   * Shares a breaker's change with the other processes, and leaves the next probe to the process whose turn it is.
    */
   #share(change: BreakerChange, { gate, queue, error }: Found): void {
     const { peers } = this.#options

@@ -1,7 +1,7 @@
 import type { Clock, Log, Timer } from '../runtime/index.ts'
 import type { RequestOutcome } from '../webhook/index.ts'
 
-/** Options of a shortage. */
+/** Options of {@link Shortage}. */
 export interface ShortageOptions {
   /** Times the pauses. */
   readonly clock: Clock
@@ -11,14 +11,15 @@ export interface ShortageOptions {
   readonly resumed: () => void
 }
 
-/** How long a destination that could not connect pauses. The bound is cut at most once in this time. */
+/** How long a destination that could not connect pauses. Also the minimum time between two cuts of the limit. */
 const pauseMs = 1_000
 
 /**
- * Slows the process down while it lacks a resource, such as descriptors for connections.
+ * Slows the process down while it lacks a resource, such as file descriptors for connections.
  *
- * A shortage halves the bound on requests in flight, at most once a second. Each request that ends otherwise
- * raises it again. Only destinations that could not connect pause, because others have their connections.
+ * A shortage halves the limit on requests in flight, at most once a second. Each request that ends in any other
+ * way raises it a little. Only destinations that could not connect pause, because the others can use the
+ * connections that they have.
  */
 export class Shortage {
   readonly #options: ShortageOptions
@@ -31,12 +32,12 @@ export class Shortage {
     this.#options = options
   }
 
-  /** Requests that may be in flight for now. */
+  /** The current limit on requests in flight; `Infinity` without a shortage. */
   get requestsMax(): number {
     return this.#requestsMax
   }
 
-  /** Whether a destination may start nothing for now. */
+  /** Whether a destination is paused, so that it may start no request. */
   isPaused(destination: object): boolean {
     return this.#paused.has(destination)
   }
@@ -44,7 +45,7 @@ export class Shortage {
   /**
    * Notes the outcome of a request.
    *
-   * @param load - requests in flight, including this one, and their usual bound
+   * @param load - the number of requests in flight, including this one, and its usual limit
    */
   ended(
     outcome: RequestOutcome,
@@ -77,16 +78,16 @@ export class Shortage {
     const nowMs = clock.nowMs()
     if (this.#requestsMax === Infinity) {
       const fields = { code, hint: hints.get(code) ?? 'free memory on this machine' }
-      log.warn('this process cannot open more connections and slows down', fields)
+      log.warn('this process cannot open more connections and is slowing down', fields)
     }
-    // Requests that fail together are one shortage. A clock that was set back must not delay the next cut.
+    // Requests that fail together count as one shortage. Setting the clock back must not delay the next cut.
     if (Math.abs(nowMs - this.#cutAtMs) < pauseMs) return
     this.#cutAtMs = nowMs
     this.#requestsMax = Math.max(1, Math.floor(Math.min(requests, this.#requestsMax) / 2))
   }
 
   #grow(requestsMax: number): void {
-    // Grow by one for each full set of requests.
+    // Grow by one each time as many requests have ended as the limit allows at once.
     this.#requestsMax += 1 / this.#requestsMax
     if (this.#requestsMax < requestsMax) return
     this.#requestsMax = Infinity

@@ -1,23 +1,23 @@
-/** Lower bound of a source's estimate, below which it counts as zero. Claims leave fractions. */
+/** An estimate below this counts as zero, because claims leave fractions. */
 const fewest = 0.5
 
 /**
- * Estimates how many waiting deliveries of one destination come from each source. the waiting deliveries of one
- * destination come from. It counts the deliveries that this process left in the store. A claim takes from every
- * source in proportion, because the store is in order of time.
+ * Estimates how many waiting deliveries of one destination come from each source. It counts the deliveries that
+ * this process left in the store. Claims take the oldest deliveries, so it assumes that a claim takes from every
+ * source in proportion.
  */
 export class SourceBacklog {
   readonly #waiting = new Map<string, number>()
   #total = 0
 
-  /** Notes that deliveries of a source wait in the store. */
+  /** Notes that an add left deliveries from a source waiting in the store. */
   add(sourceId: string, deliveries: number): void {
     if (deliveries <= 0) return
     this.#total += deliveries
     this.#waiting.set(sourceId, (this.#waiting.get(sourceId) ?? 0) + deliveries)
   }
 
-  /** Notes that a claim took deliveries. */
+  /** Notes that a claim took deliveries, and lowers every source's estimate in proportion. */
   leave(deliveries: number): void {
     if (this.#total === 0) return
     const kept = Math.max(1 - deliveries / this.#total, 0)
@@ -30,14 +30,15 @@ export class SourceBacklog {
     }
   }
 
-  /** Notes that nothing waits. */
+  /** Notes that no deliveries are waiting. */
   clear(): void {
     this.#total = 0
     this.#waiting.clear()
   }
 
   /**
-   * Whether a source has less than an equal share of the waiting deliveries. False if none is known to wait.
+   * Whether a source has less than an equal share of the waiting deliveries. False if none are known to be
+   * waiting.
    */
   isQuiet(sourceId: string): boolean {
     return (this.#waiting.get(sourceId) ?? 0) * this.#waiting.size < this.#total

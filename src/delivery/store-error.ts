@@ -1,8 +1,8 @@
 import { StoreUnusableError, type ErrorDetails } from '../model/index.ts'
 
 /**
- * The clocks of this process and of the store's server differ too much. Nothing may be sent or deleted until
- * they agree.
+ * The clocks of this process and of the store's server differ too much. Nothing may be sent or deleted until they
+ * agree again.
  */
 export class ClocksDisagreeError extends StoreUnusableError {
   override readonly name: string = 'ClocksDisagreeError'

@@ -14,32 +14,32 @@ export interface NewDelivery {
   /** The exact text to send. */
   readonly body: string
   /**
-   * Fails the delivery at once, as `backlog_full`, if this many deliveries of the destination are pending.
-   * Undefined for no bound.
+   * If this many deliveries to the destination are already pending, the delivery fails at once as `backlog_full`.
+   * Undefined for no limit.
    */
   readonly backlogMax?: number | undefined
 }
 
-/** An accepted event with the deliveries that routing made of it. */
+/** An accepted event, with a delivery for each destination that it was routed to. */
 export interface NewEvent {
-  /** The sender. With the messageId it is the key of deduplication. */
+  /** The source of the event. Together with the messageId, it is the key for deduplication. */
   readonly sourceId: string
-  /** Identifies it within its source. */
+  /** Identifies the event within its source. */
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
-  /** The id of its user; null if only an anonymousId is known. */
+  /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null
-  /** The id that an alias replaces, which belongs to the same user; absent on all other events. */
+  /** In an alias, the user's earlier id, which it replaces; absent from all other events. */
   readonly previousId?: string | undefined
-  /** One per destination that gets it; none when it is filtered. */
+  /** One per destination that gets the event; empty if none does. */
   readonly deliveries: readonly NewDelivery[]
 }
 
 /** The outcome of adding an event. */
 export type AddOutcome = 'routed' | 'filtered' | 'duplicate' | 'suppressed'
 
-/** An endpoint that is not asked for a delivery. */
+/** A hold: an endpoint that gets no requests for one delivery. */
 export interface EndpointHold {
   /** The endpoint. */
   readonly url: string
@@ -50,54 +50,56 @@ export interface EndpointHold {
   readonly untilMs: number | null
 }
 
-/** The progress of a delivery. The fields about the window refer to its last retry. */
+/** The progress of a delivery. The fields about the retry window change only when a retry is scheduled. */
 export interface DeliveryProgress {
-  /** Rounds that were made, over all. */
+  /** Rounds so far, in all retry windows together. */
   readonly attempts: number
-  /** Of those, rounds of the current retry window: a manual retry begins a new one. */
+  /**
+   * Rounds in the current retry window that count for the retry schedule. A manual retry begins a new window.
+   */
   readonly windowAttempts: number
-  /** When the first round of the window started, in milliseconds since 1970; null as long as no retry was planned. */
+  /** When the first round in the window started, in milliseconds since 1970; null until a retry is scheduled. */
   readonly firstAttemptAtMs: number | null
-  /** Endpoints that are not asked. */
+  /** Endpoints that get no requests for now, or ever. */
   readonly holds: readonly EndpointHold[]
 }
 
-/** The lease of a delivery: a settlement ends it. */
+/** The lease of a delivery. A settlement ends it. */
 export interface Lease {
-  /** Identifies the delivery among those of its destination; later ones have greater ids. */
+  /** Identifies the delivery among those of its destination. Later deliveries have greater ids. */
   readonly id: number
   /** The destination. */
   readonly destinationId: string
   /** Distinguishes this lease from all others of the delivery. Only the engine reads it. */
   readonly lease: number
-  /** Why it is due. */
+  /** Why the delivery is due. */
   readonly lane: Lane
   /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
-  /** Rounds that were made before the lease, over all. */
+  /** Rounds before this lease, in all retry windows together. */
   readonly attempts: number
 }
 
-/** A delivery that the dispatcher holds until it settles it. */
+/** A delivery that the dispatcher has leased and must settle. */
 export interface LeasedDelivery extends Lease, DeliveryProgress {
-  /** The event. */
+  /** The messageId of the event. */
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
   /** The exact text to send. */
   readonly body: string
-  /** The trace context of its event's request, if the request had one. */
+  /** The trace context of the request that brought the event, if it had one. */
   readonly traceparent?: string | undefined
-  /** Since when it is due, in milliseconds since 1970. */
+  /** When it became due, in milliseconds since 1970. */
   readonly dueAtMs: number
   /**
-   * When others may lease it, in milliseconds since 1970; absent where leases do not end by time. A lease
-   * lasts so long that a request fits in its last third, however much clocks differ.
+   * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. A
+   * lease is long enough that a request fits into its last third, however much clocks differ.
    */
   readonly leasedUntilMs?: number
 }
 
-/** The end of a lease. */
+/** A lease and how it ends. */
 export type LeaseEnd = {
   /** The lease that ends. */
   readonly delivery: Lease
@@ -105,25 +107,28 @@ export type LeaseEnd = {
   | { readonly kind: 'delivered'; readonly attempts: number }
   | {
       readonly kind: 'failed' | 'expired'
-      /** Rounds that were made, over all. */
+      /** Rounds so far, in all retry windows together. */
       readonly attempts: number
       readonly reason: string
     }
-  /** Waits in the lane `retry` from now on. */
+  /** The delivery waits in the lane `retry` from now on. */
   | {
       readonly kind: 'retry'
       readonly dueAtMs: number
-      /** The last moment at which another round may start. */
+      /** The last moment at which a retry may start, in milliseconds since 1970. */
       readonly expiresAtMs: number
       readonly progress: DeliveryProgress
       /** Why the round failed. */
       readonly reason: string
     }
-  /** Returned to its lane, because its round was not made or our side interrupted it. Nothing is counted. */
+  /**
+   * The delivery returns to its lane: its round was not made, or our side interrupted it. No attempt is
+   * counted.
+   */
   | { readonly kind: 'returned'; readonly dueAtMs: number }
 )
 
-/** The end of the lease of a delivery. */
+/** How the lease of a delivery ends, with the delivery itself. */
 export type Settlement = LeaseEnd & { readonly delivery: LeasedDelivery }
 
 /** How many deliveries of one destination may be leased. */
@@ -152,17 +157,17 @@ export interface DueTime {
   readonly dueAtMs: number
 }
 
-/** Events to take in, as one batch. */
+/** A batch of events to add. */
 export interface AddRequest {
-  /** When they were accepted. */
+  /** When the events were accepted. */
   readonly nowMs: number
-  /** An event is a duplicate when its messageId was added at this moment or after. */
+  /** An event is a duplicate if its messageId was already added at this moment or later. */
   readonly seenSinceMs: number
   /** The events. */
   readonly events: readonly NewEvent[]
-  /** The room for deliveries to hand over. Each destination is listed at most once. */
+  /** How many deliveries to lease and return at once. Each destination is listed at most once. */
   readonly handOver: readonly Room[]
-  /** The trace context of the request that brought the events, to keep with each delivery. */
+  /** The trace context of the request that brought the events, to store with each delivery. */
   readonly traceparent?: string | undefined
 }
 
@@ -170,25 +175,25 @@ export interface AddRequest {
 export interface AddResult {
   /** The outcome of each event, in order. */
   readonly outcomes: readonly AddOutcome[]
-  /** The deliveries that were handed over. */
+  /** The deliveries that were leased at once, in the order of the events. */
   readonly leased: readonly LeasedDelivery[]
   /** Deliveries that failed because the backlog of their destination is full. */
   readonly refused: readonly GivenUpDeliveries[]
 }
 
-/** Deliveries to lease. */
+/** A request to lease deliveries. */
 export interface ClaimRequest {
   /** When the leases begin. */
   readonly nowMs: number
-  /** How many of each lane. */
+  /** How many deliveries to lease from each lane. */
   readonly shares: readonly Share[]
 }
 
-/** Leases to end, and requests to write to the log, as one batch. */
+/** A batch of leases to end and of requests to write to the log. */
 export interface SettleRequest {
   /** When the leases end. */
   readonly nowMs: number
-  /** How they end. */
+  /** How the leases end. */
   readonly settlements: readonly Settlement[]
   /** The requests that were sent. */
   readonly requests: readonly RequestRecord[]
@@ -197,26 +202,26 @@ export interface SettleRequest {
 /**
  * Where deliveries wait. The delivery room owns this port, and every engine implements it.
  *
- * A store has no clock: callers pass all times, in milliseconds since 1970. Every method takes one object, is
- * one round trip for a batch, and rejects with EvrouteError `store_closed` after `close()`. Every engine passes
- * the suite in `test/conformance/`.
+ * A store reads no clock: callers pass all times, in milliseconds since 1970. Every method takes one object, is
+ * one round trip even for a batch, and rejects with EvrouteError `store_closed` after `close()`. Every engine
+ * passes the suite in `test/conformance/`.
  */
 export interface DeliveryStore extends DeliveryLog {
   /**
-   * Stores events and their deliveries, all or nothing, and updates the ledger. Resolves once they are as
-   * durable as the engine makes them. A full engine makes the caller wait.
+   * Stores events and their deliveries, all or nothing, and updates the ledger. Resolves once they are as durable
+   * as the engine makes them. A full engine makes the caller wait.
    *
-   * Up to `handOver`, deliveries are leased and returned at once, in the order of the events. The rest wait in
-   * the lane `first`.
+   * Leases and returns as many deliveries as `handOver` allows, in the order of the events. The others wait in the
+   * lane `first`.
    */
   add(batch: AddRequest): Promise<AddResult>
-  /** Leases due deliveries: within a lane the oldest due first, then the lowest id. */
+  /** Leases due deliveries: within a lane, those that became due earliest, then those with the lowest ids. */
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
   /**
-   * Ends leases and writes requests to the log, together. Settling a lease that was settled changes nothing.
-   * A lease that ended by time can be settled until another process leases the delivery; `delivered` also
-   * counts after that, until another settlement takes effect. A request is written even if its settlement
-   * changes nothing, unless its delivery was purged.
+   * Ends leases and writes requests to the log, all or nothing. Settling a lease that is already settled changes
+   * nothing. An expired lease can still be settled until another process leases the delivery. After that it can
+   * still be settled as `delivered`, until a different settlement takes effect. A request is written even if its
+   * settlement changes nothing, unless its delivery was purged.
    *
    * @returns the settlements that took effect
    */
@@ -228,13 +233,12 @@ export interface DeliveryStore extends DeliveryLog {
    */
   checkWritable(): Promise<void>
   /**
-   * Returns when the first delivery of each lane of these destinations can be claimed. An empty lane is left
-   * out.
+   * Returns when the first delivery in each lane of these destinations can be claimed. Empty lanes are left out.
    */
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]>
   /**
-   * Reads the ledger: the counts of all added events and their deliveries. With a destination, counts its
-   * deliveries only.
+   * Reads the ledger: the counts of all added events and their deliveries. If a destination is given, only the
+   * counts of its deliveries.
    */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>
 }

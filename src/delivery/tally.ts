@@ -10,8 +10,8 @@ interface Bucket {
 const bucketsPerWindow = 30
 
 /**
- * Counts how requests end. The window moves in thirtieths of its length, so that its cost doesn't grow with the
- * requests. A request may leave it that much early, never late.
+ * Counts how requests end within a moving window. The window moves in thirtieths of its length, so that its cost
+ * doesn't grow with the number of requests. A request may leave the window that much too early, but never late.
  */
 export class Tally {
   readonly #policy: BreakerPolicy
@@ -48,7 +48,7 @@ export class Tally {
     this.#failuresInRow = this.#policy.consecutiveFailures - 1
   }
 
-  /** Whether the counted failures open the breaker. Ask after failures only, because a success opens none. */
+  /** Whether the counted failures open the breaker. Call it only after a failure: a success must not open it. */
   isBad(): boolean {
     const { consecutiveFailures, requestsMin, failureRate } = this.#policy
     if (this.#failuresInRow >= consecutiveFailures) return true
@@ -77,7 +77,8 @@ export class Tally {
   }
 
   /**
-   * Moves the buckets if the clock was set back, because buckets in the future would never leave the window.
+   * Moves all buckets back if the clock was set back, because buckets in the future would not leave the window in
+   * time.
    */
   #moveBack(durationMs: number): void {
     for (const bucket of this.#buckets) bucket.startMs -= durationMs

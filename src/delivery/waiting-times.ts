@@ -1,36 +1,37 @@
 import { lanes, type Lane } from '../model/index.ts'
 import type { DueTime } from './store-port.ts'
 
-/** Known facts about a lane. */
+/** The known facts about a lane. */
 interface Knowledge {
-  /** When its first delivery is due, in milliseconds since 1970; Infinity if none is known to wait. */
+  /** When its first delivery is due, in milliseconds since 1970; Infinity if none is known to be waiting. */
   dueAtMs: number
-  /** Whether `dueAtMs` is complete; if not, the store must be asked. */
+  /** Whether `dueAtMs` takes all waiting deliveries into account; if not, the store must be asked. */
   isWhole: boolean
   /**
-   * The earliest due time that arrived while the store is being asked, or Infinity. Undefined at other times.
+   * While the store is being asked, the earliest due time that has arrived since, or Infinity; undefined
+   * otherwise.
    */
   cameMs: number | undefined
 }
 
 /**
- * The due times that a dispatcher knows, so that it claims only where deliveries wait. Due times that arrive
- * while the store is being asked are merged with its answer.
+ * The due times that a dispatcher knows, so that it claims only from lanes in which deliveries are waiting. Due
+ * times that arrive while the store is being asked are merged with its answer.
  *
- * A due time that is too early costs one useless claim. One that is missing is found by the next question.
+ * A due time that is too early costs one useless claim. A missing one is found by the next question to the store.
  */
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
   /** Destinations that the store must be asked about. */
   readonly #toAsk = new Set<string>()
-  /** Destinations with a known waiting delivery; the one served last comes last. */
+  /** Destinations with a known waiting delivery; the most recently served one comes last. */
   readonly #waitedFor = new Set<string>()
 
   constructor(destinationIds: readonly string[]) {
     this.watch(destinationIds)
   }
 
-  /** Sets the watched destinations. Nothing is known about new ones. */
+  /** Sets the destinations to watch. The store must be asked about new ones. */
   watch(destinationIds: readonly string[]): void {
     const before = this.#lanes
     this.#lanes = new Map(destinationIds.map((id) => [id, before.get(id) ?? nothingKnown()]))
@@ -52,7 +53,7 @@ export class WaitingTimes {
     return this.#waitedFor
   }
 
-  /** When a lane's first delivery is due; undefined if none is known to wait. */
+  /** When a lane's first delivery is due, in milliseconds since 1970; undefined if none is known to be waiting. */
   dueAtMs(destinationId: string, lane: Lane): number | undefined {
     const dueAtMs = this.#lanes.get(destinationId)?.[lane].dueAtMs ?? Infinity
     return dueAtMs === Infinity ? undefined : dueAtMs
@@ -64,7 +65,7 @@ export class WaitingTimes {
     return known?.isWhole === true && known.dueAtMs === Infinity
   }
 
-  /** Learns of a waiting delivery, which may be due before all others. */
+  /** Learns of a waiting delivery, which may be due before all others in its lane. */
   add(destinationId: string, lane: Lane, dueAtMs: number): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
@@ -73,23 +74,23 @@ export class WaitingTimes {
     this.#sort(destinationId)
   }
 
-  /** Moves a destination behind all others, because deliveries are being claimed for it. */
+  /** Moves a destination behind all others, because its deliveries are being claimed. */
   serve(destinationId: string): void {
     if (this.#waitedFor.delete(destinationId)) this.#waitedFor.add(destinationId)
   }
 
-  /** Notes that a lane is being claimed from. */
+  /** Notes that deliveries are being claimed from a lane. */
   claim(destinationId: string, lane: Lane): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known !== undefined) known.cameMs = Infinity
   }
 
-  /** Learns that a claim emptied a lane, except for later arrivals. */
+  /** Learns that a claim emptied a lane, except for deliveries that have arrived since the claim began. */
   empty(destinationId: string, lane: Lane): void {
     this.#answer(destinationId, lane, Infinity)
   }
 
-  /** Forgets the next due time of a lane, so that the store is asked. */
+  /** Forgets the known due time of a lane, so that the store is asked for it. */
   forget(destinationId: string, lane: Lane): void {
     this.#answer(destinationId, lane, Infinity)
     const known = this.#lanes.get(destinationId)?.[lane]
@@ -98,7 +99,7 @@ export class WaitingTimes {
     this.#toAsk.add(destinationId)
   }
 
-  /** Asks the store about all destinations again. Known due times stay valid until it answers. */
+  /** Marks all destinations to be asked about again. Known due times stay valid until the store answers. */
   askAgain(): void {
     for (const id of this.#lanes.keys()) this.#toAsk.add(id)
   }
@@ -116,7 +117,7 @@ export class WaitingTimes {
     }
   }
 
-  /** Learns the store's answer. A lane that it doesn't name is empty. */
+  /** Learns the store's answer. A lane that the answer doesn't name is empty. */
   learn(destinationIds: readonly string[], dueTimes: readonly DueTime[]): void {
     const answers = new Map(dueTimes.map((due) => [keyOf(due), due.dueAtMs]))
     for (const destinationId of destinationIds) {
@@ -135,7 +136,7 @@ export class WaitingTimes {
     this.#sort(destinationId)
   }
 
-  /** Updates the set of destinations with waiting deliveries, so that no caller scans all of them. */
+  /** Updates the set of destinations with waiting deliveries, so that no caller has to scan all destinations. */
   #sort(destinationId: string): void {
     const known = this.#lanes.get(destinationId)
     if (known !== undefined && lanes.some((lane) => known[lane].dueAtMs < Infinity)) {

@@ -107,6 +107,6 @@ test('once the store cannot be written nothing more is taken in, and it is said'
   await quiet()
   await expect(dispatcher.add(eventsTo('crm', 1, 'other'))).rejects.toBe(error)
   expect(failures).toEqual([error])
-  expect(warnings).toEqual([{ message: 'delivering has ended', error: 'disk full' }])
+  expect(warnings).toEqual([{ message: 'delivery has stopped', error: 'disk full' }])
   expect(await store.ledger()).toMatchObject({ accepted: 1 })
 })

@@ -35,7 +35,7 @@ test.runIf(process.platform === 'linux')(
     expect(result['shortages']).toBeGreaterThan(0)
     expect(result['warnings']).toEqual([
       {
-        message: 'this process cannot open more connections and slows down',
+        message: 'this process cannot open more connections and is slowing down',
         code: 'EMFILE',
         hint: 'raise the limit of open files of this process (ulimit -n)',
       },

@@ -50,7 +50,7 @@ function outlasting(outlastsOutages = true): Outlasting {
   }
 }
 
-const waiting = [{ message: 'the store cannot be written for now', error: 'disk is full' }]
+const waiting = [{ message: 'the store cannot be written at the moment', error: 'disk is full' }]
 const over = { message: 'the store can be written again' }
 
 describe('a store that cannot be written for now', () => {
@@ -130,7 +130,7 @@ describe('a store that cannot be read for now', () => {
     await dispatcher.idle()
     expect(sender.bodies).toHaveLength(25)
     expect(warnings.map(({ message }) => message)).toEqual([
-      'the store cannot be read for now',
+      'the store cannot be read at the moment',
       'the store can be read again',
     ])
     expect(failures).toEqual([])

@@ -68,7 +68,7 @@ test('it is reported once, with what to do, and once when it is over', async () 
   end(short, 2)
   expect(warnings).toEqual([
     {
-      message: 'this process cannot open more connections and slows down',
+      message: 'this process cannot open more connections and is slowing down',
       code: 'EMFILE',
       hint: 'raise the limit of open files of this process (ulimit -n)',
     },

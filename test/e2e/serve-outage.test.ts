@@ -58,7 +58,7 @@ test.skipIf(process.platform !== 'linux')(
     // A settlement may still fit where an event does not.
     execFileSync('prlimit', ['--pid', String(pid), '--fsize=1:'])
     open()
-    await service.stderr.matching(/the store cannot be written for now/)
+    await service.stderr.matching(/the store cannot be written at the moment/)
     expect(await ready()).toBe(503)
     execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited'])
     await service.stderr.matching(/the store can be written again/)

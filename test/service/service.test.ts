@@ -188,7 +188,7 @@ describe('a service', () => {
     const line = 'evroute_deliveries_given_up_total{destination="crm",reason="backlog_full"} 4'
     expect(metrics).toContain(line)
     await clock.advance(120_000)
-    const over = 'a destination has room for new deliveries'
+    const over = 'a destination has room for new deliveries again'
     const fields = { message: over, destinationId: 'crm', failed: 4 }
     expect(infos.filter(({ message }) => message === over)).toEqual([fields])
   })
