@@ -9,8 +9,8 @@ import { holdGate, isSuppressed } from './dialect.ts'
 
 /**
  * A row of the result: an event that is new or suppressed, or a delivery that was leased, or refused because
- * the backlog of its destination is full. Positions count from 1, in the batch for events and among all its
- * deliveries for deliveries.
+ * the backlog of its destination is full. Positions count from 1: an event's in the batch, a delivery's
+ * among all deliveries of the batch.
  */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
@@ -158,7 +158,7 @@ const sql = `
   SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, position, id FROM delivery
   WHERE is_leased OR is_refused`
 
-/** Returns the statement that adds a batch and leases as many of its deliveries as it allows. */
+/** Returns the statement that adds a batch and leases as many of its deliveries as the batch allows. */
 export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
   const rows = rowsOf(batch.events)
   const bounded = rows.deliveries.filter(({ backlogMax }) => backlogMax !== undefined)

@@ -13,7 +13,7 @@ interface Floor {
 }
 
 /**
- * How often claims begin at the start of their lanes again, to find deliveries whose notification from
+ * How often claims start again from the beginning of their lanes, to find deliveries whose notification from
  * another process was lost.
  */
 const lookBackEveryMs = 5_000

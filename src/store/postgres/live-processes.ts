@@ -29,8 +29,8 @@ interface LiveProcess {
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
 /**
- * The server's time at the start of a statement, which is after the wait for the lock. The time of the
- * transaction would be from before the wait.
+ * The server's time, read after the wait for the lock. The time of the transaction would be from before the
+ * wait.
  */
 const moment =
   'moment AS MATERIALIZED (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)'
@@ -42,7 +42,7 @@ const forget = `WITH ${moment} DELETE FROM evroute_live_processes USING moment W
 interface LiveRow {
   readonly process_id: string
   readonly version: number
-  /** Null if this process knows the version. */
+  /** Null if this process already knows this version of the destinations. */
   readonly destinations: Readonly<Record<string, Membership>> | null
   readonly now: number
 }

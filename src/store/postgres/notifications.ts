@@ -42,9 +42,9 @@ interface Payload {
 }
 
 /**
- * Notifies the other processes on a database of lanes with deliveries to claim, and of circuit breakers, and
- * receives their notifications. A process that misses a notification finds the deliveries the next time it
- * looks at all destinations.
+ * Tells the other processes of a database about lanes with deliveries to claim and about circuit breakers,
+ * and receives their notifications. A process that misses a notification finds the deliveries the next time
+ * it looks at all destinations.
  *
  * PostgreSQL commits transactions that notify one after the other. So each notification has its own
  * transaction, and transactions that write don't wait for one another.
@@ -71,8 +71,8 @@ export class Notifications {
   }
 
   /**
-   * Notifies the other processes of lanes with deliveries to claim; without an argument, of all lanes. Calls
-   * while a notification is being sent share the next one.
+   * Tells the other processes about lanes with deliveries to claim; without an argument, about all lanes.
+   * Calls while a notification is being sent share the next one.
    */
   announce(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#next = 'all'
@@ -80,7 +80,7 @@ export class Notifications {
     if (!this.#sending) void this.#send()
   }
 
-  /** Notifies the other processes of a circuit breaker. */
+  /** Tells the other processes about a circuit breaker. */
   tell(news: BreakerNews): void {
     if (this.#news.size < waitingMax) this.#news.set(`${news.endpoint} ${news.destinationId}`, news)
     if (!this.#sending) void this.#send()

@@ -5,7 +5,7 @@ import type { Database, Session } from './database.ts'
 import { isLockTimeout } from './store-error.ts'
 import { addedIndexes, additions, firstTables, firstVersion, latestVersion } from './tables.ts'
 
-/** The advisory lock of every change of tables: `evroute` in ASCII. */
+/** The advisory lock for changing tables: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
 
 /** How long a change waits for transactions that use a table. Later transactions wait behind the change. */
@@ -87,8 +87,8 @@ export async function expectTables(database: Database): Promise<void> {
 }
 
 /**
- * Returns the number of changes that a database has; 0 if it contains no store. Checks that the database can
- * store texts of all languages.
+ * Returns how many changes of the tables a database has; 0 if it contains no store. Checks that the database
+ * can store texts of all languages.
  *
  * @throws EvrouteError `store_unusable` if it cannot, or a newer evroute is needed
  */

@@ -22,7 +22,9 @@ interface GivenSettlement {
   readonly firstTry: RequestRecord | undefined
 }
 
-/** A null keeps the value of the row or clears it, depending on the column. */
+/**
+ * The parameters of settlements. Whether a null keeps or clears the value of the row depends on the column.
+ */
 const given = new GivenRows<GivenSettlement>('given', 3, {
   destination_id: ['text', ({ end }) => end.delivery.destinationId],
   id: ['bigint', ({ end }) => end.delivery.id],

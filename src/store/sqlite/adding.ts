@@ -177,7 +177,7 @@ function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcom
   return deliveries.length === 0 ? 'filtered' : 'routed'
 }
 
-/** Returns the new deliveries to lease, in their order. */
+/** Returns the new deliveries to lease, in the order of the batch. */
 function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly NewRow[] {
   const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
   return rows.filter(({ destinationId, isRefused }) => {
