@@ -93,22 +93,22 @@ function keysOf(audiences: readonly Audience[]): readonly string[] {
 }
 
 function syncOperation(audiences: AudienceOperations, clock: Clock): StreamingOperation {
-  return async ({ query, upload, tell, drained, signal }) => {
+  return async ({ query, upload, sendRecords, drained, signal }) => {
     const reading = readSyncQuery(query)
     if (reading.kind === 'refused') return reading
-    const listener = listenerOf(reading.value, tell, clock)
+    const listener = listenerOf(reading.value, sendRecords, clock)
     const request = { ...reading.value, listener, drained, signal }
     return endOfSync(await audiences.sync(request, upload), reading.value)
   }
 }
 
 function removeOperation(audiences: AudienceOperations, clock: Clock): StreamingOperation {
-  return async ({ query, params, tell, drained, signal }) => {
+  return async ({ query, params, sendRecords, drained, signal }) => {
     const reading = readRemoveQuery(query)
     if (reading.kind === 'refused') return reading
     const { isDryRun } = reading.value
     const key = String(params['key'])
-    const listener = listenerOf({ isDryRun }, tell, clock)
+    const listener = listenerOf({ isDryRun }, sendRecords, clock)
     const request = { key, isDryRun, listener, drained, signal }
     return endOfRemoval(await audiences.remove(request), reading.value)
   }
@@ -117,24 +117,24 @@ function removeOperation(audiences: AudienceOperations, clock: Clock): Streaming
 /** Makes a listener that sends records. It sends changes only in a dry run, where no destination gets them. */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
-  tell: StreamingInput['tell'],
+  sendRecords: StreamingInput['sendRecords'],
   clock: Clock,
 ): SyncListener {
   let toldAtMs = clock.nowMs()
-  const tellOfProgress = (record: ApiRecord): void => {
+  const sendProgress = (record: ApiRecord): void => {
     const nowMs = clock.nowMs()
     // If the clock was set back, report at once. Otherwise there is no progress record until it catches up.
     if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
     toldAtMs = nowMs
-    tell([record])
+    sendRecords([record])
   }
   return {
-    rejected: (row) => tell([rejectedRecord(row)]),
+    rejected: (row) => sendRecords([rejectedRecord(row)]),
     changed: (changes) => {
-      if (isDryRun) tell(changes.map(changeRecord))
+      if (isDryRun) sendRecords(changes.map(changeRecord))
     },
-    comparing: (members) => tellOfProgress(comparingRecord(members)),
-    progress: (counts) => tellOfProgress(progressRecord(counts)),
+    comparing: (members) => sendProgress(comparingRecord(members)),
+    progress: (counts) => sendProgress(progressRecord(counts)),
   }
 }
 

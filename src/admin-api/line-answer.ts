@@ -23,7 +23,7 @@ export class LineAnswer {
   }
 
   /** Sends records; does nothing once the client has left. */
-  tell(records: readonly ApiRecord[]): void {
+  sendRecords(records: readonly ApiRecord[]): void {
     const response = this.#response
     if (response.destroyed || records.length === 0) return
     if (!response.headersSent) {
@@ -51,7 +51,7 @@ export class LineAnswer {
 
   /** Sends the last record. */
   end(record: ApiRecord): void {
-    this.tell([record])
+    this.sendRecords([record])
     this.#response.end()
   }
 }

@@ -30,7 +30,7 @@ export interface StreamingInput extends RequestInput {
    */
   readonly upload: AsyncIterable<Uint8Array>
   /** Sends records at once. The first one starts the answer, with the status 200. */
-  readonly tell: (records: readonly ApiRecord[]) => void
+  readonly sendRecords: (records: readonly ApiRecord[]) => void
   /** Resolves once the client has read the sent records or has left. Await it before sending more. */
   readonly drained: () => Promise<void>
 }

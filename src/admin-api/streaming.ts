@@ -32,12 +32,12 @@ export function streamingHandler(
     }
     const answer = new LineAnswer(response, clock)
     const drained = (): Promise<void> => answer.drained()
-    const tell: LineAnswer['tell'] = (records) => answer.tell(records)
+    const sendRecords: LineAnswer['sendRecords'] = (records) => answer.sendRecords(records)
     const upload = new Upload(request, { clock, drained })
     const signal = closeOf(response)
     const { query, params } = request
     try {
-      const end = await operation({ query, params, upload, tell, drained, signal })
+      const end = await operation({ query, params, upload, sendRecords, drained, signal })
       if (end.kind === 'sent') {
         done(request, response, end.record)
         answer.end(end.record)

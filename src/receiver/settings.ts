@@ -21,7 +21,7 @@ import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from
 export interface ReceiverOptions {
   /** The address to bind; default `127.0.0.1`, which only this machine can reach. */
   readonly host?: string | undefined
-  /** The port to bind; default 0 for a free one. Further endpoints use the ports after it. */
+  /** The port of the first endpoint; the others use the next ports. By default 0, and each gets a free port. */
   readonly port?: number | undefined
   /** The number of endpoints, each with its own port: 1 to 5, default 1. */
   readonly endpoints?: number | undefined
@@ -73,7 +73,7 @@ export interface ReceiverOptions {
 export interface ReceiverSettings {
   /** The address to bind. */
   readonly host: string
-  /** The port to bind, or 0 for a free one. */
+  /** The port of the first endpoint, or 0 for free ports. */
   readonly port: number
   /** The number of endpoints. */
   readonly endpoints: number

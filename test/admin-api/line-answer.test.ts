@@ -63,7 +63,7 @@ describe('a client that leaves', () => {
       signal.addEventListener('abort', left.open)
       listener.rejected(row)
       await left.opened
-      // Nobody is there to be told any more.
+      // The client has left, so this record goes nowhere.
       listener.rejected(row)
       signal.throwIfAborted()
     })
@@ -105,26 +105,26 @@ describe('a client that does not read', () => {
   const part = Array.from({ length: 1_000 }, () => change)
   const partsMax = 30
 
-  /** Tells much more than the system buffers, and counts how much of it was told. */
+  /** Sends much more than the system buffers, and counts the parts that were sent. */
   async function started(clock: WatchedClock) {
-    const told = { parts: 0, isAborted: false }
+    const sent = { parts: 0, isAborted: false }
     const ended = gate()
     const admin = await startAudiences(
       {
         sync: async ({ listener, drained, signal }) => {
-          while (told.parts < partsMax && !signal.aborted) {
+          while (sent.parts < partsMax && !signal.aborted) {
             await drained?.()
             listener.changed(part)
-            told.parts++
+            sent.parts++
           }
-          told.isAborted = signal.aborted
+          sent.isAborted = signal.aborted
           ended.open()
           return synced
         },
       },
       { clock },
     )
-    return { ...admin, told, ended: ended.opened }
+    return { ...admin, sent, ended: ended.opened }
   }
 
   async function stalled() {
@@ -139,22 +139,22 @@ describe('a client that does not read', () => {
   }
 
   test('is waited for', async () => {
-    const { socket, told, clock } = await stalled()
+    const { socket, sent, clock } = await stalled()
     await nextTurn()
-    expect(told.parts).toBeLessThan(20)
+    expect(sent.parts).toBeLessThan(20)
     const text = await readAll(socket)
-    expect(told.parts).toBe(partsMax)
+    expect(sent.parts).toBe(partsMax)
     expect(text.match(/"kind":"change"/g)).toHaveLength(partsMax * part.length)
     expect(endOf(text)).toMatchObject([200, { kind: 'sync', audience: { key: audience.key } }])
     expect([clock.nextDueMs(), clock.holds]).toEqual([undefined, 0])
   })
 
   test('is not waited for for ever', async () => {
-    const { socket, told, clock, ended } = await stalled()
+    const { socket, sent, clock, ended } = await stalled()
     await clock.advance(untakenMs)
     await ended
-    expect(told).toMatchObject({ isAborted: true })
-    expect(told.parts).toBeLessThan(20)
+    expect(sent).toMatchObject({ isAborted: true })
+    expect(sent.parts).toBeLessThan(20)
     socket.destroy()
   })
 

@@ -137,13 +137,13 @@ export class Metrics implements Observer {
     const destination = destinationId
     this.#counters.requests.inc({ destination, outcome })
     if (error !== null) {
-      const reason = toldApart(this.#reasons, destination, error)
+      const reason = bounded(this.#reasons, destination, error)
       this.#counters.failures.inc({ destination, reason })
     }
     const endpoint = this.breakers.nameOf(destination, url)
     if (status === null || endpoint === undefined) return
-    const toldStatus = toldApart(this.#statuses, destination, String(status))
-    this.#counters.responses.inc({ destination, endpoint, status: toldStatus })
+    const boundedStatus = bounded(this.#statuses, destination, String(status))
+    this.#counters.responses.inc({ destination, endpoint, status: boundedStatus })
     this.#histograms.request.observe({ destination, endpoint }, durationMs / 1_000)
   }
 
@@ -216,7 +216,7 @@ export class Metrics implements Observer {
 }
 
 /** Bounds the values of a label: the first ones of a destination are kept, further ones become `other`. */
-function toldApart(known: Map<string, Set<string>>, destination: string, value: string): string {
+function bounded(known: Map<string, Set<string>>, destination: string, value: string): string {
   let values = known.get(destination)
   if (values === undefined) {
     values = new Set()

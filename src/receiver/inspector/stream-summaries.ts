@@ -79,8 +79,8 @@ function arrivalsOf(
 ): object {
   const read = isSampled ? wanted.slice(-readMax) : wanted
   const crowd = runsOf(wanted.slice(0, wanted.length - read.length))
-  const told = { summaries: read.map((event) => summaries.of(event)) }
-  return crowd.length > 0 ? { crowd, ...told } : told
+  const message = { summaries: read.map((event) => summaries.of(event)) }
+  return crowd.length > 0 ? { crowd, ...message } : message
 }
 
 /** Requests with consecutive numbers: the first, the last, and whether they failed. */
