@@ -218,7 +218,7 @@ describe('serve', () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     const { code, stderr } = await runBinary(['serve', '--config', path])
     expect(code).toBe(7)
-    expect(stderr).toContain('Make one with `evroute init`')
+    expect(stderr).toContain('Create one with `evroute init`')
   })
 
   test('ends with 7 when its port is taken, and when another one delivers from its store', async () => {
@@ -231,7 +231,7 @@ describe('serve', () => {
     const taken = await runBinary(['serve', '--config', path])
     expect(taken).toMatchObject({ code: 7, stdout: '' })
     expect(taken.stderr).toContain(`Cannot listen on port ${port}`)
-    expect(taken.stderr).toContain('Set listen.port to another port')
+    expect(taken.stderr).toContain('Set listen.port to a different port')
 
     await writeFile(path, JSON.stringify({ ...document, listen: { port: 0 } }))
     await serving(path)
