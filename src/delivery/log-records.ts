@@ -37,7 +37,7 @@ export interface DeliveryFields
   readonly expiresAt: string | null
   /** When the delivery ended; null while it is pending. */
   readonly settledAt: string | null
-  /** Endpoints that get no requests for the delivery until a time, or ever if `until` is null. */
+  /** Endpoints that get no more requests for the delivery: until a time, or for good if `until` is null. */
   readonly holds: readonly { readonly url: string; readonly until: string | null }[]
 }
 

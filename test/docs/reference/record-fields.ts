@@ -92,12 +92,16 @@ class FieldReader {
     }
     if (!ts.isPropertyAssignment(property)) return []
     const { initializer } = property
+    const declared = this.#checker.getContextualType(property.parent)?.getProperty(name)
     const inner = this.#innerFields(initializer)
-    if (inner !== undefined) return [{ name, type: inner, meaning: '', isOptional: false }]
+    if (inner !== undefined) {
+      return [{ name, type: inner, meaning: this.#meaningOf(declared), isOptional: false }]
+    }
     const origin = ts.isPropertyAccessExpression(initializer)
       ? this.#checker.getSymbolAtLocation(initializer.name)
       : this.#origin(this.#checker.getSymbolAtLocation(initializer))
-    return [this.#field(name, this.#checker.getTypeAtLocation(initializer), origin)]
+    const field = this.#field(name, this.#checker.getTypeAtLocation(initializer), origin)
+    return [{ ...field, meaning: field.meaning || this.#meaningOf(declared) }]
   }
 
   /** The fields of a record within a record, in braces. */
@@ -161,18 +165,18 @@ class FieldReader {
   }
 
   #field(name: string, type: ts.Type, origin: ts.Symbol | undefined): RecordField {
-    const isOurs = origin?.declarations?.some((each) =>
+    const isOptional = origin !== undefined && (origin.flags & ts.SymbolFlags.Optional) !== 0
+    return { name, type: this.#text(type), meaning: this.#meaningOf(origin), isOptional }
+  }
+
+  /** Returns the doc comment of a property that src declares; empty without one. */
+  #meaningOf(property: ts.Symbol | undefined): string {
+    const isOurs = property?.declarations?.some((each) =>
       pathInProject(each.getSourceFile()).startsWith('src/'),
     )
-    const documentation =
-      isOurs === true ? (origin?.getDocumentationComment(this.#checker) ?? []) : []
-    const isOptional = origin !== undefined && (origin.flags & ts.SymbolFlags.Optional) !== 0
-    return {
-      name,
-      type: this.#text(type),
-      meaning: ts.displayPartsToString(documentation).replaceAll(/\{@link (\w+)\}/g, '`$1`'),
-      isOptional,
-    }
+    if (property === undefined || isOurs !== true) return ''
+    const documentation = property.getDocumentationComment(this.#checker)
+    return ts.displayPartsToString(documentation).replaceAll(/\{@link (\w+)\}/g, '`$1`')
   }
 
   #text(type: ts.Type): string {
