@@ -13,7 +13,7 @@ export interface BreakerPolicy {
   readonly windowMs: number
   /** How long the breaker stays open at first. Doubles each time the breaker reopens without having closed. */
   readonly openMs: number
-  /** Upper bound of the time that the breaker stays open. */
+  /** Maximum time that the breaker stays open. */
   readonly openMsMax: number
   /** The wait between a failed early probe and the next one. */
   readonly earlyProbeEveryMs: number
@@ -104,7 +104,7 @@ type Phase =
  * at a time while it is down, and gradually more while it recovers.
  *
  * A breaker reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
- * breaker waits at most its full time again. Requests in the window keep their distances from one another, and
+ * breaker waits at most its full time again. Requests in the window keep the time between them, and
  * the newest counts as having just ended.
  *
  * Requests that started before the breaker opened count against the concurrency until they end. Their outcomes

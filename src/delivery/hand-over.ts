@@ -36,9 +36,9 @@ export class HandOvers {
   }
 
   /**
-   * Returns the room for new deliveries that the store may hand over: to each destination with room and no earlier
-   * deliveries waiting in the store. If a destination has several sources, new deliveries from a source with less
-   * than its share of the backlog may go ahead of the waiting ones.
+   * Returns how many new deliveries the store may hand over to each destination: as many as there is room for if
+   * no earlier deliveries are waiting in the store. If a destination has several sources, new deliveries from a
+   * source with less than its share of the backlog may go ahead of the waiting ones.
    */
   roomFor(counts: DeliveryCounts, sourceId: string): readonly KeptRoom[] {
     const { clock, queues, times, prefetch } = this.#options

@@ -148,7 +148,7 @@ export interface StoreAudit {
 }
 
 /**
- * The log of deliveries. The delivering process and other processes beside it can use it. The rules of the
+ * The log of deliveries. Both the delivering process and other processes can use it. The rules of the
  * DeliveryStore port apply.
  */
 export interface DeliveryLog {

@@ -22,9 +22,9 @@ const pausesPerQuestion = 9
 const pauseMaxMs = 60_000
 
 /**
- * Asks the store when deliveries are due: at once about destinations whose due times are needed, and on request
- * about all, because another process may have added deliveries. Such a look at all destinations takes at most a
- * tenth of the time.
+ * Asks the store when deliveries are due: immediately about destinations whose due times are needed, and on
+ * request about all, because another process may have added deliveries. Such a look at all destinations takes
+ * at most a tenth of the time.
  */
 export class Looks {
   readonly #options: LooksOptions

@@ -87,7 +87,7 @@ export class Shortage {
   }
 
   #grow(requestsMax: number): void {
-    // Grow by one each time as many requests have ended as the limit allows at once.
+    // A full set of requests that end raises the limit by one.
     this.#requestsMax += 1 / this.#requestsMax
     if (this.#requestsMax < requestsMax) return
     this.#requestsMax = Infinity

@@ -60,7 +60,7 @@ export interface DeliveryProgress {
   readonly windowAttempts: number
   /** When the first round in the window started, in milliseconds since 1970; null until a retry is scheduled. */
   readonly firstAttemptAtMs: number | null
-  /** Endpoints that get no requests for now, or ever. */
+  /** Endpoints that get no more requests for the delivery, until a time or for good. */
   readonly holds: readonly EndpointHold[]
 }
 

@@ -23,7 +23,7 @@ const receivedBytesMax = 1024 * 1024
 
 /** Maximum age of a connection. A new connection resolves the name again, so traffic follows a name that moves. */
 const connectionAgeMsMax = 60_000
-/** Random share, up to this, by which an age is shortened, so that connections are not all replaced at once. */
+/** Each age is shortened by a random share up to this, so that connections are not all replaced together. */
 const ageSpread = 0.25
 
 /** Whether a connection was opened for this request or for an earlier one. */
