@@ -4,6 +4,7 @@ import type { EventRecord } from '../receiver/index.ts'
 import { Changes } from './changes.tsx'
 import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
 import type { Dialogs } from './dialog.tsx'
+import { inexactText } from './exact-json.ts'
 import { Popover } from './popover.tsx'
 import type { Session } from './session.ts'
 import { Pair, Part } from './shown.tsx'
@@ -84,6 +85,7 @@ function ShownRequest({
         <Payload
           title="Payload"
           value={record.body}
+          note={inexactText(textOf(bytes) ?? '', record.body)}
           choose={(keys, value) => void session.copyCondition(keys, value)}
         />
       )}
@@ -220,7 +222,7 @@ function Diagnosed({
 }: DetailParts & { readonly record: EventRecord }): JSX.Element | null {
   const { diagnosis, reason, signature } = record
   const message = diagnosis?.message ?? reason
-  if (message === null) return null
+  if (message === null) return <RefusalAdvice {...{ record, dialogs }} />
   const isUnsigned = signature === 'invalid' || signature === 'missing'
   const fix = diagnosis?.fix ?? (isUnsigned ? unknownFix : '')
   return (
@@ -239,6 +241,35 @@ function Diagnosed({
           </button>
         </div>
       ) : null}
+    </div>
+  )
+}
+
+/** The statuses with which applications refuse a signature. */
+const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
+
+/** Explains why the application probably refused a request whose signature is valid. */
+function RefusalAdvice({
+  record,
+  dialogs,
+}: Pick<DetailParts, 'dialogs'> & { readonly record: EventRecord }): JSX.Element | null {
+  const { forward, signature, body } = record
+  if (signature !== 'valid' || !refusals.includes(forward?.status)) return null
+  const isRewritten = textOf(bytesOf(record)) !== JSON.stringify(body)
+  return (
+    <div class="diagnosis" role="note">
+      <strong>The signature is valid, but your application answered {forward?.status}</strong>
+      <p>
+        {isRewritten
+          ? 'JSON.stringify writes this body differently. The application must verify the bytes that arrive, not a parsed body that it wrote again.'
+          : 'The application must have the same secret, read X-Signature, and verify the bytes that arrive.'}{' '}
+        <code>evroute check</code> finds its mistake.
+      </p>
+      <div class="actions">
+        <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
+          Show a handler that verifies
+        </button>
+      </div>
     </div>
   )
 }

@@ -15,12 +15,14 @@ type Choose = (keys: readonly string[], value: unknown) => void
 interface PayloadParts {
   readonly title: string
   readonly value: unknown
+  /** A remark below the tree, if not empty. */
+  readonly note?: string
   /** If given, the key of each value is a button that calls it. */
   readonly choose?: Choose
 }
 
 /** A payload as a tree, with a search field for keys and values. */
-export function Payload({ title, value, choose }: PayloadParts): JSX.Element {
+export function Payload({ title, value, note = '', choose }: PayloadParts): JSX.Element {
   const search = useSignal('')
   const wanted = search.value.toLowerCase()
   const shown = wanted === '' ? value : partsWith(wanted, value)
@@ -44,6 +46,7 @@ export function Payload({ title, value, choose }: PayloadParts): JSX.Element {
           <Value value={shown} keys={[]} isFound={wanted !== ''} choose={choose} />
         </div>
       )}
+      {note === '' ? null : <p class="muted">{note}</p>}
     </Part>
   )
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { signBody } from '../../src/webhook/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { accessibilityFaults, openPage, secret, startReceiver, withBrowser } from './browser.ts'
 
@@ -81,6 +82,24 @@ describe('the application that requests are forwarded to', () => {
     await answer.getByText('<script>alert(3)</script>').waitFor()
     expect(await page.locator('article :is(img, script)').count()).toBe(0)
     expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('gets advice where it refuses a valid signature', async () => {
+    const endpoint = await TestEndpoint.start({ status: 401 })
+    const { url, post, send } = await startReceiver({
+      forwardTo: [{ type: null, url: endpoint.url }],
+    })
+    await send(paid)
+    const spaced = JSON.stringify({ version: 1, ...paid }, null, 1)
+    await post(spaced, { 'x-signature': signBody(spaced, secret) })
+    const page = await openPage(url)
+    const advice = page.getByRole('note')
+    await page.getByRole('option').nth(1).click()
+    await advice.getByText(/application answered 401/).waitFor()
+    await advice.getByText(/same secret, read X-Signature/).waitFor()
+    await page.getByRole('option').first().click()
+    await advice.getByText(/JSON\.stringify writes this body differently/).waitFor()
+    await advice.getByRole('button', { name: 'Show a handler that verifies' }).waitFor()
   })
 
   test('that does not answer says why', async () => {
