@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Io } from './io.ts'
 
-/** What a command gets besides its options and arguments. */
+/** What a command receives in addition to its options and arguments. */
 export interface CommandContext {
   readonly io: Io
   readonly argv: readonly string[]
@@ -14,7 +14,7 @@ export interface CommandContext {
 /** Runs a command with its own streams. */
 export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
 
-/** Adds a command to the program, or to its parent. */
+/** Adds a command to the program or to a command family. */
 export type AddCommand = (parent: Command, context: CommandContext) => void
 
 interface OptionParts {
@@ -25,11 +25,11 @@ interface OptionParts {
   readonly conflicts?: readonly string[]
   readonly group?: string
   readonly isRequired?: boolean
-  /** Whether help adds the default to the text. If not, the text names it. */
+  /** Whether the help text appends the default. If not, `text` states it. */
   readonly isDefaultShown?: boolean
 }
 
-/** An option of a command: how it is written, described and read. */
+/** An option of a command: its syntax, help text and parser. */
 export class CommandOption<Value> {
   /** The value if the option is not given. */
   readonly otherwise: Value
@@ -40,12 +40,12 @@ export class CommandOption<Value> {
     this.otherwise = otherwise
   }
 
-  /** Sets the default that the option's text names. */
+  /** Sets a default that `text` already states. */
   or(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
     return new CommandOption(this.#parts, otherwise)
   }
 
-  /** Sets a default that help adds to the text. */
+  /** Sets a default that the help text appends. */
   default(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
     return new CommandOption({ ...this.#parts, isDefaultShown: true }, otherwise)
   }
@@ -55,12 +55,12 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, isRequired: true }, otherwise as NonNullable<Value>)
   }
 
-  /** Names the values for help and completion. Accepts only them, unless the option has a parser. */
+  /** Lists the values for help and completion. Other values are refused, unless the option has its own parser. */
   choices(choices: readonly string[]): CommandOption<Value> {
     return new CommandOption({ ...this.#parts, choices }, this.otherwise)
   }
 
-  /** @param conflicts - the options that it cannot be used with, in camel case */
+  /** @param conflicts - the options that this one excludes, in camel case */
   conflicts(conflicts: readonly string[]): CommandOption<Value> {
     return new CommandOption({ ...this.#parts, conflicts }, this.otherwise)
   }
@@ -83,7 +83,7 @@ export class CommandOption<Value> {
 /**
  * Makes an option with a value.
  *
- * @param parse - reads the text; gets the value so far of a repeated option
+ * @param parse - converts the text; `previous` is the value so far of a repeated option
  */
 export function option<Value>(
   flags: string,
@@ -103,7 +103,7 @@ export function option<Value>(
   return new CommandOption<Value | undefined>(parts, undefined)
 }
 
-/** Makes an option without a value: false unless it is given; `--no-color` the other way round. */
+/** Makes an option without a value: false unless given. An option such as `--no-color` is true unless given. */
 export function flag(flags: string, text: string): CommandOption<boolean> {
   return new CommandOption({ flags, text }, flags.startsWith('--no-'))
 }
@@ -115,7 +115,7 @@ export type ValuesOf<Table extends Options> = {
   readonly [Name in keyof Table]: Table[Name] extends CommandOption<infer Value> ? Value : never
 }
 
-/** Adds the defaults of a table to some of its values. */
+/** Fills in the defaults for the options that are not given. */
 export function withDefaults<Table extends Options>(
   options: Table,
   given: Partial<ValuesOf<Table>>,
@@ -127,7 +127,7 @@ export function withDefaults<Table extends Options>(
   return Object.fromEntries(entries) as ValuesOf<Table>
 }
 
-/** Puts options below a heading in help. */
+/** Puts options under a heading in the help text. */
 export function inGroup<Table extends Options>(heading: string, options: Table): Table {
   const entries = Object.entries(options).map(([name, each]) => [name, each.inGroup(heading)])
   return Object.fromEntries(entries) as Table
@@ -140,7 +140,7 @@ interface CommandTexts {
   /** One line for the list of commands. */
   readonly summary: string
   readonly description: string
-  /** The end of the help text: examples and exit codes. */
+  /** The end of the help text, such as examples and exit codes. */
   readonly after?: string
 }
 
@@ -149,13 +149,13 @@ type ArgumentParts = readonly [term: string, text: string, otherwise?: string]
 interface CommandParts<Table extends Options, Args> extends CommandTexts {
   readonly arguments?: readonly ArgumentParts[]
   readonly options: Table
-  /** Changes what the other parts cannot express. */
+  /** Makes changes to the command that the other parts cannot express. */
   readonly adjust?: (command: Command) => void
   /** Returns the exit code. The program reports errors, and picks the exit code for them. */
   readonly run: (values: ValuesOf<Table>, context: CommandContext, args: Args) => Promise<number>
 }
 
-/** Describes a command. Code that does its work is imported in `run`, so that help and usage errors appear at once. */
+/** Defines a command. Import its code in `run`, so that help and usage errors appear at once. */
 export function command<Table extends Options, Args extends readonly unknown[]>(
   parts: CommandParts<Table, Args>,
 ): AddCommand {
@@ -179,7 +179,7 @@ export function command<Table extends Options, Args extends readonly unknown[]>(
   }
 }
 
-/** Describes a command with commands below it. */
+/** Defines a command that has subcommands. */
 export function commandFamily(texts: CommandTexts, commands: readonly AddCommand[]): AddCommand {
   return (parent, context) => {
     const family = described(parent, texts)
@@ -196,7 +196,7 @@ function described(
   return added.addHelpText('after', ({ command }) => `\n${fitToHelp(after, command)}`)
 }
 
-/** Wraps the paragraphs of a text to the width of help. Paragraphs with indented lines stay as they are. */
+/** Wraps paragraphs to the width of the help text. Paragraphs with indented lines stay as they are. */
 export function fitToHelp(text: string, command: Command): string {
   const columns = command.configureOutput().getOutHelpWidth?.() ?? 80
   const help = command.createHelp()

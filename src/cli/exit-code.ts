@@ -5,7 +5,7 @@ import type { Io } from './io.ts'
 export const exitCodes = Object.freeze({
   /** Success. */
   ok: 0,
-  /** An internal error of evroute, or counts that do not balance. */
+  /** An internal error, or counts that do not balance. */
   internal: 1,
   /** The command line or a setting is wrong. */
   usage: 2,
@@ -26,10 +26,10 @@ export const exitCodes = Object.freeze({
 /** The exit code of a command. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** The most severe first. */
+/** Exit codes from most to least severe. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** Returns the most severe of several exit codes. The code of a child process ranks before 5. */
+/** Returns the most severe of several exit codes; 0 for none. The code of a child process ranks just above 5. */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok
@@ -60,20 +60,20 @@ export function exitCodeOf(error: unknown): ExitCode {
 }
 
 /**
- * Returns the exit code of a command that ended early: 130 after a signal, 0 after the reader of its output
- * left.
+ * Returns the exit code of a command that ended early: 130 after a signal, 0 if the reader of its output
+ * closed the pipe.
  */
 export function codeOfEnd({ stop }: Pick<Io, 'stop'>): ExitCode {
   const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
   return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok
 }
 
-/** Whether the reader of stdout has left. */
+/** Whether the reader of stdout has closed it. */
 export function isOutputClosed({ stop }: Pick<Io, 'stop'>): boolean {
   return stop.reason === 'output_closed'
 }
 
-/** Whether work broke off because the command ends early. Libraries pass the stop reason on as the cause. */
+/** Whether an error only means that the command is ending early. Libraries may wrap the stop reason as the cause. */
 export function isEnd(error: unknown, { stop }: Pick<Io, 'stop'>): boolean {
   if (!stop.aborted) return false
   if (error === stop.reason) return true

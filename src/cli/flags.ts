@@ -12,7 +12,7 @@ import { flag, inGroup, option, type ValuesOf } from './command.ts'
 export function duration(text: string): number {
   const durationMs = parseDuration(text)
   if (durationMs !== undefined) return durationMs
-  throw new InvalidArgumentError('A duration is written as 500ms, 5s, 1.5m or 4h.')
+  throw new InvalidArgumentError('It must be a duration such as 500ms, 5s, 1.5m or 4h.')
 }
 
 /** Makes a parser for durations up to a limit, in milliseconds. */
@@ -20,7 +20,7 @@ export function durationUpTo(maxMs: number): (text: string) => number {
   return (text) => {
     const durationMs = duration(text)
     if (durationMs <= maxMs) return durationMs
-    throw new InvalidArgumentError(`It is at most ${formatDuration(maxMs)}.`)
+    throw new InvalidArgumentError(`It must be at most ${formatDuration(maxMs)}.`)
   }
 }
 
@@ -29,7 +29,7 @@ export function countFlag(min: number, max: number): (text: string) => number {
   return (text) => {
     const count = Number(text)
     if (/^\d+$/.test(text) && count >= min && count <= max) return count
-    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
   }
 }
 
@@ -40,7 +40,7 @@ export function choiceOf<Choice extends string>(
   return (text) => {
     const choice = choices.find((each) => each === text)
     if (choice !== undefined) return choice
-    throw new InvalidArgumentError(`It is one of ${choices.join(', ')}.`)
+    throw new InvalidArgumentError(`It must be one of ${choices.join(', ')}.`)
   }
 }
 
@@ -67,14 +67,16 @@ export function idFlag(text: string): string {
 /** Checks a timestamp flag and keeps its text. */
 export function timestampFlag(text: string): string {
   if (parseTimestamp(text) !== undefined) return text
-  throw new InvalidArgumentError('A timestamp is written as 2026-11-20 or 2026-11-20T10:15:00Z.')
+  throw new InvalidArgumentError(
+    'It must be a timestamp such as 2026-11-20 or 2026-11-20T10:15:00Z.',
+  )
 }
 
 /** Checks a timestamp or a duration ago and keeps its text, for {@link momentMs}. */
 export function momentFlag(text: string): string {
   if (momentMs(text, 0) !== undefined) return text
   throw new InvalidArgumentError(
-    'A moment is written as 2026-11-20, 2026-11-20T10:15:00Z, or as a time ago: 90s, 2h, 7d.',
+    'It must be a timestamp such as 2026-11-20 or 2026-11-20T10:15:00Z, or a time ago such as 90s, 2h or 7d.',
   )
 }
 
@@ -99,7 +101,7 @@ export function headerFlag(
   previous: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
   const colon = text.indexOf(':')
-  if (colon < 1) throw new InvalidArgumentError('A header is written as "Name: value".')
+  if (colon < 1) throw new InvalidArgumentError('It must be written as "Name: value".')
   const name = text.slice(0, colon).trim()
   const others = Object.entries(previous).filter(
     ([other]) => other.toLowerCase() !== name.toLowerCase(),
@@ -114,7 +116,7 @@ export function integrationFlag(
 ): Readonly<Record<string, boolean>> {
   const match = /^(.+)=(true|false)$/.exec(text)
   if (match?.[1] === undefined) {
-    throw new InvalidArgumentError('It is written as Name=true or Name=false.')
+    throw new InvalidArgumentError('It must be Name=true or Name=false.')
   }
   return { ...previous, [match[1]]: match[2] === 'true' }
 }
@@ -133,7 +135,7 @@ export async function handlerIn(language: string): Promise<string> {
   throw new SettingError(
     '--language',
     `Cannot print a handler for "${language}"`,
-    `It is one of ${snippetLanguages.join(', ')}.`,
+    `It must be one of ${snippetLanguages.join(', ')}.`,
   )
 }
 
@@ -150,7 +152,7 @@ export function outputOptions({
   })
 }
 
-/** Like {@link outputOptions}, for a command without details that it could add. */
+/** Like {@link outputOptions}, for a command without `--verbose`. */
 export function resultOptions(quiet = 'print only the result') {
   return inGroup('Output:', {
     json: flag('--json', 'write NDJSON records to stdout'),

@@ -2,14 +2,16 @@ import { openInput } from '../importer/index.ts'
 import { EvrouteError, SettingError } from '../model/index.ts'
 import { stoppable, type Io } from './io.ts'
 
-/** Tells the user that a command reads from the terminal. Otherwise it would seem to hang. */
+/** Says that a command is reading from the terminal. Otherwise it would seem to hang. */
 export function tellOfTerminalInput(paths: readonly string[], io: Io): void {
   // Accessing stdin opens it, which takes time. Do so only if it is read.
   if (!paths.includes('-') || io.stdin.isTTY !== true) return
-  io.stderr.write('Reading from the terminal: Ctrl-D ends the input, Ctrl-C the command.\n')
+  io.stderr.write(
+    'Reading from the terminal. Press Ctrl-D to end the input, Ctrl-C to end the command.\n',
+  )
 }
 
-/** Maximum bytes of a body: far above any webhook, but protects memory from a wrong file. */
+/** Maximum size of a body. It is far above any webhook, but protects memory if the wrong file is given. */
 const bodyBytesMax = 64 * 1024 * 1024
 
 /**
@@ -32,7 +34,7 @@ async function readBytes(path: string, io: Io): Promise<Buffer> {
       throw new EvrouteError({
         code: 'cannot_read_file',
         message: `Cannot read ${path}: it has more than ${bodyBytesMax} bytes`,
-        hint: 'A webhook has 1 MB at the most.',
+        hint: 'Check that this is the right file: a webhook has at most 1 MB.',
       })
     }
     chunks.push(chunk)
@@ -42,7 +44,7 @@ async function readBytes(path: string, io: Io): Promise<Buffer> {
 
 /**
  * Opens a file, or stdin for `-`, as a stream of bytes. If the command ends early, the iterator throws the
- * signal's reason. If it only ended, a part of a list would be taken for the whole list.
+ * signal's reason. If it simply ended, an incomplete list would count as complete.
  *
  * @throws EvrouteError `cannot_read_file`
  */
@@ -75,7 +77,7 @@ const columnFlags = new Map([
   ['valueColumn', '--value-column'],
 ])
 
-/** Adds the name of the flag to an error about a missing column. Returns other errors unchanged. */
+/** Makes an error about a missing column name the flag, not the setting. Returns other errors unchanged. */
 export function namingColumnFlag(error: unknown): unknown {
   if (!(error instanceof SettingError)) return error
   const { setting, message, hint } = error
@@ -86,7 +88,7 @@ export function namingColumnFlag(error: unknown): unknown {
   )
 }
 
-/** Replaces the name of the setting at the end of a sentence about columns by its flag. */
+/** Replaces the name of a setting at the end of a sentence by its flag. */
 function withFlag(text: string): string {
   return text.replace(
     /(?<=with )(?:idColumn|valueColumn)(?=\.?$)/,

@@ -4,27 +4,27 @@ import type { Terminal } from './terminal/process-terminal.ts'
 
 /** An output stream of a command. */
 export interface OutputStream {
-  /** Writes text. Returns false if the reader is behind. */
+  /** Writes text. Returns false if the writer should wait for `drain`. */
   write(text: string): boolean
-  /** Calls the listener once the reader has caught up. */
+  /** Calls the listener once, when the reader has caught up. */
   once(event: 'drain', listener: () => void): unknown
   readonly isTTY?: boolean
   /** The width of a terminal, in characters. */
   readonly columns?: number
 }
 
-/** Everything that a command uses besides its arguments. */
+/** The streams, environment and signals that a command uses. */
 export interface Io {
   /** The input of `--file -`. */
   readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
   /** Data only. */
   readonly stdout: OutputStream
-  /** Everything that is not data. */
+  /** For everything that is not data, such as errors and progress. */
   readonly stderr: OutputStream
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the command must end early. The reason is a {@link StopReason}. */
   readonly stop: AbortSignal
-  /** Aborts on a signal only, for work that goes on after stdout was closed. */
+  /** Aborts only on a signal, for work that continues after stdout is closed. */
   readonly interrupted: AbortSignal
   /**
    * Calls the listener on each SIGHUP. The returned function removes it. Without a listener, a SIGHUP ends
@@ -36,7 +36,7 @@ export interface Io {
    * returned function removes both.
    */
   readonly onSuspend?: (suspended: () => void, resumed: () => void) => () => void
-  /** Set if stdin, stdout and stderr are a terminal that is not dumb. */
+  /** Set if stdin, stdout and stderr are all a terminal, and it is not dumb. */
   readonly terminal?: Terminal
 }
 

@@ -2,16 +2,16 @@ import type { Command, CommanderError, Option } from 'commander'
 import type { EvrouteError } from '../model/index.ts'
 import { usageError } from './output/error.ts'
 
-/** The command that a command line names, for messages about it. */
+/** The command that a command line names, for error messages. */
 export interface TriedCommand {
   readonly command: Command
-  /** Its name with those of the commands above it: `evroute deliveries show`. */
+  /** The full name, such as `evroute deliveries show`. */
   readonly name: string
   /** The arguments after the names. */
   readonly rest: readonly string[]
 }
 
-/** Finds the command that a command line names, as far as its words are commands. */
+/** Finds the command that a command line names, ignoring words that are not commands. */
 export function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
   // Options of the program itself take no values.
   const first = argv.findIndex((word) => !word.startsWith('-'))
@@ -25,12 +25,13 @@ export function triedCommand(program: Command, argv: readonly string[]): TriedCo
 }
 
 /**
- * Checks that no option takes another option for its value, as --event would in `--event --secret`.
+ * Refuses an option whose value is missing. Commander would take the next option as its value, as in
+ * `--event --secret`.
  *
  * @throws EvrouteError `invalid_usage` for an option without its value
  */
 export function refuseMissingValues({ command, name, rest }: TriedCommand): void {
-  // The name of a default command may be left out, so the options of the commands below count as well.
+  // The name of a default command may be left out, so check the options of subcommands too.
   const options = [command, ...command.commands].flatMap((each) =>
     each.createHelp().visibleOptions(each),
   )
@@ -53,7 +54,7 @@ function missingValue(name: string, flag: string, next: string): EvrouteError {
   )
 }
 
-/** Says what is wrong with a command line that commander refuses, and what to try. */
+/** Turns commander's error about a command line into one that says what is wrong and what to try. */
 export function parseError(error: CommanderError, tried: TriedCommand): EvrouteError {
   const [text = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
   const found = [...text.matchAll(/'(.*?)'(?=[ .]|$)/g)].map(([, name = '']) => name)
@@ -66,7 +67,7 @@ export function parseError(error: CommanderError, tried: TriedCommand): EvrouteE
 interface Refusal extends TriedCommand {
   /** Commander's message. */
   readonly text: string
-  /** What the message has in quotation marks. Commander's errors have no fields for it. */
+  /** The quoted parts of the message. Commander's errors have no fields for them. */
   readonly found: readonly string[]
 }
 
@@ -75,12 +76,12 @@ interface Description {
   readonly hint?: string | undefined
 }
 
-/** By the codes of commander's errors. */
+/** Keyed by the codes of commander's errors. */
 const descriptions: Readonly<Record<string, (refusal: Refusal) => Description>> = {
-  // Commander's message is its help, which does not say what is wrong.
+  // Commander's message is the help text, which does not say what is wrong.
   'commander.help': ({ command, name, rest }) =>
     command.parent === null || rest.length > 0
-      ? { message: `Cannot help with ${quoted(rest.slice(1))}: there is no such command` }
+      ? { message: `Cannot show help for ${quoted(rest.slice(1))}: there is no such command` }
       : { message: `Cannot run \`${name}\`: a command is missing`, hint: commandsText(command) },
   'commander.missingArgument': ({ found: [argument = ''], ...tried }) => ({
     message: `Cannot run \`${tried.name}\`: <${argument}> is missing`,

@@ -3,7 +3,7 @@ import spawn from 'cross-spawn'
 
 /** A program to start. */
 export interface TreeCommand {
-  /** A path, or a name to look up in PATH. No shell is involved; on Windows also a script such as `npm.cmd`. */
+  /** A path, or a name to look up in PATH. No shell is used. On Windows, it may be a script such as `npm.cmd`. */
   readonly program: string
   readonly args: readonly string[]
   /** The complete environment. */
@@ -11,22 +11,22 @@ export interface TreeCommand {
   readonly stdio: StdioOptions
 }
 
-/** How to signal a program and the processes that it started. */
+/** How to signal a program and the processes that it started: by a system call, by a program, or not at all. */
 export type TreeSignal =
   | { readonly kind: 'kill'; readonly pid: number; readonly signal: NodeJS.Signals | 0 }
   | { readonly kind: 'run'; readonly program: string; readonly args: readonly string[] }
   | { readonly kind: 'none' }
 
 /**
- * Starts a program in a process group of its own. Windows has no groups. There a detached program would open a
- * window, so it shares the console.
+ * Starts a program in its own process group. Windows has no groups, and a detached program would open a window
+ * there, so it shares the console.
  */
 export function spawnTree({ program, args, env, stdio }: TreeCommand): ChildProcess {
   const detached = process.platform !== 'win32'
   return spawn(program, args, { env: { ...env }, stdio, detached })
 }
 
-/** Decides how a platform signals a process tree; signal 0 asks whether the tree exists. */
+/** Decides how to signal a process tree on a platform. Signal 0 asks whether the tree exists. */
 export function treeSignal(
   platform: NodeJS.Platform,
   pid: number,
@@ -37,7 +37,7 @@ export function treeSignal(
   if (signal === 'SIGTERM' || signal === 'SIGKILL') {
     return { kind: 'run', program: 'taskkill', args: ['/pid', String(pid), '/t', '/f'] }
   }
-  // The console sends Ctrl-C and its own closing to all its processes. Windows cannot suspend a process.
+  // The console itself sends Ctrl-C and close events to all its processes. Windows cannot suspend a process.
   return { kind: 'none' }
 }
 

@@ -29,8 +29,8 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     return ended
   } catch (thrown) {
     if (isEnd(thrown, io)) return codeOfEnd(io)
-    // After printing help or the version, commander throws an error. Its exit code is that of the process, if
-    // that is set already.
+    // After printing help or the version, commander throws an error. If process.exitCode is already set, the
+    // error has that code.
     if (thrown instanceof CommanderError && (isHelpShown || thrown.exitCode === 0)) {
       return exitCodes.ok
     }
@@ -109,9 +109,9 @@ const helpColumnsMax = 80
 /** Descriptions of options wrap down to this width. */
 const descriptionColumnsMin = 20
 
-/** The end of the help text. */
+/** Printed at the end of the help text. */
 const epilogue = `
-\`evroute <command> --help\` has flags and examples. \`evroute demo\` shows it all.`
+\`evroute <command> --help\` shows flags and examples. Start with \`evroute demo\`.`
 
 /** Builds the command line, with the command that the arguments name. It never exits. */
 export async function createProgram(context: CommandContext): Promise<Command> {
@@ -121,7 +121,7 @@ export async function createProgram(context: CommandContext): Promise<Command> {
     .version(evrouteVersion, '-V, --version')
     .exitOverride()
     .configureOutput({
-      // Examples can be pasted as the program was called.
+      // Show examples with the name the program was called by, so that they can be pasted.
       writeOut: (text) =>
         io.stdout.write(asCalled(text, io).replace(/^ {2}evroute /gm, `  ${programName(io)} `)),
       // `main` writes all errors.
@@ -133,7 +133,7 @@ export async function createProgram(context: CommandContext): Promise<Command> {
     })
     .showSuggestionAfterError()
     .addHelpText('after', epilogue)
-    // Commands inherit it.
+    // Subcommands inherit this.
     .configureHelp({ minWidthToWrap: descriptionColumnsMin })
   await addCommands(program, context)
   program.configureHelp({
@@ -147,7 +147,7 @@ export async function createProgram(context: CommandContext): Promise<Command> {
 function addColorFlag(program: Command): void {
   for (const command of [program, ...program.commands]) {
     const hasIt = command.options.some(({ long }) => long === '--no-color')
-    if (!hasIt) command.option('--no-color', 'no colours')
+    if (!hasIt) command.option('--no-color', 'use no colours')
   }
   program.hook('preAction', (_, command) => {
     if (program.getOptionValue('color') === false) command.setOptionValue('color', false)

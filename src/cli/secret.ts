@@ -6,11 +6,11 @@ import type { Io } from './io.ts'
 
 /**
  * Reads a secret: the value itself, the contents of a file for `@file` (without the final line break), or a
- * variable for `env:NAME`. Without a value, reads EVROUTE_SECRET.
+ * variable for `env:NAME`. Falls back to EVROUTE_SECRET.
  *
- * @param flag - the flag, for errors
+ * @param flag - the flag that errors name
  * @returns undefined if there is no secret
- * @throws SettingError for an empty secret or an unset variable; EvrouteError `cannot_read_file`
+ * @throws SettingError for an empty secret or an unset variable; EvrouteError `cannot_read_file` for a file
  */
 export async function readSecret(
   value: string | undefined,
@@ -21,7 +21,7 @@ export async function readSecret(
   const given = value ?? (io.env['EVROUTE_SECRET'] || undefined)
   if (given === undefined) return undefined
   if (given === '') {
-    const hint = 'Check where it comes from, or leave the flag out.'
+    const hint = 'Check the variable that it comes from, or omit the flag.'
     throw new SettingError(flag, `Cannot use an empty ${flag}`, hint)
   }
   const referenced = await readReference(given, {
@@ -38,7 +38,7 @@ export async function readSecret(
   }
 }
 
-/** Reads a required secret, like {@link readSecret}. */
+/** Like {@link readSecret}, but throws a SettingError if there is no secret. */
 export async function requireSecret(value: string | undefined, io: Io): Promise<string> {
   if (value === '') {
     throw new SettingError('--secret', 'Cannot use an empty --secret', 'Check where it comes from.')
@@ -55,7 +55,7 @@ export async function requireSecret(value: string | undefined, io: Io): Promise<
 /**
  * Reads the values of headers like {@link readSecret}. A value may be empty.
  *
- * @param flag - the flag, for errors
+ * @param flag - the flag that errors name
  */
 export async function readHeaders(
   headers: Readonly<Record<string, string>> | undefined,
@@ -82,7 +82,7 @@ export function readStoreUrl(given: string | undefined, io: Io): Promise<string 
   return readGiven(given ?? (io.env['EVROUTE_STORE'] || undefined), io, '--store')
 }
 
-/** Reads the value of a flag like {@link readSecret}, without EVROUTE_SECRET. */
+/** Like {@link readSecret}, but does not fall back to EVROUTE_SECRET. */
 export async function readGiven(
   given: string | undefined,
   io: Io,
@@ -92,8 +92,8 @@ export async function readGiven(
 }
 
 /**
- * Reads the secrets of a configuration's destinations. A sender may have signed a webhook with one of them by
- * mistake.
+ * Reads the secrets of a configuration's destinations. If a signature is wrong, they show whether the sender
+ * used one of them by mistake.
  *
  * @param path - the configuration file; undefined for none
  */
@@ -117,9 +117,10 @@ function unreadable(
 ): EvrouteError {
   const message = `Cannot read ${flag} from ${named}: ${because}`
   if (source === 'variable') {
-    return new SettingError(flag, message, 'Set it, or give a value or @file.')
+    return new SettingError(flag, message, 'Set the variable, or pass the value itself or @file.')
   }
-  if (cause === undefined) return new SettingError(flag, message, 'Check where it comes from.')
-  const hint = 'Pass a value that begins with @ as env:NAME.'
+  if (cause === undefined)
+    return new SettingError(flag, message, 'Check the file or variable that it comes from.')
+  const hint = 'If the value itself begins with @, put it in a variable and pass env:NAME.'
   return new EvrouteError({ code: 'cannot_read_file', message, hint, cause })
 }

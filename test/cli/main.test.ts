@@ -11,7 +11,7 @@ describe('main', () => {
     expect(code).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toContain('Usage: evroute')
-    expect(stderr).toContain('`evroute demo` shows it all.')
+    expect(stderr).toContain('Start with `evroute demo`.')
   })
 
   test.each([['--help'], ['help'], ['send', '--help'], ['help', 'listen']])(
@@ -70,7 +70,7 @@ describe('main', () => {
     ],
     [
       'send --count x',
-      'Cannot run `evroute send`: --count cannot be "x". It is a whole number from 1 to 1000000.',
+      'Cannot run `evroute send`: --count cannot be "x". It must be a whole number from 1 to 1000000.',
     ],
     [
       'send --count',
@@ -79,10 +79,13 @@ describe('main', () => {
     ['send -v -q', 'Cannot use --verbose together with --quiet. See `evroute send --help`.'],
     ['--colour', 'Cannot run `evroute`: there is no option --colour. See `evroute --help`.'],
     ['-v', 'Cannot run `evroute`: there is no option -v. Did you mean -V, --version?'],
-    ['help nothing', 'Cannot help with "nothing": there is no such command. See `evroute --help`.'],
+    [
+      'help nothing',
+      'Cannot show help for "nothing": there is no such command. See `evroute --help`.',
+    ],
     [
       'deliveries help nothing',
-      'Cannot help with "nothing": there is no such command. See `evroute deliveries --help`.',
+      'Cannot show help for "nothing": there is no such command. See `evroute deliveries --help`.',
     ],
   ])('ends `evroute %s` with 2 and says what to do', async (line, message) => {
     expect(await run(line.split(' '))).toMatchObject({
@@ -171,7 +174,7 @@ describe('main', () => {
   test('shows help where nothing is asked for but no colour', async () => {
     const { code, stderr } = await run(['--no-color'])
     expect(code).toBe(2)
-    expect(stderr).toContain('`evroute demo` shows it all.')
+    expect(stderr).toContain('Start with `evroute demo`.')
   })
 
   test.each([

@@ -16,15 +16,15 @@ test('the error of a secret names its flag', async () => {
   }
   expect(await told([...asking, `@${file}`])).toEqual([
     2,
-    `evroute: Cannot read --token from the file ${file}: it is empty. Check where it comes from.\n`,
+    `evroute: Cannot read --token from the file ${file}: it is empty. Check the file or variable that it comes from.\n`,
   ])
   expect(await told(['sign', '--secret', `@${folder}`])).toEqual([
     7,
-    `evroute: Cannot read --secret from the file ${folder}: it is a folder. Pass a value that begins with @ as env:NAME.\n`,
+    `evroute: Cannot read --secret from the file ${folder}: it is a folder. If the value itself begins with @, put it in a variable and pass env:NAME.\n`,
   ])
   expect(await told([...asking, 'env:NOWHERE'])).toEqual([
     2,
-    'evroute: Cannot read --token from the environment variable NOWHERE: it is not set. Set it, or give a value or @file.\n',
+    'evroute: Cannot read --token from the environment variable NOWHERE: it is not set. Set the variable, or pass the value itself or @file.\n',
   ])
 })
 

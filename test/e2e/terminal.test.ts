@@ -85,7 +85,7 @@ describe('on a terminal', () => {
   test('calls may be typed', async () => {
     const endpoint = await TestEndpoint.start()
     const { screen, ended, type } = onTerminal(['send', '-f', '-', '--to', endpoint.url])
-    await screen.matching(/Reading from the terminal: Ctrl-D ends the input/)
+    await screen.matching(/Reading from the terminal. Press Ctrl-D to end the input/)
     type('{"type":"track","userId":"u_1","event":"E"}\r')
     type(controlD)
     expect(await ended).toBe(0)

@@ -11,13 +11,13 @@ import { readSecret } from '../secret.ts'
 import type { ReadRequest, ReceiverRequest, WaitRequest } from './tools.ts'
 import { BoundedRecords, type AgentRecord } from './run-command.ts'
 
-/** How many receivers an agent may have at once. */
+/** Maximum number of receivers that an agent can run at once. */
 export const receiversMax = 8
 
-/** The longest wait for a webhook, in seconds. Clients give up after a minute. */
+/** Maximum wait for a webhook, in seconds. MCP clients give up after a minute. */
 export const waitSecondsMax = 50
 
-/** How many events one result may have. */
+/** Maximum number of events in one result. */
 export const eventsMax = 50
 
 /** The receivers that an agent started. */
@@ -33,7 +33,7 @@ export class AgentReceivers {
   /** Starts a receiver on a free port of this machine. */
   async start({ secret, respond }: ReceiverRequest): Promise<object> {
     if (this.#receivers.size >= receiversMax) {
-      const message = `Cannot start another receiver: ${receiversMax} are running`
+      const message = `Cannot start another receiver: ${receiversMax} are already running`
       throw new SettingError('receiver', message, 'Stop one with stop_receiver.')
     }
     this.#started += 1
@@ -49,7 +49,7 @@ export class AgentReceivers {
     }
   }
 
-  /** Stops a receiver and forgets what it got. */
+  /** Stops a receiver and forgets its requests. */
   async stop(name: string): Promise<object> {
     const receiver = this.#named(name)
     this.#receivers.delete(name)
@@ -72,7 +72,7 @@ export class AgentReceivers {
     }
   }
 
-  /** Returns the kept events, oldest first. */
+  /** Returns the events that the receiver still keeps, oldest first. */
   read({ receiver: name, match, after, limit }: ReadRequest): object {
     const receiver = this.#named(name)
     const wanted = match === undefined ? undefined : parseMatch(match)
@@ -94,15 +94,17 @@ export class AgentReceivers {
     const names = [...this.#receivers.keys()]
     throw new SettingError(
       'receiver',
-      `Cannot find a receiver "${name}"`,
-      names.length === 0 ? 'Start one with start_receiver.' : `It is one of ${names.join(', ')}.`,
+      `There is no receiver "${name}"`,
+      names.length === 0
+        ? 'Start one with start_receiver.'
+        : `The receivers are ${names.join(', ')}.`,
     )
   }
 }
 
 type Shortfall = NonNullable<JudgedExpectation['result']['shortfall']>
 
-/** The event that shows best why an expectation was not met. */
+/** Returns the event that best shows why an expectation was not met, if any. */
 function nearEvents(shortfall: Shortfall): readonly ReceivedEvent[] {
   const event = shortfall.reason === 'too_many' ? shortfall.surplus : shortfall.nearest
   return event === undefined ? [] : [event]

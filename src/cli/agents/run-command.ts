@@ -3,20 +3,20 @@ import { systemClock } from '../../runtime/index.ts'
 import type { CommandContext } from '../command.ts'
 import type { OutputStream } from '../io.ts'
 
-/** A record for an agent. Others wrote its texts. */
+/** A record for an agent. Its texts come from third parties, so they are untrusted. */
 export type AgentRecord = Readonly<Record<string, unknown>>
 
-/** Maximum length of a field as JSON, and of all records of one result together. */
+/** Maximum length of one field as JSON, and of all records in a result together. */
 const fieldCharactersMax = 8_000
 const resultCharactersMax = 64_000
 
-/** The records of one result, within what an agent can read at once. */
+/** The records of one result, limited to what an agent can read at once. */
 export class BoundedRecords {
   readonly #records: AgentRecord[] = []
   #charactersLeft = resultCharactersMax
   #omitted = 0
 
-  /** Adds a record. Cuts long fields. Omits it if the result is full, unless it is a summary. */
+  /** Adds a record, with long fields cut. Omits it if the result is full, unless it is a summary. */
   add(record: AgentRecord): void {
     const cut = Object.fromEntries(
       Object.entries(record).map(([name, value]) => [name, cutField(value)]),
@@ -26,13 +26,13 @@ export class BoundedRecords {
     else this.#omitted += 1
   }
 
-  /** The records so far, and how many more there were. */
+  /** The records added so far, and how many were omitted. */
   get result(): { readonly records: readonly AgentRecord[]; readonly omitted: number } {
     return { records: this.#records, omitted: this.#omitted }
   }
 }
 
-/** Returns the beginning of a long value, and its whole length. */
+/** Replaces a long value by its beginning and its total length. */
 function cutField(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) as string | undefined)
   if (text === undefined || text.length <= fieldCharactersMax) return value
@@ -43,30 +43,30 @@ function cutText(text: string): string {
   return text.slice(0, fieldCharactersMax)
 }
 
-/** How long a command may take. Clients give up after a minute. */
+/** How long a command may run. MCP clients give up after a minute. */
 const commandMsMax = 50_000
 
 /** The result of a command. */
 export interface CommandResult {
   readonly exitCode: number
-  /** Texts that others wrote. */
+  /** Texts from third parties, such as webhooks and answers. */
   readonly untrusted: {
     readonly records: readonly AgentRecord[]
-    /** How many records did not fit. */
+    /** The number of records that did not fit. */
     readonly omitted: number
-    /** What the command says to people, cut if it is long. */
+    /** The command's stderr, cut if it is long. */
     readonly messages: string
   }
 }
 
-/** A command for an agent. */
+/** An evroute command that a tool runs for an agent. */
 export interface AgentCommand {
   readonly argv: readonly string[]
-  /** Rows for stdin. */
+  /** Written to stdin as NDJSON. */
   readonly rows?: readonly object[]
 }
 
-/** Runs a command until its end, the end of its time, or until the agent gives up. */
+/** Runs a command until it ends, its time is up, or the agent cancels it. */
 export type RunForAgent = (command: AgentCommand, signal: AbortSignal) => Promise<CommandResult>
 
 /** Runs commands with `--json`, and keeps their records. */
@@ -95,7 +95,7 @@ export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>): Ru
   }
 }
 
-/** Writes the flags of a command. A value never becomes a flag, because it follows an equals sign. */
+/** Formats values as flags. Each is written `--name=value`, so that a value can never act as a flag. */
 export function flagsOf(
   values: Readonly<Record<string, string | number | readonly string[] | undefined>>,
 ): readonly string[] {

@@ -4,7 +4,7 @@ import type { TargetValues } from '../store-access/access.ts'
 import { eventsMax, receiversMax, waitSecondsMax, type AgentReceivers } from './agent-receivers.ts'
 import { flagsOf, type RunForAgent } from './run-command.ts'
 
-/** What the tools work with. */
+/** The dependencies of the tools. */
 export interface Workbench {
   readonly receivers: AgentReceivers
   readonly run: RunForAgent
@@ -18,7 +18,7 @@ export interface AgentTool {
   readonly description: string
   readonly input: z.ZodObject
   readonly output: z.ZodObject
-  /** Does the work, until the signal aborts. */
+  /** Runs the tool. Stops when the signal aborts. */
   run(input: unknown, signal: AbortSignal): Promise<object>
 }
 
@@ -44,7 +44,7 @@ const text = () => z.string().max(textMax)
 const receiver = text().describe('The name that start_receiver returned.')
 const secret = text()
   .optional()
-  .describe('The shared secret: text, env:NAME or @file. By default EVROUTE_SECRET.')
+  .describe('The shared secret: text, env:NAME or @file. Default: EVROUTE_SECRET.')
 const match = text().describe('For example: type:track event:"Order*" sig:valid x2')
 const after = z.int().min(0).default(0).describe('Only requests with a higher seq.')
 const receiverInput = {
@@ -53,7 +53,7 @@ const receiverInput = {
     .array(text())
     .max(20)
     .optional()
-    .describe('Answers: 503x3,200 or type=track:500 or reset. By default 200.'),
+    .describe('How to answer, such as 503x3,200 or type=track:500 or reset. Default: 200.'),
 }
 const timeoutSeconds = z.number().min(0).max(waitSecondsMax).default(10)
 const waitInput = { receiver, match, after, timeoutSeconds }
@@ -62,9 +62,9 @@ const readInput = { receiver, match: match.optional(), after, limit }
 
 /** A receiver to start. */
 export type ReceiverRequest = z.output<z.ZodObject<typeof receiverInput>>
-/** An expectation of webhooks. */
+/** Which webhooks to wait for, on which receiver. */
 export type WaitRequest = z.output<z.ZodObject<typeof waitInput>>
-/** A question about what a receiver got. */
+/** Which of a receiver's requests to read. */
 export type ReadRequest = z.output<z.ZodObject<typeof readInput>>
 
 const calls = z
@@ -76,18 +76,20 @@ const url = z.url({ protocol: /^https?$/ }).max(textMax)
 const types = z.array(z.enum(eventTypes)).optional()
 
 const records = z.array(z.record(z.string(), z.unknown()))
-const omitted = z.int().describe('How many more there were. Ask for fewer, or by a narrower match.')
+const omitted = z
+  .int()
+  .describe('The number of results left out. Use a lower limit or a narrower filter to see them.')
 const events = { events: records, omitted }
 const commandOutput = z.object({
   exitCode: z
     .int()
     .describe(
-      '0 success, 2 wrong input, 3 rejected calls, 4 not delivered, 6 wrong handler, 7 unusable store or service, 130 out of time.',
+      '0 success, 2 wrong input, 3 rejected calls, 4 not delivered, 6 wrong handler, 7 unusable store or service, 130 time ran out.',
     ),
   untrusted: z.object({ records, omitted, messages: z.string() }),
 })
 
-/** The tools that send nothing to others. */
+/** The tools that only read or receive, and send nothing to other systems. */
 export function readingTools(bench: Workbench): readonly AgentTool[] {
   return [...receiverTools(bench), explainTool(bench), ...deliveryTools(bench)]
 }
@@ -110,7 +112,8 @@ function receiverTools({ receivers }: Workbench): readonly AgentTool[] {
     }),
     tool({
       name: 'wait_for_webhook',
-      description: 'Waits until webhooks match, or tells which webhook was nearest.',
+      description:
+        'Waits until the expected webhooks have arrived. If they do not, shows the webhook that came closest.',
       input: waitInput,
       output: z.object({
         met: z.boolean(),
@@ -123,7 +126,7 @@ function receiverTools({ receivers }: Workbench): readonly AgentTool[] {
     tool({
       name: 'read_webhooks',
       description:
-        'Returns the requests that a receiver got, with the diagnosis of wrong signatures.',
+        'Returns the requests that a receiver got, with a diagnosis of each wrong signature.',
       input: readInput,
       output: z.object({
         counts: z.record(z.string(), z.int()),
@@ -139,13 +142,15 @@ function explainTool({ run, access }: Workbench): AgentTool {
   return tool({
     name: 'explain_calls',
     description:
-      'Says whether calls would be sent, why, and as which signed webhooks; sends nothing.',
+      'Shows whether calls would be sent, why, and as which signed webhooks. Sends nothing.',
     input: {
       calls,
       secret,
       source: text()
         .optional()
-        .describe("A source of the configuration: plans for the configuration's destinations."),
+        .describe(
+          'A source in the configuration. If given, plans for the configured destinations.',
+        ),
     },
     output: commandOutput,
     run: (request, signal) => {
@@ -159,7 +164,7 @@ function explainTool({ run, access }: Workbench): AgentTool {
   })
 }
 
-/** The tools that send to others, or make a service send. */
+/** The tools that send to other systems, or make a service send. */
 export function sendingTools({ run, access }: Workbench): readonly AgentTool[] {
   return [
     tool({
@@ -175,12 +180,12 @@ export function sendingTools({ run, access }: Workbench): readonly AgentTool[] {
     tool({
       name: 'check_handler',
       description:
-        'Sends right and wrong webhooks to a handler, and says whether it verifies signatures.',
+        'Sends valid and invalid webhooks to a handler, and shows whether it verifies signatures.',
       input: {
         url,
         secret,
         type: types,
-        only: z.array(text()).max(50).optional().describe('Cases to send. By default all.'),
+        only: z.array(text()).max(50).optional().describe('The cases to send. Default: all.'),
       },
       output: commandOutput,
       run: ({ url: handler, ...flags }, signal) => {

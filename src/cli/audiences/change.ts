@@ -28,7 +28,7 @@ import type { Style } from '../output/style.ts'
 import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
-/** A sync that got far enough to have counts. */
+/** The outcome of a sync that got far enough to have counts. */
 type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
 
 /** Syncs the members of an audience with a list, reports the changes, and delivers the calls about them. */
@@ -59,7 +59,7 @@ interface EndedChange {
   readonly isDryRun: boolean
 }
 
-/** Delivers the calls about a change, unless there are none or a service that ended early delivers them. */
+/** Delivers the calls about a change, except after a dry run, or if the service was ending and keeps them. */
 async function finish(
   { code, outcome, isDryRun }: EndedChange,
   run: AudiencesRun,
@@ -114,7 +114,7 @@ class SyncReport implements SyncListener {
     const { audience, counts, kind } = outcome
     const key = plainText(audience.key)
     if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
-    // The changes of a dry run go to stdout. If its reader leaves, the sync stops and the counts are
+    // A dry run writes its changes to stdout. If the reader closes it, the sync stops and the counts are
     // incomplete.
     else if (isDryRun && !isOutputClosed(io)) {
       report.note(`Dry run of ${key}: ${countsText(counts)}`)
@@ -124,17 +124,18 @@ class SyncReport implements SyncListener {
       case 'synced':
         return code
       case 'incomplete':
-        if (!json) report.note('No member left: a rejected row may be about any of them')
+        if (!json)
+          report.note('No member was removed, because a rejected row may be about any of them')
         return code
       case 'superseded':
-        report.note(`Another sync of ${key} began meanwhile, so that this one ended`)
+        report.note(`A newer sync of ${key} has begun, so this one stopped`)
         return exitCodes.cannotUse
       case 'ended':
         return gravest([code, this.#interrupted()])
     }
   }
 
-  /** Reports how far the sync came before it was interrupted. */
+  /** Reports how far the sync got before it was interrupted. */
   cut(): ExitCode {
     const { json, stdout } = this.#run
     const dryRun = this.#command.isDryRun
@@ -149,11 +150,11 @@ class SyncReport implements SyncListener {
     if (code === exitCodes.interrupted) {
       const next = this.#command.isDryRun
         ? ''
-        : '; what is done stays, and the same command goes on'
+        : '. The changes so far are kept; run the same command again to continue'
       report.note(`Interrupted after ${countOf(this.#counts.read, 'row')}${next}`)
     } else if (!io.stop.aborted && offline === undefined) {
       report.note(
-        'The service ended the sync early; what is done stays, and the same command goes on',
+        'The service ended the sync early. The changes so far are kept; run the same command again to continue',
       )
       return exitCodes.cannotUse
     }
@@ -162,8 +163,7 @@ class SyncReport implements SyncListener {
 }
 
 /**
- * Writes the counts of a sync, for a person: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2
- * rejected)`.
+ * Formats the counts of a sync, such as `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`.
  */
 function countsText(counts: SyncCounts): string {
   const { entered, changed, left, unchanged, rejected, suppressed } = counts
@@ -174,7 +174,7 @@ function countsText(counts: SyncCounts): string {
 }
 
 /**
- * Writes the progress of a sync, as parts of a line.
+ * Formats the progress of a sync, as parts of a line.
  *
  * @param compared - members that a dry run has read from the store and compared with the list
  */
@@ -241,7 +241,7 @@ function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: Audiences
       if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left}, removed\n`)
       return exitCodes.ok
     case 'superseded':
-      report.note(`A sync of ${key} began meanwhile, so that it is not removed`)
+      report.note(`A sync of ${key} has begun, so it was not removed`)
       return exitCodes.cannotUse
     case 'ended':
       return interrupted(run)
@@ -251,7 +251,9 @@ function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: Audiences
 function interrupted({ io, report }: AudiencesRun): ExitCode {
   const code = codeOfEnd(io)
   if (io.stop.aborted && code === exitCodes.ok) return code
-  report.note('Ended early: who has left stays out, and the same command goes on')
+  report.note(
+    'Ended early. Members removed so far stay removed; run the same command again to continue',
+  )
   return io.stop.aborted ? code : exitCodes.cannotUse
 }
 
@@ -267,7 +269,7 @@ function tellChanges(
   stdout.write(lines.join(''))
 }
 
-/** Writes a change on one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
+/** Formats a change as one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
 function changeText(
   { identity, value }: MembershipChange,
   computationClass: ComputationClass,
@@ -279,7 +281,7 @@ function changeText(
   return `${style.warning('~')} ${who} ${plainText(value)}\n`
 }
 
-/** Writes all identifiers of a member, on one line. */
+/** Formats all identifiers of a member on one line. */
 function identityText({ userId, anonymousId, email }: MemberIdentity): string {
   const anonymous = anonymousId === null ? [] : [`anonymous ${anonymousId}`]
   const [first = '', ...others] = [

@@ -3,7 +3,7 @@ import type { Audience } from '../../audience/index.ts'
 import { EvrouteError, nearestName, plainText, SettingError } from '../../model/index.ts'
 import { usageError } from '../output/error.ts'
 
-/** Makes the error that says why the work could not begin. It names the flag that is wrong. */
+/** Makes the error that says why the work could not begin. For a wrong value, it names the flag. */
 export function refusalError(
   refusal: AudienceRefusal | { readonly kind: 'taken'; readonly audience: Audience },
   asked: Readonly<Partial<Record<'key' | 'source', string | undefined>>>,
@@ -13,7 +13,7 @@ export function refusalError(
       return new EvrouteError({
         code: 'sync_running',
         message: `Cannot begin: another sync of ${plainText(refusal.key)}, or its removal, is under way`,
-        hint: 'Run the command again once it has ended.',
+        hint: 'When it has ended, run the command again.',
       })
     case 'unknown_source':
       return sourceError(asked.source, refusal.knownIds)
@@ -32,11 +32,11 @@ export function refusalError(
 
 /** Makes the error for an unknown key. */
 export function unknownAudience(key: string, knownKeys: readonly string[]): EvrouteError {
-  const message = `There is no audience and no computed trait "${plainText(key)}"`
+  const message = `There is no audience or computed trait "${plainText(key)}"`
   return usageError(message, knownHint(key, { known: knownKeys, what: 'keys' }))
 }
 
-/** Makes the error for a source that does not exist, or for no source if there are several. */
+/** Makes the error for an unknown source, or for a missing one if there are several. */
 export function sourceError(source: string | undefined, knownIds: readonly string[]): SettingError {
   if (source === undefined) {
     const hint = `Name one with --source: ${listText(knownIds)}.`
@@ -50,8 +50,8 @@ function takenError({ key, sourceId, computationClass }: Audience): SettingError
   const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
   return new SettingError(
     '--key',
-    `Cannot use the key ${plainText(key)}: it is ${what} of the source ${plainText(sourceId)}`,
-    'Choose another --key, or name that --source and --class; `evroute audience remove` frees it.',
+    `Cannot use the key ${plainText(key)}: it already belongs to ${what} of the source ${plainText(sourceId)}`,
+    'Choose a different --key, or pass that --source and --class. `evroute audience remove` frees the key.',
   )
 }
 
@@ -61,7 +61,7 @@ function knownHint(
 ): string {
   const meant = nearestName(given, known)
   if (meant !== undefined) return `Did you mean ${plainText(meant)}?`
-  return known.length === 0 ? 'There is none yet.' : `The ${what} are ${listText(known)}.`
+  return known.length === 0 ? 'There are none yet.' : `The ${what} are ${listText(known)}.`
 }
 
 const listedMax = 20

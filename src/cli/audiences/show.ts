@@ -19,12 +19,12 @@ export async function listAudiences(run: ReadersRun): Promise<ExitCode> {
   const { audiences, io, json, nowMs, style, columns } = run
   const found = await audiences.list()
   if (json) await writeData(io, found.map((each) => recordLine(audienceRecord(each))).join(''))
-  else if (found.length === 0) io.stderr.write('There is no audience and no computed trait yet\n')
+  else if (found.length === 0) io.stderr.write('There are no audiences or computed traits yet\n')
   else await writeData(io, textTable(found, tableColumns(nowMs), { style, columns }))
   return exitCodes.ok
 }
 
-/** Makes the columns of the table, the most important first. */
+/** Returns the columns of the table, most important first. */
 function tableColumns(nowMs: number): readonly TableColumn<Audience>[] {
   return [
     { title: 'key', text: ({ key }) => key, look: 'strong', columnsMin: 12 },
@@ -37,7 +37,7 @@ function tableColumns(nowMs: number): readonly TableColumn<Audience>[] {
 }
 
 function syncedText({ syncedAtMs }: Audience, nowMs: number): string {
-  return syncedAtMs === null ? 'never whole' : `${formatSpan(nowMs - syncedAtMs)} ago`
+  return syncedAtMs === null ? 'never finished' : `${formatSpan(nowMs - syncedAtMs)} ago`
 }
 
 function syncedLook({ syncedAtMs }: Audience): 'warning' | 'faint' {
@@ -104,7 +104,7 @@ function fieldsOf(audience: Audience, nowMs: number): readonly (readonly [string
     ['Computation', plainText(computationId)],
     ['Members', formatCount(members)],
     ['Made', formatPast(audience.createdAtMs, nowMs)],
-    ['Synced', syncedAtMs === null ? 'never to the end' : formatPast(syncedAtMs, nowMs)],
+    ['Synced', syncedAtMs === null ? 'never finished' : formatPast(syncedAtMs, nowMs)],
   ]
 }
 

@@ -23,7 +23,7 @@ import { readHeaders, requireSecret } from '../secret.ts'
 /**
  * Checks a handler, and prints verdicts and mistakes.
  *
- * @returns 6 if the handler is wrong, 4 if it did not answer at all
+ * @returns 0 if the handler is right, 6 if it is wrong, 4 if it never answered, 130 after a signal
  */
 export async function check(url: string, values: CheckValues, io: Io): Promise<ExitCode> {
   const { types, only, timeoutMs } = values
@@ -77,7 +77,7 @@ function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckO
     ready: (url) => tell(`Checking ${endpointName(url)}\n`),
     verdict: (verdict) => {
       const { expected, reaction } = verdict
-      // The summary counts them.
+      // The summary counts cases that were not sent.
       if (reaction === 'not_sent') return
       if (heading !== expected)
         tell(`
@@ -132,8 +132,8 @@ const answerColumns = 7
 const durationColumns = 7
 
 const headings = {
-  taken: 'A right handler takes a webhook',
-  refused: 'A right handler refuses a webhook',
+  taken: 'A correct handler accepts these',
+  refused: 'A correct handler refuses these',
 } as const
 
 function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckView): string {
@@ -151,7 +151,7 @@ function answerOf({ status, error, reaction }: CaseVerdict): string {
   return error === 'connection_closed' ? 'closed' : (error ?? reaction)
 }
 
-/** Writes a mistake of the handler, its fix, and the cases that show it. */
+/** Formats a mistake of the handler, its fix, and the cases that revealed it. */
 function findingText(finding: HandlerFinding, { style, columns = Infinity }: CheckView): string {
   const { message, fix, cases } = finding
   const [first = '', ...rest] = wrapped(message, columns - 2)
@@ -164,7 +164,7 @@ function findingText(finding: HandlerFinding, { style, columns = Infinity }: Che
   return `\n${lines.join('\n')}\n`
 }
 
-/** Names a few cases. The rows above the finding show all of them. */
+/** Names the first few cases. The rows above the finding show all of them. */
 function casesText(cases: readonly string[]): string {
   const more = cases.length - casesNamedMax
   if (more <= 1) return cases.join(', ')
@@ -175,7 +175,7 @@ function indented(label: string, text: string, columns: number): readonly string
   return wrapped(`${label}${text}`, columns - 2).map((line) => `  ${line}`)
 }
 
-/** Breaks a text between words. A word that is too long has a line of its own. */
+/** Wraps a text between words. A word that is too long gets its own line. */
 function wrapped(text: string, columnsMax: number): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

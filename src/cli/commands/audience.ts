@@ -11,18 +11,18 @@ import type { AudiencesRun } from '../store-access/operations.ts'
 const membersMax = 1_000_000
 
 const whereText =
-  'If `evroute serve` delivers from the store, or the store is in memory, the command asks that service\n' +
-  'through the admin API of the configuration. Otherwise it delivers by itself. A dry run only reads the store.'
+  'If `evroute serve` is delivering from the store, or the store is in memory, the command goes through the\n' +
+  'admin API of that service. Otherwise it delivers by itself. A dry run only reads the store.'
 
 const exitCodesText =
   'Exit codes: 0 success, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a delivery\n' +
-  'failed or waits, 7 the store or the service cannot be used, or another sync is running, 130 interrupted.'
+  'failed or is pending, 7 the store or the service cannot be used, or another sync is running, 130 interrupted.'
 
 const keyText = 'its key, as `audience list` prints it'
 
 const syncOptions = {
   name: option('--name <text>', 'its display name, from which the key is made'),
-  key: option('--key <property>', 'its key: the property of the calls'),
+  key: option('--key <property>', 'its key: the property name in the calls'),
   computationClass: option<ComputationClass>(
     '--class <class>',
     'trait: the list has a value for each user',
@@ -52,15 +52,15 @@ const addSync = command({
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv -n
   evroute audience sync --key lifetime_value --class trait --file values.csv \\
     --value-column total
-  set -o pipefail  # without it, a failure of psql is not in the exit code
+  set -o pipefail  # otherwise the exit code hides a failure of psql
   psql -c "copy (select id from vip) to stdout csv header" |
     evroute audience sync --key vip --file -
   evroute audience sync --key vip --file vip.csv \\
     --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-The list is CSV with a header, NDJSON or JSON, also gzipped, and has every member. Members who are not in
-it leave, unless rows were rejected. A header without rows, or [], removes all members; an empty file is
-refused. After an interruption, run the same command again: it goes on.
+The list is CSV with a header, NDJSON or JSON, optionally gzipped. It must contain every member: those
+who are not in it leave, unless rows were rejected. A header without rows, or [], removes all members; an
+empty file is refused. To continue after an interruption, run the same command again.
 
 ${whereText}
 

@@ -10,13 +10,13 @@ const options = {
     only: option('--only <case>', 'send only this case, repeatable', repeatable),
     timeoutMs: option(
       '--timeout <duration>',
-      'time for one answer, at most 5s [5s]',
+      'time limit for an answer, at most 5s [5s]',
       durationUpTo(limits.endpointDeadlineMs),
     ),
   }),
   ...inGroup('Output:', {
     list: flag('--list', 'list the cases and send nothing'),
-    language: option('--language <name>', 'print a right handler if yours is wrong or absent'),
+    language: option('--language <name>', 'print a correct handler, unless yours is right'),
     json: flag('--json', 'write NDJSON records to stdout'),
     quiet: flag('-q, --quiet', 'print only mistakes and the result'),
     color: flag('--no-color', 'use no colours'),
@@ -30,7 +30,7 @@ export type CheckValues = ValuesOf<typeof options>
 export const addCheckCommand = command({
   name: 'check',
   summary: 'find out whether a handler verifies signatures',
-  description: 'Sends webhooks that a handler must take or refuse, and prints the verdicts.',
+  description: 'Sends webhooks that a handler must accept or refuse, and prints the verdicts.',
   arguments: [['[url]', 'the URL of the handler']],
   options,
   after: `Examples:
@@ -40,8 +40,8 @@ export const addCheckCommand = command({
   evroute check --list
   evroute check --language express > handler.mjs
 
-The webhooks, a delete among them, are about the user u_sample. Pass --type if
-the handler must not see all types.
+All webhooks are about the user u_sample, and one is a delete. Pass --type if the
+handler must not get every type.
 
 Exit codes: 0 the handler is right, 2 usage, 4 it did not answer, 6 it is wrong,
 130 interrupted. Languages: ${languageNames}.`,

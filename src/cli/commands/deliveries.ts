@@ -96,8 +96,8 @@ const addRetry = command({
   name: 'retry',
   summary: 'make deliveries due again',
   description:
-    'Makes failed, expired and retrying deliveries due at once. Each gets a new retry window and all its ' +
-    'endpoints back. Takes an id, or flags that select deliveries.',
+    'Makes failed, expired and retrying deliveries due at once. Each gets a new retry window, and ' +
+    'may use all of its endpoints again. Takes an id, or flags that select deliveries.',
   arguments: [['[id]', idText]],
   options: {
     ...filterOptions(['pending', 'failed', 'expired']),
@@ -155,8 +155,8 @@ export const addDeliveriesCommand = commandFamily(
     name: 'deliveries',
     summary: 'list, show, retry or discard the deliveries of a store or a service',
     description:
-      'Lists deliveries, shows the history of one, and retries or discards them. Another process may deliver ' +
-      'from the store meanwhile.',
+      'Lists deliveries, shows the history of one, and retries or discards them. This is safe while another ' +
+      'process delivers from the store.',
     after: `Examples:
   evroute deliveries
   evroute deliveries --state failed --state expired --since 2h
@@ -164,8 +164,8 @@ export const addDeliveriesCommand = commandFamily(
   evroute deliveries retry --state failed --type track
   evroute deliveries --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-Without a command it lists; \`evroute deliveries list --help\` has the flags. The store is that of
-evroute.config.json, unless --store names another.
+Without a command, deliveries are listed; \`evroute deliveries list --help\` shows the flags. The store is
+the one in evroute.config.json, unless --store names a different one.
 
 ${exitCodesText}`,
   },

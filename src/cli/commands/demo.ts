@@ -1,7 +1,7 @@
 import { command, flag, type ValuesOf } from '../command.ts'
 
 const options = {
-  page: flag('--page', 'then show more on a page, until Ctrl-C'),
+  page: flag('--page', 'then show more webhooks on a page, until Ctrl-C'),
   json: flag('--json', 'write NDJSON records to stdout'),
   color: flag('--no-color', 'use no colours'),
 }

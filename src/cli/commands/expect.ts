@@ -9,7 +9,7 @@ const options = {
     path: option('--in <file>', 'read a file of `listen --save`, - for stdin'),
     after: option(
       '--after <seq>',
-      'skip events up to this number',
+      'skip events up to and including this number',
       countFlag(0, Number.MAX_SAFE_INTEGER),
     ).or(0),
     timeoutMs: option(
@@ -21,7 +21,7 @@ const options = {
   ...inGroup('Output:', {
     reports: reportOption,
     json: flag('--json', 'write a record for each expectation to stdout'),
-    quiet: flag('-q, --quiet', 'print only what was not met'),
+    quiet: flag('-q, --quiet', 'print only unmet expectations'),
     color: flag('--no-color', 'use no colours'),
   }),
 }
@@ -41,10 +41,10 @@ export const addExpectCommand = command({
   evroute expect 'type:identify x1' 'sig:invalid never' --in capture.ndjson
   evroute expect 'type:track x3..' --api $URL --report junit=report.xml
 
-An expectation is a match, then how many and how soon: x3 exactly three, x3.. at
-least, x1..5, never; within 2s. The default is at least one. With an upper bound
-the receiver waits until the time ends. In a capture, the time starts at the
-first event that counts.
+An expectation is a match, then a count and a time limit: x3 for exactly three,
+x3.. for at least three, x1..5, never; within 2s. The default is at least one.
+With an upper bound, the receiver waits until the time is up. In a capture, the time starts at the
+first event that is not skipped.
 
 Exit codes: 0 all met, 2 usage, 3 some rows are not records, 5 some unmet,
 7 a file cannot be used.`,

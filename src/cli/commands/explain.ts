@@ -15,12 +15,12 @@ import { transfer } from '../sending/transfer.ts'
 /** Adds `evroute explain`. */
 export const addExplainCommand = command({
   name: 'explain',
-  summary: 'say what would become of calls',
+  summary: 'show what would happen to calls',
   description: 'Prints whether each call would be sent, why, and the exact signed webhook.',
   arguments: [['<file>', 'calls as `send --file` reads them, - for stdin']],
   options: {
     config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
-    source: option('--source <id>', 'the source that sends them, in the configuration'),
+    source: option('--source <id>', 'the configured source to send them as'),
     ...webhookOptions,
     ...resultOptions(),
   },
@@ -31,8 +31,8 @@ export const addExplainCommand = command({
   echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -
 
 Plans for the destinations of evroute.config.json if it is in this folder, unless
---to, --header, --secret or EVROUTE_URL describe one. The values of headers are
-not shown.
+--to, --header, --secret or EVROUTE_URL describes one. Header values are not
+shown.
 
 Exit codes: 0 every call can be sent or is filtered out, 2 usage or a wrong
 configuration, 3 rejected rows, 7 a file cannot be read, 130 interrupted.`,
@@ -67,7 +67,7 @@ async function configuredTarget(given: Given, io: Io): Promise<ConfiguredTarget 
   if (flag !== undefined) {
     const other = Object.entries({ source, config }).find(([, value]) => value !== undefined)
     if (other === undefined) return undefined
-    const message = `Cannot use --${flag} together with --${other[0]}: the destinations of a configuration have their own`
+    const message = `Cannot use --${flag} together with --${other[0]}: the configured destinations have their own`
     throw new SettingError(`--${flag}`, message)
   }
   const isNamed = config !== undefined || source !== undefined

@@ -15,11 +15,11 @@ const options = {
   ...inGroup('Where:', {
     port: option('-p, --port <n>', 'port, 0 for a free one [4100]', countFlag(0, 65_535)).or(4_100),
     host: option('--host <address>', 'address to listen on [127.0.0.1]').or('127.0.0.1'),
-    token: option('--token <value>', 'let other machines ask with this token'),
+    token: option('--token <value>', 'allow other machines that send this token'),
   }),
   ...inGroup('Signatures:', {
     secret: option('--secret <value>', 'check: text, @file, env:NAME [EVROUTE_SECRET]'),
-    config: option('--config <file>', "know the secrets of a service's destinations"),
+    config: option('--config <file>', "recognise secrets of a service's destinations"),
     strict: flag('--strict', 'refuse bad signatures with 401, then exit 6'),
   }),
   ...inGroup('Passing on:', {
@@ -28,7 +28,7 @@ const options = {
       'forward: 3000, track=localhost:3000/hook',
       forwardFlag,
     ).or([]),
-    forwardFilter: option('--forward-filter <match>', 'forward only what matches'),
+    forwardFilter: option('--forward-filter <match>', 'forward only matching requests'),
     forwardHeaders: option(
       '--forward-header <name: value>',
       'set a header, repeatable',
@@ -36,7 +36,7 @@ const options = {
     ),
     forwardTimeoutMs: option(
       '--forward-timeout <duration>',
-      'time for its answer, 0 for any [5s]',
+      'time limit for its answer, 0 for none [5s]',
       forwardTimeoutFlag,
     ),
     forwardInsecure: flag('--insecure', 'accept any certificate of --forward-to'),
@@ -57,7 +57,7 @@ const options = {
   ...inGroup('Output:', {
     shown: option('--filter <match>', "show only what matches: 'type:track'"),
     save: option('--save <file>', 'append every request to an NDJSON file'),
-    last: option('--last <n>', 'show the last n requests of --save first', countFlag(1, lastMax)),
+    last: option('--last <n>', 'first show the last n requests from --save', countFlag(1, lastMax)),
     input: flag('--no-input', 'read no keys, even on a terminal'),
   }),
 }
@@ -70,7 +70,7 @@ export const addListenCommand = command({
   name: 'listen',
   summary: 'receive webhooks and show them',
   description: 'Receives webhooks, checks their signatures and shows each in a line.',
-  arguments: [['[args...]', 'arguments of the program of --on-event']],
+  arguments: [['[args...]', 'arguments for the --on-event program']],
   options,
   after: `Examples:
   evroute listen --secret s3cret
@@ -82,7 +82,7 @@ export const addListenCommand = command({
   evroute listen --endpoints 2 --respond endpoint=2:reset
   evroute listen --on-event ./import.sh -- --dry-run
 
-A path can ask for an answer: /status/503, /delay/6s, /fault/reset, or
+The path of a request can choose the answer: /status/503, /delay/6s, /fault/reset, or
 /delay/1s/status/503. On a terminal, press h for the keys.
 
 Faults: reset, hang, empty, truncate, malformed, drip, endless.
@@ -128,7 +128,7 @@ async function readProgram(
   if (program === undefined && first === undefined) return undefined
   const message =
     program === undefined
-      ? `Cannot use ${JSON.stringify(first)}: only the program of --on-event takes arguments`
+      ? `Cannot use ${JSON.stringify(first)}: only the --on-event program takes arguments`
       : 'Cannot run a program without a name'
   throw usageError(message, 'Write --on-event <program> [args].')
 }

@@ -40,20 +40,20 @@ Examples:
   evroute delete --user-id u_1 --regulation DELETE_ONLY \\
     --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-The list is CSV with a header, NDJSON or JSON, also gzipped, of up to 1,000,000 users. The whole list is
-read before anything is stored. A regulation has up to 5,000 users; a longer list makes several.
-\`evroute regulations show <id>\` shows what one erased and sent.
+The list is CSV with a header, NDJSON or JSON, optionally gzipped, with up to 1,000,000 users. The whole
+list is read before anything is stored. A regulation covers up to 5,000 users; a longer list becomes
+several. \`evroute regulations show <id>\` shows what a regulation erased and sent.
 
-UNSUPPRESS with --source does not lift a suppression of all sources; leave --source out to lift it.
-Only the archives in the current configuration are erased. Erase the archive of a removed source, or in an
-earlier folder of a source, yourself.
+UNSUPPRESS with --source does not lift a suppression that covers all sources; to lift it, omit --source.
+Users are erased only from the archives in the current configuration. If a source was removed, or now has
+a different archive folder, erase them from the old archive yourself.
 
-If \`evroute serve\` delivers from the store, or the store is in memory, the command asks that service
-through the admin API of the configuration. Otherwise it erases and notifies by itself, and waits.
+If \`evroute serve\` is delivering from the store, or the store is in memory, the command goes through the
+admin API of that service. Otherwise it erases and notifies by itself, and waits for both to finish.
 
 Exit codes: 0 success, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a notification
-failed or waits, 7 an archive, the store or the service cannot be used, or the file of the store cannot
-be rewritten yet, 130 interrupted.`,
+failed or is pending, 7 an archive, the store or the service cannot be used, or the file of the store
+cannot be rewritten yet, 130 interrupted.`,
   run: async (values, { io }) => {
     const deletion = readDeletion(values)
     if (values.dryRun) {
@@ -71,13 +71,13 @@ function readDeletion(values: ValuesOf<typeof deleteOptions>): DeleteCommand {
   const { userIds, file, idColumns, type, sourceIds = null } = values
   if (type === undefined) {
     throw usageError(
-      'Cannot tell what is to be done about the users',
+      'Cannot tell what to do with the users',
       `Pass --regulation with one of these:\n${regulationTypesText()}`,
     )
   }
   if (userIds.length === 0 && file === undefined) {
     const hint = 'Name users with --user-id, or a list of them with --file.'
-    throw usageError('Cannot tell whom it is about', hint)
+    throw usageError('Cannot tell which users are meant', hint)
   }
   if (file !== undefined && userIds.length > 0) {
     throw new SettingError('--user-id', 'Cannot use --user-id together with --file')
@@ -86,7 +86,7 @@ function readDeletion(values: ValuesOf<typeof deleteOptions>): DeleteCommand {
     throw new SettingError('--id-column', 'Cannot use --id-column without --file')
   }
   if (userIds.includes('')) {
-    const hint = 'Check where it comes from.'
+    const hint = 'Check the variable that it comes from.'
     throw new SettingError('--user-id', 'Cannot use an empty --user-id', hint)
   }
   return { userIds, file, idColumns, type, sourceIds }
@@ -164,13 +164,13 @@ export const addRegulationsCommand = commandFamily(
     summary: 'list and show deletion requests',
     description:
       'Lists the deletion requests of a store or a running service, and shows what each one erased and which ' +
-      'notifications it sent. Another process may deliver from the store meanwhile.',
+      'notifications it sent. This is safe while another process delivers from the store.',
     after: `Examples:
   evroute regulations list
   evroute regulations show reg_1vBTfYLhNxnQyHkTQTUGvpuGbVC
   evroute regulations list --api http://127.0.0.1:4001 --token @admin-token
 
-\`evroute delete\` makes them.
+\`evroute delete\` creates them.
 
 ${exitCodesText}`,
   },

@@ -43,8 +43,8 @@ export const addReplayCommand = command({
   evroute replay capture.ndjson --to http://127.0.0.1:3000/hook
   evroute replay capture.ndjson --resign --secret @key --shift-time now
 
-Calls keep their timestamps and messageIds. Captures of \`listen --save\` are
-sent byte for byte, in order, with their headers.
+Calls keep their timestamps and messageIds. Captures from \`listen --save\`
+are sent byte for byte, in order, with their headers.
 
 Exit codes: those of \`send\`.`,
   run: async (values, { io, argv }, [files]: [readonly string[]]) => {
@@ -67,13 +67,13 @@ Exit codes: those of \`send\`.`,
 function rateFlag(text: string): number {
   const rate = parseRate(/^[\d.]+$/.test(text) ? `${text}/s` : text)
   if (rate !== undefined) return rate
-  throw new InvalidArgumentError(`It is ${rateForms}.`)
+  throw new InvalidArgumentError(`It must be ${rateForms}.`)
 }
 
 function shiftFlag(text: string): TimeShiftBy {
   const shiftBy = parseTimeShift(text)
   if (shiftBy !== undefined) return shiftBy
-  throw new InvalidArgumentError('It is now, or a duration such as 2h or -7d.')
+  throw new InvalidArgumentError('It must be now, or a duration such as 2h or -7d.')
 }
 
 /**
@@ -89,7 +89,11 @@ function replayTarget(
   if (!isCapture) {
     if (!resign) return target
     const message = 'Cannot use --resign: the files hold calls, which are signed anyway'
-    throw new SettingError('--resign', message, 'What `listen --save` writes can be signed again.')
+    throw new SettingError(
+      '--resign',
+      message,
+      'Only captures from `listen --save` can be signed again.',
+    )
   }
   if (target.kind === 'service') {
     const hint = 'Name their endpoint with --to, and leave out --endpoint and EVROUTE_ENDPOINT.'
@@ -116,7 +120,7 @@ function checkShift({ resign, shiftBy }: ReplayValues): void {
   if (shiftBy === undefined || resign) return
   throw new SettingError(
     '--shift-time',
-    'Cannot use --shift-time without --resign: no signature would fit its body any more',
+    'Cannot use --shift-time without --resign: the signatures would no longer match the bodies',
     'Add --resign, with the --secret of the endpoint.',
   )
 }
@@ -128,7 +132,11 @@ function refuseWithCapture({ target, store, flushAt, flushAfterMs }: GivenSendin
   }
   if (store !== undefined) {
     const message = 'Cannot use --store with a capture: a store keeps no headers'
-    throw new SettingError('--store', message, 'Leave it out; the capture is the store.')
+    throw new SettingError(
+      '--store',
+      message,
+      'Leave it out: the capture already keeps the webhooks.',
+    )
   }
   if (flushAt === undefined && flushAfterMs === undefined) return
   const flag = flushAt === undefined ? '--flush-after' : '--flush-at'

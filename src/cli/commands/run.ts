@@ -11,10 +11,10 @@ const options = {
     count: option('--count <n>', 'expect n well-formed webhooks', countFlag(1, countMax)),
     timeoutMs: option(
       '--timeout <duration>',
-      'wait this long after the command ended [5s]',
+      'wait this long after the command ends [5s]',
       duration,
     ).or(5_000),
-    allowPending: flag('--allow-pending', 'accept deliveries that still wait for a retry'),
+    allowPending: flag('--allow-pending', 'accept deliveries that are waiting for a retry'),
     reports: reportOption,
   }),
   ...inGroup('The receiver:', {
@@ -28,12 +28,12 @@ const options = {
     ),
     save: option('--save <file>', 'append every request to an NDJSON file'),
     hold: flag('--hold', 'if the run fails, keep the receiver until Ctrl-C'),
-    scenario: option('--scenario <name>', 'play a named error, or all').conflicts([
+    scenario: option('--scenario <name>', 'play this error scenario, or all').conflicts([
       ...['expect', 'count', 'timeout', 'respond', 'secret', 'serve', 'clock', 'allowPending'],
       ...['page', 'hold', 'save', 'report', 'verbose', 'quiet'],
     ]),
   }),
-  ...outputOptions({ quiet: 'print only what was not met' }),
+  ...outputOptions({ quiet: 'print only unmet expectations' }),
   ...inGroup('Output:', {
     page: flag('--page', 'print the URL of the page with every request'),
   }),
@@ -56,15 +56,15 @@ export const addRunCommand = command({
   evroute run --respond 503x3,200 --expect 'type:track' -- npm test
   evroute run --scenario all
 
-The command finds in its environment:
+The environment of the command contains:
   EVROUTE_URL        the receiver
-  EVROUTE_SECRET     the secret: of --secret, or a new one
+  EVROUTE_SECRET     the secret from --secret, or a new one
   EVROUTE_ENDPOINT   with --serve: the service; else unset
   EVROUTE_WRITE_KEY  with --serve: its write key; else unset
 
 The command keeps stdout; evroute writes to stderr. Signals are passed on, and
-processes that the command leaves behind are ended. It has no controlling
-terminal, so sudo and ssh cannot ask for a password.
+processes that the command leaves behind are ended. The command has no
+controlling terminal, so sudo and ssh cannot ask for a password.
 
 Exit codes: the command's own, 128 + n after a signal. If it is 0: 5 an
 expectation was not met or a delivery is pending, 130 interrupted, 2 usage, 7 a

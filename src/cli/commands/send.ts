@@ -51,8 +51,8 @@ export const addSendCommand = command({
   gunzip -c calls.ndjson.gz | evroute send --file - --json
   evroute send delete --user-id u_1
 
-Without fields, the sample of the type is sent. With --event, --name,
---group-id, --previous-id or a key=value, only its ids are kept.
+Without fields, a sample call of the type is sent. With --event, --name,
+--group-id, --previous-id or a key=value, only the ids of the sample are kept.
 
 Exit codes: 0 delivered, 2 usage, 3 rejected rows, 4 a delivery failed or
 expired, 7 a file cannot be read, 130 interrupted.`,
@@ -107,7 +107,7 @@ function refuseFieldsWithFile([pair]: readonly string[], values: SendValues): vo
   const field = pair ?? [...fieldNames, 'count' as const].find((name) => values[name] !== undefined)
   if (field === undefined) return
   throw usageError(
-    `Cannot use ${pair ?? flagName(field)} together with --file: the rows bring their own fields`,
-    '--timestamp and --integration work on rows too.',
+    `Cannot use ${pair ?? flagName(field)} together with --file: the rows have their own fields`,
+    '--timestamp and --integration can be used with --file too.',
   )
 }

@@ -10,22 +10,22 @@ const serveOptions = {
   path: option('--config <file>', 'the configuration').default(defaultConfigurationPath),
   graceMs: option(
     '--grace <duration>',
-    'time to finish requests at the end (default: 5s)',
+    'time for requests to finish on shutdown (default: 5s)',
     durationUpTo(graceMsMax),
   ).or(5_000),
   drainMs: option(
     '--drain <duration>',
-    'serve this long after a signal, with /readyz 503 (default: 0s)',
+    'keep serving this long after a signal, with /readyz 503 (default: 0s)',
     durationUpTo(drainMsMax),
   ).or(0),
   role: option<ServiceRole>('--role <role>', 'the work of this process, if several share a store')
     .choices(['all', 'ingest', 'deliver'])
     .default('all'),
-  logLevel: option<LogLevel>('--log-level <level>', 'the least important level to log')
+  logLevel: option<LogLevel>('--log-level <level>', 'the lowest level to log')
     .choices(logLevels)
     .default('info'),
-  json: flag('--json', 'a ready record, or the problems, on stdout'),
-  color: flag('--no-color', 'no colours'),
+  json: flag('--json', 'write a ready record, or the problems, to stdout'),
+  color: flag('--no-color', 'use no colours'),
 }
 
 /** The values of the options of `evroute serve`. */
@@ -37,7 +37,7 @@ export const addServeCommand = command({
   summary: 'run the service of a configuration',
   description:
     'Receives calls from Segment libraries and other clients, routes them, and delivers them as ' +
-    'signed webhooks out of a durable queue.',
+    'signed webhooks from a durable queue.',
   options: serveOptions,
   after: `Examples:
   evroute init && evroute serve
@@ -47,9 +47,9 @@ export const addServeCommand = command({
 Several processes can share a store in PostgreSQL. With --role ingest a process accepts calls and leaves
 the deliveries to others. With --role deliver it only delivers, and answers calls with 503.
 
-The configuration is read again on SIGHUP and when its file changes. An invalid one is refused, and the old
-one stays in force. The log goes to stderr: lines of text on a terminal, else, and with --json, one JSON
-object a line. The service keeps running if stdout or stderr is closed.
+The configuration is reloaded on SIGHUP and when its file changes. An invalid one is refused, and the
+previous one stays in force. The log goes to stderr: text on a terminal, otherwise, or with --json, one
+JSON object per line. The service keeps running if stdout or stderr is closed.
 
 Exit codes: 0 ended by SIGINT or SIGTERM, 2 the configuration is invalid, 7 a port, a file or the store
 cannot be used, at the start or later.`,
@@ -62,8 +62,8 @@ cannot be used, at the start or later.`,
 const initOptions = {
   path: option('--config <file>', 'the file to write').default(defaultConfigurationPath),
   full: flag('--full', 'write every setting, with its default and a comment'),
-  force: flag('--force', 'replace existing files, secrets too'),
-  json: flag('--json', 'a record of the written files on stdout'),
+  force: flag('--force', 'replace existing files, including the secrets'),
+  json: flag('--json', 'write a record of the written files to stdout'),
 }
 
 /** The values of the options of `evroute init`. */
@@ -72,7 +72,7 @@ export type InitValues = ValuesOf<typeof initOptions>
 /** Adds `evroute init`. */
 export const addInitCommand = command({
   name: 'init',
-  summary: 'write a starter configuration of a service',
+  summary: 'write a starter configuration for a service',
   description:
     'Writes a configuration that works on this machine, and new random secrets in evroute.secrets beside ' +
     'it. Prints the next steps. Replaces existing files only with --force.',
@@ -82,7 +82,7 @@ export const addInitCommand = command({
   evroute init --full
   evroute init --config staging/evroute.config.json
 
-Exit codes: 0 written, 2 usage, 7 a file exists already or cannot be written.`,
+Exit codes: 0 written, 2 usage, 7 a file already exists or cannot be written.`,
   run: async (values, { io }) => {
     const { init } = await import('../configuration/init.ts')
     return init(values, io)
@@ -91,8 +91,8 @@ Exit codes: 0 written, 2 usage, 7 a file exists already or cannot be written.`,
 
 const configOptions = {
   path: option('--config <file>', 'the configuration').default(defaultConfigurationPath),
-  json: flag('--json', 'NDJSON records on stdout'),
-  color: flag('--no-color', 'no colours'),
+  json: flag('--json', 'write NDJSON records to stdout'),
+  color: flag('--no-color', 'use no colours'),
 }
 
 /** The values of the options of `evroute config`. */

@@ -38,8 +38,9 @@ Exit codes: 0 signed, 2 usage, 7 a file cannot be read, 130 interrupted.`,
 const verdicts: Readonly<Record<SignatureCheck, string>> = {
   valid: 'valid',
   missing: 'invalid: the signature is empty',
-  malformed: 'invalid: a signature is 40 lower-case hexadecimal digits',
-  mismatch: 'invalid: these bytes were signed with another secret, or other bytes were signed',
+  malformed: 'invalid: a signature must be 40 lowercase hexadecimal digits',
+  mismatch:
+    'invalid: these bytes were signed with a different secret, or different bytes were signed',
 }
 
 /** Adds `evroute verify`. */
@@ -61,7 +62,7 @@ export const addVerifyCommand = command({
   evroute verify --secret s3cret --signature 3f9a... < body.json
   evroute verify --secret @key --signature 3f9a... --language python body.json
 
-If a known mistake explains an invalid signature, it is named with its fix.
+If a known mistake explains an invalid signature, evroute names it and its fix.
 Languages: ${languageNames}.
 
 Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
@@ -101,7 +102,7 @@ async function writeVerdict(
 
 function diagnosisText(diagnosis: Diagnosis | null, style: Style): string {
   if (diagnosis === null) {
-    return 'No known mistake explains it. Compare secret and bytes on both sides.\n'
+    return 'No known mistake explains it. Compare the secret and the bytes on both sides.\n'
   }
   return `${style.strong(diagnosis.message)}\nFix: ${diagnosis.fix}\n`
 }

@@ -11,8 +11,8 @@ export const addAuditCommand = command({
   name: 'audit',
   summary: 'check that the ledger of a store balances',
   description:
-    'Compares the ledger of a store with its rows, and prints each equation that must hold. Another ' +
-    'process may deliver from the store meanwhile.',
+    'Compares the ledger of a store with its rows, and prints each equation that must hold. This is safe ' +
+    'while another process delivers from the store.',
   options: accessOptions,
   after: `Examples:
   evroute audit
@@ -40,9 +40,10 @@ export const addBackupCommand = command({
   evroute backup evroute-2026-11-24.db --store sqlite:./evroute.db
   evroute serve --config restored.config.json
 
-A process may deliver from the store meanwhile. The backup is the store as it was when the command began. A
-service that starts on it sends the deliveries that were pending then, so receivers may get a webhook twice.
-Users who were deleted later are still in it. Archives are not part of it. For PostgreSQL, use pg_dump.
+This is safe while a process delivers from the store. The backup is the store as it was when the command
+began. A service started from it sends the deliveries that were pending then, so receivers may get some
+webhooks twice. It still contains users who were deleted later. It does not include archives. For
+PostgreSQL, use pg_dump.
 To restore it, name it in the configuration: "store": "sqlite:./evroute-2026-11-24.db".
 
 Exit codes: 0 the backup is on disk, 2 usage or a wrong configuration, 7 the store or the file cannot be used.`,
@@ -66,21 +67,20 @@ export const addMigrateCommand = command({
     from: option('--from <url>', 'the store to move: sqlite:<file>').required(),
     to: option('--to <url>', 'the database: postgres://..., env:NAME or @file').required(),
     isDryRun: flag('-n, --dry-run', 'only show what would move'),
-    json: flag('--json', 'NDJSON records on stdout'),
-    color: flag('--no-color', 'no colours'),
+    json: flag('--json', 'write NDJSON records to stdout'),
+    color: flag('--no-color', 'use no colours'),
   },
   after: `Examples:
   evroute migrate --from sqlite:evroute.db --to postgres://db/evroute --dry-run
   evroute migrate --from sqlite:evroute.db --to env:EVROUTE_DATABASE
   evroute migrate --from sqlite:evroute.db --to @/run/secrets/database --json
 
-First end the process that delivers from the file; others may still read it. The database must be empty.
-Everything moves in one transaction. After Ctrl-C, a crash or a lost connection the database is still
-empty, and you can run the command again. At the end both sides are compared, and no process can deliver
-from the file any more. It can still be read. It also keeps users who are erased later, so remove it when
-you no longer need it.
+First stop the process that delivers from the file; other processes may still read it. The database must be
+empty. Everything moves in one transaction. After Ctrl-C, a crash or a lost connection, the database is
+still empty, and you can run the command again. At the end, both sides are compared. From then on, the file
+can only be read. It still contains users who are erased later, so remove it when you no longer need it.
 
-Exit codes: 0 moved, now or before, 1 the database stored something else, 2 usage, 7 the file or the
+Exit codes: 0 moved, now or earlier, 1 the database stored something else, 2 usage, 7 the file or the
 database cannot be used, 130 interrupted.`,
   run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
     const to = (await readSecret(given, io, '--to')) ?? given

@@ -14,15 +14,15 @@ export interface SettingSchema {
 interface Described {
   readonly schema: SettingSchema
   readonly value: JsonValue
-  /** Whether it is commented out. Examples in it are not commented out once more. */
+  /** Whether the value is commented out. Examples inside it are not commented out a second time. */
   readonly isOff: boolean
 }
 
 const columnsMax = 96
 
 /**
- * Writes a configuration with every setting of its schema, each below its description. A setting that is not given has
- * its default. A setting without a default is commented out, and has an example.
+ * Formats a configuration with every setting in the schema, each below its description. A setting that is not given
+ * gets its default. If it has no default, it is commented out and shows an example.
  */
 export function fullConfiguration(given: JsonObject, schema: SettingSchema): string {
   return `${valueLines({ schema, value: given, isOff: false }).join('\n')}\n`
@@ -48,7 +48,7 @@ function valueLines({ schema, value, isOff }: Described): readonly string[] {
   return [JSON.stringify(value)]
 }
 
-/** Writes a setting, or what it could be instead of nothing, null or false. */
+/** Formats a setting. If it is unset, null or false, adds an example in a comment. */
 function settingLines(
   name: string,
   { schema, value, isOff }: Omit<Described, 'value'> & { readonly value: JsonValue | undefined },
@@ -65,7 +65,7 @@ function settingLines(
   return [...lines, ...other.map((line) => `// ${line}`)]
 }
 
-/** The section that a setting is, or can be. */
+/** Returns the schema of the section if a setting is a section, or can be one. */
 function sectionOf({ anyOf = [], ...schema }: SettingSchema): SettingSchema | undefined {
   return [schema, ...anyOf].find(({ properties }) => properties !== undefined)
 }
@@ -78,7 +78,7 @@ function indented(lines: readonly string[]): readonly string[] {
   return lines.map((line) => `  ${line}`)
 }
 
-/** Breaks a text between words. */
+/** Wraps a text between words. */
 function wrapped(text: string): readonly string[] {
   return text.match(new RegExp(`\\S.{0,${columnsMax - 1}}(?=\\s|$)`, 'g')) ?? []
 }

@@ -22,8 +22,8 @@ interface NewFile {
 }
 
 /**
- * Writes a starter configuration, and new random secrets in files beside it. The configuration itself has no
- * secrets and can be shared.
+ * Writes a starter configuration, and new random secrets in files beside it. The configuration itself contains
+ * no secrets, so it can be committed.
  */
 export async function init({ path, force, full, json }: InitValues, io: Io): Promise<ExitCode> {
   const folder = dirname(path)
@@ -34,7 +34,7 @@ export async function init({ path, force, full, json }: InitValues, io: Io): Pro
     // Last, so that a configuration never exists without its secrets.
     { path, text: await textOf(configuration, full), isSecret: false },
   ]
-  // Check the configuration first: its name tells the user most.
+  // Check the configuration first: of all the files, it is the one that users know.
   if (!force) await refuseReplacing(files.toReversed())
   for (const file of files) await writeNew(file, force)
   const paths = files.map((file) => file.path)
@@ -73,7 +73,7 @@ function secretFiles(secretsFolder: string): readonly NewFile[] {
   ]
 }
 
-/** The path of the JSON schema for editors, in the package that Node would resolve from this folder. */
+/** Finds the JSON schema for editors, in the package that Node would resolve from this folder. */
 async function schemaFor(folder: string): Promise<{ readonly $schema?: string }> {
   const from = resolve(folder)
   for (let above = from; ; above = dirname(above)) {
@@ -82,12 +82,12 @@ async function schemaFor(folder: string): Promise<{ readonly $schema?: string }>
       const path = relative(from, schema).split(sep).join('/')
       return { $schema: path.startsWith('.') ? path : `./${path}` }
     }
-    // Not installed yet. Expect the package beside the configuration.
+    // The package is not installed yet. Assume that it will be installed beside the configuration.
     if (above === dirname(above)) return {}
   }
 }
 
-/** @param look - rejects if nothing is there */
+/** @param look - rejects if the path does not exist */
 function isThere(
   path: string,
   look: (path: string) => Promise<unknown> = access,
@@ -112,8 +112,8 @@ async function refuseReplacing(files: readonly NewFile[]): Promise<void> {
 function thereAlready(path: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
-    message: `Cannot write ${path}: it is there already`,
-    hint: 'Pass --force to replace it and everything that belongs to it, secrets too.',
+    message: `Cannot write ${path}: it already exists`,
+    hint: 'Pass --force to replace it and the other files of the configuration, including the secrets.',
   })
 }
 
@@ -125,7 +125,7 @@ async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Prom
     await writeFile(path, text, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 })
   } catch (error) {
     if (systemCode(error) === 'EEXIST') throw thereAlready(path)
-    throw cannotWrite(`Cannot write ${path}`, 'Check that its folder can be written to.', error)
+    throw cannotWrite(`Cannot write ${path}`, 'Check that its folder is writable.', error)
   }
 }
 
@@ -175,13 +175,13 @@ The configuration has one destination, ready to use. Change it as you like:
   endpoints        up to five URLs; this one is the address of \`listen\`
   headers          optional, static, for each URL: X-Team
   sharedSecret     optional: signs every webhook in X-Signature
-  enabled          true: all that the source sends is forwarded
+  enabled          true: everything from the source is forwarded
 
 Try it, in three terminals:
   ${program} listen --secret ${secret}
   ${program} serve${config}
   curl -u "${writeKey}:" -d '{"userId":"u_1","event":"Order Completed"}' http://127.0.0.1:4000/v1/track
 
-\`${program} config${config}\` shows every setting that is in force.
+\`${program} config${config}\` shows every setting in force.
 `
 }

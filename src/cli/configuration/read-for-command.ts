@@ -11,15 +11,15 @@ import {
 import type { Log } from '../../runtime/index.ts'
 import { writeData, type Io } from '../io.ts'
 
-/** How a command reads the configuration. */
+/** Options for reading the configuration for a command. */
 export interface CommandReading {
   readonly path: string
   readonly json: boolean
-  /** Gets a warning for each host name without an address. */
+  /** Receives a warning for each host name that does not resolve. */
   readonly log: Log
 }
 
-/** Reads the configuration of a command. */
+/** Reads the configuration for a command. With `json`, writes a record for each problem to stdout. */
 export async function readForCommand(
   { path, json, log }: CommandReading,
   io: Io,
@@ -34,7 +34,7 @@ export async function readForCommand(
   }
 }
 
-/** Reads the configuration of a command that sends nothing. The host names of endpoints are not looked up. */
+/** Reads the configuration for a command that sends nothing, without resolving the host names of endpoints. */
 export async function readFileOf(path: string, { env }: Io): Promise<Configuration> {
   const outcome = await readConfiguration(path, {
     env,

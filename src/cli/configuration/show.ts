@@ -27,7 +27,7 @@ const tableColumns: readonly TableColumn<EffectiveSetting>[] = [
   { title: 'from', text: ({ origin }) => origin, look: 'faint', columnsMin: 7 },
 ]
 
-/** Shortens a path in its middle: its begin says to what it belongs, and its end tells most. */
+/** Shortens a path in the middle: its start says what it belongs to, and its end says the most. */
 function cutMiddle(path: string, columnsMax: number): string {
   const reversed = (text: string): string => Array.from(text).reverse().join('')
   const [begin = ''] = /^\w{1,5}/.exec(path) ?? []

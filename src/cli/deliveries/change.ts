@@ -8,7 +8,7 @@ import { styleOf } from '../output/style.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
 import { deliveriesAtOnce, filterOfId, pagesOf } from './show.ts'
 
-/** The deliveries to change: those of an id, or those that match a filter. */
+/** The deliveries to change: those that an id names, or those that match a filter. */
 export type Selection = { readonly id: string } | { readonly filter: DeliveryFilter }
 
 /** Makes deliveries due at once, with a new retry window, and reports how many. */
@@ -51,8 +51,8 @@ async function filterFor(selection: Selection, run: ReadersRun): Promise<Deliver
 }
 
 const afterwards =
-  'They failed with the reason "discarded" and can be retried. Webhooks that are being sent now are not ' +
-  'taken back.'
+  'They have failed with the reason "discarded", and can be retried. Webhooks that are being sent right now ' +
+  'may still arrive.'
 
 async function note(notes: readonly string[], { io, color }: ReadersRun): Promise<void> {
   const style = await styleOf(io, 'stderr', color)
@@ -83,9 +83,9 @@ async function countPending(filter: DeliveryFilter, run: ReadersRun): Promise<nu
 
 const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
   store:
-    'They go out at once where a process delivers from the store, else with the next `send` or ' +
-    '`replay` to the same --to with this --store.',
-  service: 'The service sends them now, as far as their endpoints let it.',
+    'If a process is delivering from the store, it sends them at once. Otherwise the next `send` or ' +
+    '`replay` with this --store and the same --to sends them.',
+  service: 'The service sends them now, unless their endpoints are down or limited.',
 }
 
 /** Explains why no delivery was retried. */
@@ -102,6 +102,6 @@ async function reasonsOf(
 }
 
 function whyNot({ state, lane }: LoggedDelivery): string {
-  if (state === 'delivered') return 'is delivered'
-  return lane === 'first' ? 'waits for its first attempt' : 'is due already'
+  if (state === 'delivered') return 'has been delivered'
+  return lane === 'first' ? 'is waiting for its first attempt' : 'is already due'
 }

@@ -41,10 +41,10 @@ import {
   type TableView,
 } from './status.ts'
 
-/** The factor between the limit and the proposed one, if there are more deliveries. */
+/** If there are more deliveries than the limit, the hint proposes a limit larger by this factor. */
 const moreFactor = 10
 
-/** Lists deliveries, newest first. Says so if there are more than the limit. */
+/** Lists deliveries, newest first. If there are more than the limit, says so on stderr. */
 export async function listDeliveries(
   { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
   run: ReadersRun,
@@ -59,7 +59,7 @@ export async function listDeliveries(
   const shownAt = new Set<string>()
   let shown = 0
   let isMore = false
-  // Ask for one more, to learn whether there are more.
+  // Ask for one more than the limit, to learn whether there are more.
   for await (const page of pagesOf(run, { filter, limit: limit + 1 })) {
     const deliveries = page.slice(0, limit - shown)
     shown += deliveries.length
@@ -86,10 +86,10 @@ function narrowTexts({ dropped }: TextTable<LoggedDelivery>): readonly string[] 
   return dropped.length === 0 ? [] : [`The terminal is too narrow for ${dropped.join(', ')}.`]
 }
 
-/** The minimum width of ids. It has room for every number, which alone names a delivery. */
+/** The minimum width of ids: enough for any number, which alone identifies a delivery. */
 const idColumnsMin = 18
 
-/** Makes a table of deliveries, the most important column first. */
+/** Makes a table of deliveries, most important column first. */
 export function deliveryTable(view: TableView): TextTable<LoggedDelivery> {
   const { nowMs } = view
   return new TextTable<LoggedDelivery>(
@@ -130,7 +130,7 @@ export function cutId(id: string, columnsMax: number): string {
   const slash = id.lastIndexOf('/')
   if (slash === -1) return cutToColumns(id, columnsMax)
   const room = columnsMax - columnsOf(id.slice(slash))
-  // A letter and an ellipsis at least.
+  // Leave room for at least a letter and an ellipsis.
   return room < 2 ? id.slice(slash + 1) : cutToColumns(id.slice(0, slash), room) + id.slice(slash)
 }
 
@@ -157,7 +157,7 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
   for await (const page of pagesOf(run, { filter, limit: Infinity })) {
     for (const { destinationId, id } of page) {
       const story = await deliveries.story({ destinationId, id })
-      // The delivery was purged since it was listed.
+      // The delivery has been purged since it was listed.
       if (story === undefined) continue
       const { delivery, ...record } = storyRecord(story)
       const shown = { ...delivery, ...waitFields(waitOf(story)) }
@@ -171,11 +171,11 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
   return exitCodes.ok
 }
 
-/** Characters of an answer shown on a terminal. The JSON records have the whole stored answer. */
+/** Maximum characters of an answer on a terminal. JSON records contain the whole stored answer. */
 const excerptCharactersMax = 400
 const outcomeLooks = { success: 'good', retry: 'warning', final: 'bad' } as const
 
-/** Writes the whole history of a delivery, for a person. */
+/** Formats the whole history of a delivery for people. */
 function storyText(story: DeliveryStory, view: TableView): string {
   const { style } = view
   const bytes = formatCount(Buffer.byteLength(story.body))
@@ -203,12 +203,11 @@ function pairsOf(story: DeliveryStory, view: TableView): (readonly [string, stri
   if (manualRetries > 0) {
     pairs.push(['By hand', manualRetries === 1 ? 'retried once' : `retried ${manualRetries} times`])
   }
-  return [...pairs, ...story.holds.map((hold) => ['Left alone', holdText(hold, nowMs)] as const)]
+  return [...pairs, ...story.holds.map((hold) => ['Skipped', holdText(hold, nowMs)] as const)]
 }
 
 function holdText({ url, untilMs }: DeliveryStory['holds'][number], nowMs: number): string {
-  const until =
-    untilMs === null ? 'it refused this delivery' : `until ${formatSecond(untilMs, nowMs)}`
+  const until = untilMs === null ? 'refused this delivery' : `until ${formatSecond(untilMs, nowMs)}`
   return `${plainText(url)}: ${until}`
 }
 
@@ -228,7 +227,7 @@ function requestText(request: RequestRecord, { nowMs, style, columns }: TableVie
 }
 
 function bodyText({ body }: DeliveryStory, style: Style): string {
-  if (body === '') return style.bad('  its text is missing in the store')
+  if (body === '') return style.bad('  its text is missing from the store')
   const parsed = parseJson(body)
   const payload = { body: isJsonObject(parsed) ? parsed : null, rawBody: Buffer.from(body) }
   return payloadText(payload, style).replace(/^/gm, '  ')
@@ -241,7 +240,7 @@ export const deliveriesAtOnce = 500
  * Makes a filter for the delivery with this id or number, or for all deliveries of the event with this
  * messageId.
  *
- * @throws EvrouteError `invalid_usage` if there is none
+ * @throws EvrouteError `invalid_usage` if it names no delivery
  */
 export async function filterOfId(
   text: string,
@@ -254,8 +253,8 @@ export async function filterOfId(
     if (found.length > 0) return filter
   }
   throw usageError(
-    `Cannot find "${plainText(text)}" in the ${from}: it is neither a delivery nor a messageId there`,
-    'See `evroute deliveries list` for the ids; what was delivered is purged after a while.',
+    `Cannot find "${plainText(text)}" in the ${from}: no delivery has this id or messageId`,
+    'Run `evroute deliveries list` for the ids. Delivered ones are purged after a while.',
   )
 }
 
@@ -271,7 +270,7 @@ async function keyOfNumber(
 }
 
 /**
- * Yields pages of deliveries, newest first, up to a limit. The event loop turns before each page, so that
+ * Yields pages of deliveries, newest first, up to a limit. Lets the event loop run before each page, so that
  * signals are handled.
  */
 export async function* pagesOf(

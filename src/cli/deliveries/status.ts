@@ -5,19 +5,19 @@ import { formatPast, formatSecond } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
-/** The status of a service's destination. */
+/** What a service reports about one of its destinations. */
 export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabled'> {
   readonly endpoints: readonly Pick<EndpointFields, 'url' | 'probeAt' | 'rate' | 'faults'>[]
 }
 
 /**
- * Why a delivery that is due still waits.
+ * Why a due delivery has not been sent yet.
  *
- * - `unknown`: a store cannot tell.
+ * - `unknown`: the store alone does not show it.
  * - `disabled`: the service sends nothing to its destination.
  * - `removed`: its destination is not configured.
- * - `in_turn`: it is being sent, or waits for its turn.
- * - `parked`: every endpoint that it could use is down.
+ * - `in_turn`: it is being sent, or is waiting for its turn.
+ * - `parked`: every endpoint that it may use is down.
  */
 export type Wait =
   | { readonly kind: 'unknown' | 'disabled' | 'removed' }
@@ -34,11 +34,11 @@ export type Wait =
       readonly untilMs: number
     }
 
-/** Tells why a delivery waits; undefined unless it is due. */
+/** Returns why a due delivery has not been sent yet; undefined if it is not due. */
 export type WaitOf = (delivery: LoggedDelivery) => Wait | undefined
 
 /**
- * Tells why deliveries wait.
+ * Makes a function that says why a due delivery has not been sent yet.
  *
  * @param destinations - the destinations of the service that delivers; undefined if only a store is known
  */
@@ -92,16 +92,16 @@ export function waitFields(wait: Wait | undefined): {
   }
 }
 
-/** Explains why a delivery is parked and until when, for a person; undefined unless it is parked. */
+/** Says why a delivery is parked and until when; undefined if it is not parked. */
 export function parkedText(wait: Wait | undefined, nowMs: number): string | undefined {
   if (wait?.kind !== 'parked') return undefined
   const { urls, untilMs } = wait
   const down = `${plainText(urls.join(' and '))} ${urls.length === 1 ? 'is' : 'are'} down`
   const time = untilMs > nowMs ? `at ${formatSecond(untilMs, nowMs)}` : 'now'
-  return `parked: ${down}, asked again ${time}`
+  return `parked: ${down}, next probe ${time}`
 }
 
-/** Lists failures at the endpoints of a destination that were not retried, for a person. */
+/** Lists failures at the endpoints of a destination that were not retried. */
 export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, since }) => {
@@ -112,14 +112,14 @@ export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): rea
   )
 }
 
-/** The context that the status of a delivery depends on. */
+/** What the status text of a delivery depends on besides the delivery. */
 export interface StatusView {
   readonly nowMs: number
-  /** Tells why a delivery that is due still waits. */
+  /** Returns why a due delivery has not been sent yet. */
   readonly waitOf: WaitOf
 }
 
-/** How a table is shown to a person. */
+/** How a table is shown on a terminal. */
 export interface TableView extends StatusView {
   readonly style: Style
   readonly columns: number | undefined
@@ -133,7 +133,7 @@ export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
   expired: 'bad',
 }
 
-/** Writes the status of a delivery and the reason for it, in one sentence. */
+/** Formats the status of a delivery and the reason for it, in one sentence. */
 export function statusText(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): string {
   switch (delivery.state) {
     case 'pending':
@@ -147,18 +147,18 @@ export function statusText(delivery: LoggedDelivery, { nowMs, waitOf }: StatusVi
   }
 }
 
-/** Explains why a delivery that is due was not attempted yet; undefined if its status already says so. */
+/** Says why a due delivery has not been sent yet; undefined if its status already says so. */
 export function waitText(wait: Wait | undefined): string | undefined {
   switch (wait?.kind) {
     case 'unknown':
-      return 'It is being sent, or parked while no endpoint of its destination answers, or no process delivers to its destination.'
+      return 'It is being sent, or it is parked because no endpoint of its destination answers, or no process delivers to its destination.'
     case 'disabled':
-      return 'Its destination is disabled: enable it, or discard what waits for it.'
+      return 'Its destination is disabled: enable it, or discard its deliveries.'
     case 'removed':
-      return 'Its destination is not configured any more: add it again, or discard what waits for it.'
+      return 'Its destination is no longer configured: add it again, or discard its deliveries.'
     case 'in_turn': {
       const rates = wait.rates === undefined ? '' : ` at ${plainText(wait.rates)}`
-      return `It is being sent, or its turn comes${rates}.`
+      return `It is being sent, or is waiting for its turn${rates}.`
     }
     case 'parked':
     case undefined:
@@ -170,7 +170,7 @@ function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undef
   const { attempts, lane, expiresAtMs, reason } = delivery
   const dueAtMs = delivery.dueAtMs ?? nowMs
   const dueAt = formatSecond(dueAtMs, nowMs)
-  const asked = lane === 'manual' ? ', which was asked for by hand,' : ','
+  const asked = lane === 'manual' ? ', which was requested by hand,' : ','
   const due =
     dueAtMs > nowMs
       ? `due in ${formatDuration(dueAtMs - nowMs)} (${dueAt})`
@@ -196,21 +196,21 @@ function failureText({ reason }: LoggedDelivery): string {
 
 const failures = {
   discarded: 'it was discarded by hand',
-  backlog_full: 'too many waited for its destination',
-  no_endpoint_left: 'its destination has no endpoint left that could take it',
+  backlog_full: 'too many deliveries were waiting for its destination',
+  no_endpoint_left: 'no endpoint of its destination can take it any more',
 }
 
 function expiryText({ reason }: LoggedDelivery): string {
-  return causeText(reason, expiries, () => 'its retry window ended before an endpoint took it')
+  return causeText(reason, expiries, () => 'its retry window ended before an endpoint accepted it')
 }
 
 const expiries = {
   abandoned: 'it waited too long for its first attempt',
-  window_over: 'its retry window ended while it waited',
+  window_over: 'its retry window ended while it was waiting',
   breaker_open: 'it was parked until its retry window ended, because no endpoint answered',
 }
 
-/** @param otherwise - explains causes that have no text */
+/** @param otherwise - explains the causes if `texts` has none of them */
 function causeText(
   reason: string | null,
   texts: Readonly<Record<string, string>>,

@@ -23,8 +23,8 @@ import { signBody } from '../../webhook/index.ts'
 const secret = 'demo-secret-that-is-no-secret'
 
 /**
- * Sends a sample of each type to a local receiver and shows both sides. With `page`, then serves the page until a
- * signal, with a retried failure and a wrong signature to look at.
+ * Sends a sample of each type to a local receiver and shows both sides. With `page`, then also sends a webhook that is
+ * retried and one with a wrong signature, and serves the page until a signal.
  */
 export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
@@ -57,14 +57,14 @@ export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
   view.closed(ledger, elapsedMs())
   if (options.page) {
     await makeMistakes(receiver, url, outlet)
-    io.stderr.write(`\nSee them on the page: ${inspectorUrl(url) ?? ''}\nCtrl-C ends it.\n`)
+    io.stderr.write(`\nSee them on the page: ${inspectorUrl(url) ?? ''}\nPress Ctrl-C to stop.\n`)
     if (!io.stop.aborted) await once(io.stop, 'abort')
   }
   await outlet.close()
   return isRight ? exitCodes.ok : exitCodes.internal
 }
 
-/** Sends a webhook that fails and is retried, and one with a wrong signature, for the page to explain. */
+/** Sends a webhook that is retried and one with a wrong signature, so that the page has mistakes to explain. */
 async function makeMistakes(receiver: Receiver, url: string, outlet: WebhookOutlet): Promise<void> {
   receiver.respondNext(503)
   await outlet.offer(sampleCall('track'), { line: eventTypes.length + 1 })
@@ -137,7 +137,7 @@ function introduction(url: string, style: Style): string {
 
 function nextSteps(style: Style): string {
   return (
-    '\nNow with a receiver of your own, in two terminals:\n' +
+    '\nNow try it with your own receiver, in two terminals:\n' +
     `  ${style.strong('npx evroute listen --secret s3cret')}\n` +
     `  ${style.strong('npx evroute send track --secret s3cret')}\n`
   )

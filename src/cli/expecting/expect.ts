@@ -45,7 +45,7 @@ export async function expect(
 ): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const looking = resultsOf(texts.map(parseExpectation), values, io)
-  // If the command ends early, a later rejection of this promise has no handler.
+  // If the command ends early, a later rejection would have no handler.
   looking.catch(() => undefined)
   const found = await stoppable(looking, io.stop)
   if (found === undefined) return exitCodes.interrupted
@@ -56,7 +56,7 @@ export async function expect(
   return gravest([code, badRows > 0 ? exitCodes.badInput : exitCodes.ok])
 }
 
-/** @throws SettingError unless the values name a receiver or a file */
+/** @throws SettingError unless the values name either a receiver or a file */
 async function resultsOf(
   expectations: readonly Expectation[],
   { api, path, timeoutMs, after, ...given }: ExpectValues,
@@ -64,14 +64,18 @@ async function resultsOf(
 ): Promise<CaptureResults> {
   if (path !== undefined && api === undefined) {
     if (timeoutMs === undefined) return captureResults({ path, after }, expectations, io)
-    throw new SettingError('--timeout', 'Cannot wait for a file', 'Leave --timeout out with --in.')
+    throw new SettingError(
+      '--timeout',
+      'Cannot use --timeout with --in: a file is not waited for',
+      'Omit --timeout.',
+    )
   }
   if (api === undefined || path !== undefined) {
     const hint = 'Pass either --api with the URL of a receiver or --in with a file.'
     throw new SettingError('--api', 'Cannot tell where to look for events', hint)
   }
   if (!/^https?:\/\//i.test(api) || parseUrl(api) === undefined) {
-    const message = `Cannot ask ${api}: it is no http URL`
+    const message = `Cannot use ${api}: it must be an http URL`
     throw new SettingError('--api', message, 'Pass the URL that `evroute listen` prints.')
   }
   const token = await readGiven(given.token, io, '--token')
@@ -91,15 +95,15 @@ interface Question {
   readonly after: number
   readonly timeoutMs: number | undefined
   readonly token: string | undefined
-  /** Aborts the request. Its reason becomes the error. */
+  /** Aborts the request. The abort reason becomes the error. */
   readonly stop: AbortSignal
 }
 
 /**
  * Asks a running receiver to wait for an expectation.
  *
- * @throws SettingError if no receiver answers or it refuses; EvrouteError `expectation_unmet` if it dropped
- * events that would have to be counted
+ * @throws SettingError if no receiver answers or the receiver refuses; EvrouteError `expectation_unmet` if it
+ * has already dropped events that would have to be counted
  */
 async function askReceiver(
   expectation: Expectation,
@@ -114,7 +118,7 @@ async function askReceiver(
     throw new SettingError(
       '--api',
       `Cannot reach a receiver at ${plainText(api)}: ${failureText(systemCode(error) ?? messageOf(error))}`,
-      'Check that `evroute listen` runs there.',
+      'Check that `evroute listen` is running there.',
     )
   })
   const result = isJsonObject(body) ? resultOf(expectation, body) : undefined
@@ -122,7 +126,7 @@ async function askReceiver(
   throw refusalOf(status, body) ?? stranger(api)
 }
 
-/** Sends a request without a client timeout: the receiver ends the wait. */
+/** Sends a request without a client timeout, because the receiver limits the wait. */
 function ask(
   url: URL,
   token: string | undefined,
@@ -168,7 +172,7 @@ function eventOf(record: JsonValue | undefined): NumberedSubject | undefined {
 function refusalOf(status: number, body: unknown): EvrouteError | undefined {
   const error = isJsonObject(body) ? body['error'] : undefined
   if (!isJsonObject(error) || typeof error['message'] !== 'string') return undefined
-  const message = `The receiver refuses: ${plainText(error['message'])}`
+  const message = `The receiver refused the request: ${plainText(error['message'])}`
   return status === 409
     ? new EvrouteError({
         code: 'expectation_unmet',
@@ -181,7 +185,7 @@ function refusalOf(status: number, body: unknown): EvrouteError | undefined {
 function stranger(api: string): SettingError {
   return new SettingError(
     '--api',
-    `What answers at ${plainText(api)} is no receiver of evroute`,
+    `The server at ${plainText(api)} is not an evroute receiver`,
     'Pass the URL that `evroute listen` prints.',
   )
 }
@@ -189,15 +193,15 @@ function stranger(api: string): SettingError {
 interface CaptureResults {
   /** One result per expectation, in order. */
   readonly results: readonly ExpectationResult[]
-  /** Rows that are not records of `listen`. They are not counted. */
+  /** The number of rows that are not records of `listen`. They count towards no expectation. */
   readonly badRows: number
 }
 
 /**
- * Checks expectations against a capture. The time windows start at the first event that counts and end with
- * the file.
+ * Checks expectations against a capture. The time windows start at the first event after the skipped ones, and
+ * end with the file.
  *
- * @param after - skip events up to this `seq`
+ * @param after - skip events up to and including this `seq`
  */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
@@ -228,8 +232,8 @@ async function captureResults(
   return { results: (trackers ?? begin(0)).map(expectationResult), badRows }
 }
 
-/** Bad rows that get their own line; the rest is only counted. */
+/** Maximum number of bad rows that get their own line. The rest are only counted. */
 const badRowLinesMax = 10
 
-/** Maximum length of a problem, because parsers quote the row in their messages. */
+/** Maximum length of a problem. It is limited because parsers quote the row in their messages. */
 const problemCharactersMax = 120

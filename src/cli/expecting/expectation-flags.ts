@@ -4,7 +4,7 @@ import { SettingError } from '../../model/index.ts'
 import { inGroup, option, type ValuesOf } from '../command.ts'
 import { repeatable } from '../flags.ts'
 
-/** The parsed flags. */
+/** The parsed flags for expectations. */
 export interface ExpectationSettings {
   readonly expectations: readonly Expectation[]
   readonly filter: Match | undefined
@@ -14,7 +14,7 @@ export interface ExpectationSettings {
 /**
  * Parses the values of {@link expectationOptions}, and of `--filter`.
  *
- * @param secret - the secret that signatures are checked with
+ * @param secret - the secret for checking signatures; without it, expectations about signatures are refused
  */
 export async function readExpectations(
   { expect, shown, reports }: ExpectationValues,
@@ -61,7 +61,7 @@ export const reportOption = option(
   reportFlag,
 ).or([])
 
-/** The options for expectations of a receiver that ends when they are decided. */
+/** The expectation options of a receiver that exits once they are decided. */
 export const expectationOptions = inGroup('Expectations:', {
   expect: option('--expect <text>', "exit when decided: 'type:track x3 within 5s'", repeatable).or(
     [],
@@ -77,5 +77,5 @@ interface ExpectationValues extends ValuesOf<typeof expectationOptions> {
 function reportFlag(text: string, previous: readonly ReportFile[] = []): readonly ReportFile[] {
   const [, path] = /^junit=(.+)$/s.exec(text) ?? []
   if (path !== undefined) return [...previous, { kind: 'junit', path }]
-  throw new InvalidArgumentError('It is written as junit=<file>.')
+  throw new InvalidArgumentError('It must be junit=<file>.')
 }

@@ -14,20 +14,20 @@ import {
 import { styleOf, type Style } from '../output/style.ts'
 import type { ReportFile } from './expectation-flags.ts'
 
-/** How results are reported. */
+/** Options for reporting results. */
 export interface ResultsView {
   readonly title: string
   readonly durationMs: number
-  /** Errors as lines of JSON. */
+  /** Whether to write errors as JSON lines. */
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
   readonly reports: readonly ReportFile[]
-  /** Other checks to report; none by default. */
+  /** Further checks to report; none by default. */
   readonly cases?: readonly ReportCase[]
 }
 
-/** Turns the result of an expectation into a record for programs. */
+/** Converts the result of an expectation to its JSON record. */
 export function resultRecord({
   text,
   state,
@@ -81,7 +81,7 @@ function unmetError({ text, account, shortfall }: ExpectationResult): EvrouteErr
   return new EvrouteError({ code: 'expectation_unmet', message: `${text}: ${account}${detail}` })
 }
 
-/** Writes one line for a result. If it failed, the lines below show why. */
+/** Formats a result as one line. If it failed, further lines show why. */
 function resultText(result: ExpectationResult, style: Style, columns = 80): string {
   const { text, account, shortfall } = result
   const line = `${plainText(text)}: ${account}`
@@ -112,9 +112,9 @@ async function writeGithub(report: Report, io: Io): Promise<void> {
   if (GITHUB_ACTIONS !== 'true' || report.cases.length === 0) return
   io.stderr.write(githubAnnotations(report))
   if (GITHUB_STEP_SUMMARY === undefined || GITHUB_STEP_SUMMARY === '') return
-  // A job must not fail because its summary cannot be written.
+  // Don't let the job fail because its summary cannot be written.
   await appendFile(GITHUB_STEP_SUMMARY, githubSummary(report)).catch((error: unknown) =>
-    io.stderr.write(`The summary of the job cannot be written: ${messageOf(error)}\n`),
+    io.stderr.write(`Cannot write the job summary: ${messageOf(error)}\n`),
   )
 }
 
@@ -122,7 +122,7 @@ async function writeReport(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text)
   } catch (error) {
-    const hint = 'Check that the folder exists and may be written to.'
+    const hint = 'Check that the folder exists and is writable.'
     throw cannotWrite(`Cannot write the report ${path}`, hint, error)
   }
 }

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { cannotWrite } from '../output/error.ts'
 
-/** A file with the certificate of a test authority, for senders that should trust it. */
+/** A file with the certificate of a test authority, so that senders can trust it. */
 export class AuthorityFile {
-  /** The value for NODE_EXTRA_CA_CERTS. */
+  /** The path of the file, to be set as NODE_EXTRA_CA_CERTS. */
   readonly path: string
   readonly #remove = (): void => rmSync(dirname(this.path), { recursive: true, force: true })
 
   private constructor(path: string) {
     this.path = path
-    // A second signal or an error ends the process without {@link remove}.
+    // A second signal or an error ends the process without calling {@link remove}.
     process.once('exit', this.#remove)
   }
 
@@ -24,7 +24,7 @@ export class AuthorityFile {
       await writeFile(path, authority)
       return new AuthorityFile(path)
     } catch (error) {
-      const hint = 'Set TMPDIR to a folder that may be written to.'
+      const hint = 'Set TMPDIR to a writable folder.'
       throw cannotWrite('Cannot save the certificate of the authority', hint, error)
     }
   }

@@ -3,7 +3,7 @@ import { recordLine, type EvrouteError } from '../../model/index.ts'
 import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 import { cannotWrite } from '../output/error.ts'
 
-/** An NDJSON file that every request is appended to, with its raw bytes in base64. */
+/** An NDJSON file to which every request is appended, with its raw bytes in base64. */
 export class Capture {
   readonly #path: string
   readonly #file: FileHandle
@@ -16,8 +16,8 @@ export class Capture {
   }
 
   /**
-   * Opens a file to append to. If a crash left a last line without a line break, ends that line first.
-   * Otherwise the next record would become a part of it.
+   * Opens a file for appending. If a crash left an incomplete last line, ends that line first. Otherwise the
+   * next record would become part of it.
    *
    * @throws EvrouteError `cannot_write_file`
    */
@@ -31,12 +31,12 @@ export class Capture {
     }
   }
 
-  /** Aborts when the first write fails. Nothing is written after that. */
+  /** Aborts when a write fails. Nothing is written after that. */
   get failed(): AbortSignal {
     return this.#failure.signal
   }
 
-  /** Resolves when the request was written or the write failed. */
+  /** Resolves when the request has been written, or the write has failed. */
   append(event: ReceivedEvent): Promise<void> {
     this.#written = this.#written.then(() => this.#write(event))
     return this.#written
@@ -63,7 +63,7 @@ export class Capture {
   }
 }
 
-/** Whether the last line of a file has no line break. Pipes and devices have none. */
+/** Whether a file ends without a line break; false for pipes and devices. */
 async function isTorn(path: string): Promise<boolean> {
   const info = await stat(path)
   if (!info.isFile() || info.size === 0) return false
@@ -77,6 +77,6 @@ async function isTorn(path: string): Promise<boolean> {
 }
 
 function cannotSave(path: string, cause: unknown): EvrouteError {
-  const hint = 'Check that the folder exists and may be written to.'
+  const hint = 'Check that the folder exists and is writable.'
   return cannotWrite(`Cannot save to ${path}`, hint, cause)
 }

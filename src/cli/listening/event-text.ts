@@ -28,22 +28,22 @@ import type { Style } from '../output/style.ts'
 
 interface EventView {
   readonly style: Style
-  /** Summaries depend on earlier requests. */
+  /** Remembers earlier requests, which summaries depend on. */
   readonly memory: SummaryMemory
-  /** Whether the payload follows the line, up to 200 lines of it. */
+  /** Whether to print the payload after the line, up to 200 lines. */
   readonly verbose: boolean
   readonly columns: number | undefined
   /** Whether requests are forwarded or given to a program; false by default. */
   readonly passesOn?: boolean
-  /** The name to call evroute by. */
+  /** The name that evroute was called by, for suggested commands. */
   readonly program: string
 }
 
-/** Narrower terminals show neither the time nor the duration. */
+/** Below this width, neither the time nor the duration is shown. */
 const wideColumns = 100
-/** Narrower terminals shorten ids and show the signature's verdict as a symbol. */
+/** Below this width, ids are shortened and the signature's verdict is only a symbol. */
 const narrowColumns = 80
-/** Narrower terminals show neither the user nor the injected fault. */
+/** Below this width, neither the user nor the injected fault is shown. */
 const narrowestColumns = 60
 const summaryColumnsMin = 8
 
@@ -74,7 +74,7 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 }
 
 /**
- * Writes one line for a request. If something is wrong, the reason and the fix follow. In verbose mode the
+ * Formats a request as one line. If something is wrong, the reason and the fix follow. In verbose mode, the
  * payload follows too.
  */
 export function eventText(event: ReceivedEvent, view: EventView): string {
@@ -96,7 +96,7 @@ export function eventText(event: ReceivedEvent, view: EventView): string {
 }
 
 const withheldTexts: Readonly<Record<WithheldReason, string>> = {
-  foreign_origin: 'a web page of another origin sent it; --allow-unverified passes it on',
+  foreign_origin: 'a web page from another origin sent it; --allow-unverified passes it on',
   signature_not_valid: 'its signature is not valid; --allow-unverified passes it on',
 }
 
@@ -105,13 +105,13 @@ function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string 
   return diagnosis === null ? `  ${why}` : `  ${why}. Fix: ${plainText(diagnosis.fix)}`
 }
 
-/** Shows a handler that verifies signatures correctly, for requests with a diagnosed signature. */
+/** Returns a handler that verifies signatures correctly, if the signature has a diagnosis. */
 function handlerParts(
   { diagnosis }: ReceivedEvent,
   { style, program }: EventView,
 ): readonly string[] {
   if (diagnosis === null) return []
-  const title = `A handler for express; \`${program} verify --language\` prints others:`
+  const title = `A correct handler for express; \`${program} check --language\` prints others:`
   return [style.faint(`${title}\n\n${snippets.express.trimEnd()}`)]
 }
 
@@ -191,7 +191,7 @@ function paintSummary(parts: readonly SummaryPart[], room: number, style: Style)
   return parts.map(({ role, text }) => style[looks[role]](text)).join('')
 }
 
-/** Writes the number of requests, for a person. */
+/** Formats the number of requests by kind and signature. */
 export function countsText(counts: ReceivedCounts): string {
   const { wellFormed } = counts
   const parts = [countOf(wellFormed, 'webhook')]
@@ -205,8 +205,8 @@ export function countsText(counts: ReceivedCounts): string {
 const answerCharactersMax = 200
 
 /**
- * Writes warnings about a forwarded request: an error, a status other than 2xx with the first line of the
- * answer, or an answer later than a sender would wait. Empty if all is well.
+ * Formats warnings about a forwarded request: an error, a status other than 2xx with the first line of the
+ * answer, or an answer slower than senders wait. Empty if there is nothing to warn about.
  */
 export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   if (forwarding === null) return []
@@ -221,31 +221,33 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   }
   if (durationMs > limits.endpointDeadlineMs) {
     const deadline = formatDuration(limits.endpointDeadlineMs)
-    lines.push(`it took ${formatDuration(durationMs)}: senders give up after ${deadline}`)
+    lines.push(
+      `the answer took ${formatDuration(durationMs)}, but senders give up after ${deadline}`,
+    )
   }
   return lines
 }
 
-/** The statuses with which applications refuse a signature. */
+/** The statuses that applications use to refuse a signature. */
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
-/** Explains how to find out why an application refused a valid signature; empty if it did not. */
+/** Suggests how to find out why an application refused a valid signature; empty if it accepted the request. */
 export function checkAdvice(
   { forward, signature }: Pick<ReceivedEvent, 'forward' | 'signature'>,
   program: string,
 ): readonly string[] {
   if (signature !== 'valid' || forward === null || !refusals.includes(forward.status)) return []
   const command = `${program} check ${endpointName(forward.url)} --secret ...`
-  return [`its signature is valid: \`${command}\` finds out why it is refused`]
+  return [`the signature is valid: run \`${command}\` to find out why it was refused`]
 }
 
 /**
- * Writes the message after a request was forwarded again.
+ * Formats the message after a request was forwarded again.
  *
- * @param forwarding - undefined if no target takes its type
+ * @param forwarding - undefined if no target accepts its type
  */
 export function resentText(forwarding: Forwarding | undefined): string {
-  if (forwarding === undefined) return 'no --forward-to takes its type'
+  if (forwarding === undefined) return 'no --forward-to accepts its type'
   const lines = forwardLines(forwarding)
   if (lines.length > 0) return lines.join('; ')
   const { url, status, durationMs } = forwarding
@@ -253,7 +255,7 @@ export function resentText(forwarding: Forwarding | undefined): string {
 }
 
 function adviceOn(error: string): string {
-  if (error === 'ECONNREFUSED') return '; nothing listens there'
-  if (error === 'timeout') return '; --forward-timeout 0 waits as long as it takes'
+  if (error === 'ECONNREFUSED') return '; nothing is listening there'
+  if (error === 'timeout') return '; to wait without a limit, pass --forward-timeout 0'
   return ''
 }

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 
 /**
- * Returns the URL of the receiver's page: the loopback address if there is one, else the address with the
- * page's token. Null if there is neither.
+ * Returns the URL of the receiver's page: on the loopback address if there is one, otherwise with the page's
+ * token. Null if there is neither.
  *
  * @param url - the URL of the receiver
- * @param token - admits browsers on other machines
+ * @param token - lets browsers on other machines in; null if they may not
  */
 export function inspectorUrl(url: string, token: string | null = null): string | null {
   const page = new URL('/_evroute/', url)
@@ -42,10 +42,10 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 /**
  * Opens the page in a browser on this machine.
  *
- * @returns the message for the user
+ * @returns a message that says what happened
  */
 export async function openPage(url: string | null): Promise<string> {
-  if (url === null) return 'There is no page: the receiver listens on no loopback address.'
+  if (url === null) return 'There is no page: the receiver does not listen on a loopback address.'
   const [program, ...args] = openers[process.platform] ?? ['xdg-open']
   try {
     const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
@@ -53,6 +53,6 @@ export async function openPage(url: string | null): Promise<string> {
     child.unref()
     return `Opening ${url}`
   } catch {
-    return `Cannot start a browser here. Open ${url} yourself.`
+    return `Cannot start a browser. Open ${url} yourself.`
   }
 }

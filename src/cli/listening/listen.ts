@@ -31,16 +31,16 @@ import { countsText, eventText, resentText } from './event-text.ts'
 import { EventProgram } from './on-event.ts'
 import { listenScreen, type ListenScreen } from './keys/listen-keys.ts'
 
-/** The read options of `evroute listen`. */
+/** The options of `evroute listen`, with secrets, files and expectations read. */
 export interface ListenOptions
   extends Omit<ListenValues, 'config' | 'expect' | 'shown' | 'program'>, ExpectationSettings {
-  /** Secrets that a sender may use by mistake. */
+  /** Secrets that a sender may use by mistake, for diagnoses. */
   readonly otherSecrets: readonly NamedSecret[]
   /** The program of `--on-event`, with its arguments. */
   readonly onEvent: readonly [program: string, ...args: string[]] | undefined
 }
 
-/** Receives webhooks until the count, the timeout, a bad signature or a signal ends it. */
+/** Receives webhooks until the count is reached, time is up, a bad signature arrives or a signal comes. */
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const screen = await listenScreen(options, io)
@@ -102,7 +102,7 @@ function scenarioSettings({ scenario }: ListenOptions): ReceiverOptions {
   return scenario === undefined ? {} : scenarioNamed(scenario).settings
 }
 
-/** Shows the last requests of the file of `--save`. */
+/** Shows the last requests in the `--save` file. */
 async function showLast(view: ListenView, { save, last }: ListenOptions): Promise<void> {
   if (save === undefined || last === undefined) return
   let kept: readonly ReceivedEvent[] = []
@@ -112,7 +112,7 @@ async function showLast(view: ListenView, { save, last }: ListenOptions): Promis
   for (const event of kept) await view.event(event)
 }
 
-/** Forwards a request again and returns a message; undefined without a target. */
+/** Makes a function that forwards a request again and returns a message; undefined without a target. */
 function resendOver(
   receiver: Receiver,
   { forwardTo }: ListenOptions,
@@ -121,7 +121,7 @@ function resendOver(
   return async (event) => resentText(await receiver.forward(event))
 }
 
-/** The program of `--on-event`; undefined without one. */
+/** Starts the runner for the `--on-event` program; undefined without one. */
 function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram | undefined {
   if (onEvent === undefined) return undefined
   const [program, ...args] = onEvent
@@ -131,7 +131,7 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram |
   return new EventProgram({ program, args, env: io.env, write })
 }
 
-/** Resolves when all expectations are decided, at the latest at the timeout or when the receiver closes. */
+/** Resolves when all expectations are decided: at the timeout or when the receiver closes at the latest. */
 async function judge(
   receiver: Receiver,
   { expectations, timeoutMs = Infinity }: ListenOptions,
@@ -141,8 +141,8 @@ async function judge(
 }
 
 /**
- * Resolves when everything expected has arrived, at the timeout, or on another reason to end. Closing the
- * receiver then cuts short the answers that are delayed or forwarded.
+ * Resolves when everything expected has arrived, at the timeout, or when `stop` aborts. Closing the receiver
+ * then cuts short any answers that are still delayed or being forwarded.
  */
 async function untilEnd(parts: {
   readonly receiver: Receiver
@@ -157,14 +157,14 @@ async function untilEnd(parts: {
   const ended = once(AbortSignal.any([stop, end.signal]), 'abort')
   const timer =
     timeoutMs === undefined ? undefined : systemClock.schedule(timeoutMs, () => end.abort())
-  // The counts and results show a timeout.
+  // Ignore a timeout here: the counts and results show it.
   const arrived = receiver.waitFor(countOrNone, { timeoutMs }).catch(() => undefined)
   if (!stop.aborted) await Promise.race([Promise.all([arrived, judging]), ended])
   timer?.cancel()
 }
 
 interface ListenAddress extends ReceiverAddress {
-  /** The file with its authority's certificate; null without one. */
+  /** The file with the certificate of the test authority; null without one. */
   readonly ca: string | null
 }
 
@@ -219,7 +219,7 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
     },
     event: (event) => {
       const { columns } = io.stdout
-      // Also for hidden requests: the memory has to see all of them.
+      // Format hidden requests too: the memory must see all requests.
       const text = eventText(event, { style, memory, verbose, columns, passesOn, program })
       screen.arrive(event, () => stdout.write(text))
       return stdout.ready()
@@ -242,7 +242,7 @@ function banner(
   const signature =
     secret === undefined
       ? style.warning('not checked; pass --secret')
-      : `checked${strict ? ', and anything but a valid one is refused' : ''}`
+      : `checked${strict ? '; only valid ones are accepted' : ''}`
   const lines = [
     ...(urls.length === 1 ? urls : urls.map((url, index) => `${url} @${index + 1}`)).map(
       (url, index) => `${index === 0 ? 'Listening' : '         '}  ${style.strong(url)}`,
@@ -270,7 +270,7 @@ function expectationLines(
   style: Style,
 ): readonly string[] {
   return expectations.map(({ text, count, withinMs }) => {
-    // One request too many may come until the wait ends.
+    // A surplus request could still arrive until the wait ends.
     const isEndless = count.atMost < Infinity && timeoutMs === undefined && withinMs === undefined
     const end = isEndless ? ` ${style.faint('until --timeout or Ctrl-C')}` : ''
     return `Expecting  ${plainText(text)}${end}`
@@ -283,7 +283,7 @@ function scenarioLines({ scenario }: ListenOptions): readonly string[] {
   return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
 }
 
-/** Returns a command that sends a webhook to this receiver. It doesn't repeat the secret. */
+/** Returns a command that sends a webhook to this receiver. The command does not reveal the secret. */
 function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io): string {
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
@@ -292,7 +292,7 @@ function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io
   return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(options)}`
 }
 
-/** The flags that show all retries of a scenario. The virtual clock makes hours of retries take a moment. */
+/** Returns the flags that show all retries of a scenario. The virtual clock runs hours of retries in a moment. */
 function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
   const { webhooks } = scenarioNamed(scenario)

@@ -6,9 +6,9 @@ import { messageOf, plainText, SettingError, systemCode } from '../../model/inde
 import { systemClock } from '../../runtime/index.ts'
 import { signalTree, spawnTree, type TreeCommand } from '../process-tree.ts'
 
-/** The program of `--on-event`, and its surroundings. */
+/** The `--on-event` program, its environment and where its output goes. */
 export interface EventProgramOptions extends Omit<TreeCommand, 'stdio'> {
-  /** Receives the output of the program, and a line for each failed run. */
+  /** Gets the program's output, and a line for each failed run. */
   readonly write: (text: string) => void
 }
 
@@ -19,22 +19,21 @@ interface WaitingEvent {
 
 /** Maximum number of concurrent runs. */
 export const runsMax = 4
-/** Maximum text of waiting events, in characters. Events beyond that are skipped. */
+/** Maximum size of the queue of events, in characters. Events that don't fit are skipped. */
 const waitingCharactersMax = 32 * 1024 * 1024
-/** Time to finish when the command ends by itself. */
+/** Time for programs to finish when the command ends without a signal. */
 const finishMs = 5_000
 /** Time between SIGTERM and SIGKILL. */
 const killMs = 500
 /**
- * Time to read output after a program has ended: a process that it left behind can hold the pipe open for
- * ever.
+ * How long to read output after a program has ended. A process that it left behind could hold the pipe open
+ * forever.
  */
 const outputGraceMs = 500
 
 /**
- * Runs a program for every event, with the event as a line of JSON on stdin. Failures are reported and have
- * no other effect. If the program leaves processes behind, they keep running, but their output is no longer
- * read.
+ * Runs a program for every event, with the event as a line of JSON on stdin. A failure is reported, and has no
+ * other effect. Processes that a program leaves behind keep running, but their output is no longer read.
  */
 export class EventProgram {
   readonly #options: EventProgramOptions
@@ -66,8 +65,8 @@ export class EventProgram {
   }
 
   /**
-   * Gives running and waiting programs 5 s to finish, or no time if `stop` aborts. Then ends them with all
-   * processes that they started. Resolves when nothing runs any more. A second call waits for the same end.
+   * Gives running and waiting programs 5 s to finish, or no time if `stop` aborts. Then ends them and all
+   * processes that they started. Resolves when none is running. Further calls return the same promise.
    */
   close(stop: AbortSignal): Promise<void> {
     this.#closing ??= this.#close(stop)
@@ -110,14 +109,14 @@ export class EventProgram {
     child.once('error', (error) => end(cannotRun(error)))
     child.once('close', (code, signal) => end(failureOf(code, signal)))
     child.once('exit', () => endOutputOf(child))
-    // Out of file descriptors, a child has no streams.
+    // If file descriptors run out, a child has no streams.
     child.stdout?.setEncoding('utf8').on('data', this.#options.write)
     child.stderr?.setEncoding('utf8').on('data', this.#options.write)
-    // A program may ignore its input.
+    // A program may exit without reading its input. That is not an error.
     child.stdin?.on('error', () => undefined).end(line)
   }
 
-  /** `spawn` throws some failures and emits others. */
+  /** Starts the program; undefined if that fails at once. `spawn` throws some failures and emits others. */
   #spawn(tell: (failure: string) => void): ChildProcess | undefined {
     const { program, args, env } = this.#options
     try {
@@ -135,14 +134,14 @@ export class EventProgram {
 
   #leave(): void {
     this.#left++
-    if (this.#left === 1) this.#tell('is slower than events come: it is not run for some of them')
+    if (this.#left === 1) this.#tell('cannot keep up: it is not run for some events')
   }
 
   #tell(text: string): void {
     this.#options.write(`--on-event ${this.#options.program} ${text}\n`)
   }
 
-  /** Resolves when nothing runs or waits, after the timeout, or when the signal aborts. */
+  /** Resolves when nothing is running or waiting, after the timeout, or when the signal aborts. */
   #untilIdle(bounds: { readonly stop?: AbortSignal; readonly timeoutMs?: number }): Promise<void> {
     const { stop, timeoutMs } = bounds
     if (this.#running.size === 0 || stop?.aborted === true) return Promise.resolve()
@@ -166,7 +165,7 @@ function cannotRun(error: unknown): string {
 }
 
 /**
- * Reads remaining output for a short time, then closes the pipes. The child emits `close` only after that.
+ * Reads the remaining output for a short time, then closes the pipes. The child emits `close` only after that.
  */
 function endOutputOf(child: ChildProcess): void {
   const timer = systemClock.schedule(outputGraceMs, () => {
@@ -181,12 +180,12 @@ function failureOf(code: number | null, signal: string | null): string | undefin
   return code === 0 ? undefined : `ended with ${code ?? ''}`
 }
 
-/** Checks that a program can be run, before any event needs it. */
+/** Checks that a program exists and is executable, before any event needs it. */
 export async function checkProgram(
   program: string,
   { PATH = '' }: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  // On Windows the system adds one of several endings to the name.
+  // Don't check on Windows, where the system tries several file extensions.
   if (process.platform === 'win32') return
   const paths = program.includes('/')
     ? [program]
@@ -201,6 +200,6 @@ export async function checkProgram(
   throw new SettingError(
     '--on-event',
     `Cannot run ${plainText(program)}: there is no such program, or it is not executable`,
-    'Check its name and PATH, or name its interpreter.',
+    'Check its name and PATH, or pass its interpreter as the program.',
   )
 }

@@ -27,7 +27,7 @@ interface MigrateRun {
   }
 }
 
-/** Migrates a store, shows the progress, and compares both sides at the end. */
+/** Migrates a store and shows the progress. At the end, prints how both sides compare. */
 export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const { io, view, places } = run
   const elapsedMs = stopwatch()
@@ -63,7 +63,7 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
   }
   await writeData(io, figuresTable(plan.figures, await commandOutput(view, io)))
   const rows = plan.figures.rows.reduce((sum, count) => sum + count.rows, 0)
-  const are = plan.isMoved ? 'were moved' : 'would move'
+  const are = plan.isMoved ? 'have already moved' : 'would move'
   note(run, `${formatCount(rows)} rows ${are}: ${shownFrom(run)} to ${plan.place}`)
   return exitCodes.ok
 }
@@ -77,18 +77,24 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   const place = plainText(outcome.place)
   switch (outcome.kind) {
     case 'moved':
-      note(run, `${shownFrom(run)} was moved to ${place}: every row is there.`)
-      note(run, 'No process can deliver from the file any more; name the database with --store.')
+      note(run, `Moved ${shownFrom(run)} to ${place}: every row arrived.`)
+      note(
+        run,
+        'No process can deliver from the file any more. From now on, pass the database as --store.',
+      )
       return exitCodes.ok
     case 'already':
-      note(run, `${shownFrom(run)} was moved to ${place} before; nothing was left to do.`)
+      note(
+        run,
+        `${shownFrom(run)} has already been moved to ${place}; there is nothing left to do.`,
+      )
       return exitCodes.ok
     case 'interrupted':
-      note(run, `Interrupted: nothing is in ${place}; the same command begins anew`)
+      note(run, `Interrupted: ${place} is still empty. Run the same command again to start over`)
       return exitCodes.interrupted
     case 'different':
       for (const column of outcome.columns) note(run, `Different: ${column}`)
-      note(run, `${place} did not store what is in ${shownFrom(run)}; neither was changed`)
+      note(run, `The rows in ${place} would differ from ${shownFrom(run)}, so neither was changed`)
       return exitCodes.internal
   }
 }
@@ -162,7 +168,7 @@ export class ProgressText {
   readonly #elapsedMs: () => number
   #line = 'looking at both sides'
   #counted = ''
-  /** The time and the row count when the current kind of rows began. */
+  /** The time and the row count at the start of the current kind of rows. */
   #from = { atMs: 0, rows: 0 }
 
   constructor(elapsedMs: () => number) {

@@ -1,14 +1,14 @@
 import { plainText } from '../../model/index.ts'
 import { formatCount } from './numbers.ts'
 
-/** One check in a report. */
+/** A check in a report for CI. */
 export interface ReportCase {
   readonly name: string
   /** Why it failed; undefined if it passed. */
   readonly failure:
     | {
         readonly type: string
-        /** Expected and actual value, on one line. */
+        /** The expected and the actual value, on one line. */
         readonly message: string
         readonly detail: string
       }
@@ -23,8 +23,8 @@ export interface Report {
 }
 
 /**
- * Writes the workflow commands that show failures in GitHub Actions. All values are escaped, so that a payload
- * cannot inject a command.
+ * Formats failures as workflow commands of GitHub Actions, which shows them as annotations. All values are
+ * escaped, so that a payload cannot inject a command.
  */
 export function githubAnnotations({ title, cases }: Report): string {
   return cases
@@ -44,7 +44,7 @@ function property(text: string): string {
   return data(text).replace(/:/g, '%3A').replace(/,/g, '%2C')
 }
 
-/** Writes a Markdown table of the results, for the job summary of GitHub Actions. */
+/** Formats the results as Markdown, for the job summary of GitHub Actions. */
 export function githubSummary({ title, cases }: Report): string {
   const failed = cases.filter(({ failure }) => failure !== undefined)
   const met = cases.length - failed.length
@@ -65,19 +65,19 @@ function tableRow({ name, failure }: ReportCase): string {
   return `| ${sign} | ${cell(name)} | ${cell(result)} |`
 }
 
-/** Escapes text for a table cell. Inline code would show the backslash that escapes a bar. */
+/** Escapes text for a table cell. It uses HTML, because Markdown's inline code would show the backslash of `\|`. */
 function cell(text: string): string {
   return `<code>${plainText(text).replace(/[&<>|`*_[\]\\]/g, (sign) => `&#${sign.charCodeAt(0)};`)}</code>`
 }
 
-/** Writes a code block with a fence longer than any in its content. */
+/** Formats a code block, with a fence longer than any in its content. */
 function fenced(text: string): readonly string[] {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const fence = '`'.repeat(longest + 1)
   return [`${fence}text`, text, fence, '']
 }
 
-/** Characters that XML 1.0 does not allow: control characters, lone surrogates, and two non-characters. */
+/** Characters that XML 1.0 forbids: control characters, lone surrogates, and two noncharacters. */
 const notInXml = /[^\P{Cc}\t\n\r]|[\p{Cs}\ufffe\uffff]/gu
 
 const entities: Readonly<Record<string, string>> = {
@@ -90,7 +90,7 @@ const entities: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** Writes a report in JUnit's format: one suite, with a test case for each check. */
+/** Formats a report as JUnit XML: one suite, with a test case for each check. */
 export function junitXml({ title, cases, durationMs }: Report): string {
   const failures = cases.filter(({ failure }) => failure !== undefined).length
   const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
@@ -117,7 +117,7 @@ function caseXml(title: string, { name, failure }: ReportCase): string {
   ].join('\n')
 }
 
-/** Escapes an attribute, including line breaks, which parsers would turn into spaces. */
+/** Escapes an attribute, including tabs and line breaks, which parsers would turn into spaces. */
 function attribute(text: string): string {
   return text.replace(notInXml, '').replace(/[&<>"\t\n\r]/g, (sign) => entities[sign] ?? '')
 }

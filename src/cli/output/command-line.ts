@@ -11,12 +11,12 @@ export function asCalled(text: string, io: Pick<Io, 'env'>): string {
   return text.replaceAll('`evroute ', `\`${programName(io)} `)
 }
 
-/** Writes a word for a POSIX shell, quoted if it has to be. */
+/** Formats a word for a POSIX shell, quoted if necessary. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** Writes a command line that can be pasted. Secrets in it become `...`, unless they are references. */
+/** Formats a command line for pasting. Secrets become `...`, unless they are references such as `env:NAME`. */
 export function commandLine(argv: readonly string[], io: Pick<Io, 'env'>): string {
   const words = argv.map((word, index) => {
     const [flag = '', value] = word.split(/=(.*)/s)
@@ -37,7 +37,7 @@ function valueWord(flag: string, value: string): string {
     case '-H':
       return '...'
     case '--store':
-      // A URL of a database may have a password.
+      // A database URL may contain a password.
       return value.startsWith('postgres') ? '...' : shellWord(value)
     case '--to':
     case '--endpoint':

@@ -9,7 +9,7 @@ export function usageError(message: string, hint: string, cause?: unknown): Evro
   return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
 }
 
-/** Makes the error for a file that cannot be written. The message gets the reason. */
+/** Makes the error for a file that cannot be written. Appends the reason to the message. */
 export function cannotWrite(message: string, hint: string, cause: unknown): EvrouteError {
   const text = `${message}: ${messageOf(cause)}`
   return new EvrouteError({ code: 'cannot_write_file', message: text, hint, cause })
@@ -25,14 +25,14 @@ export async function writeError(
   io.stderr.write(asCalled(text, io))
 }
 
-/** Writes an error as one line of JSON. A configuration error includes all its problems. */
+/** Formats an error as one line of JSON. A configuration error includes all its problems. */
 export function errorRecord(error: unknown): string {
   const { code, message, hint } = partsOf(error)
   const record = { code, message, hint: hint ?? null }
   return `${JSON.stringify({ error: isAboutConfiguration(error) ? { ...record, ...problemsOf(error) } : record })}\n`
 }
 
-/** Compares the name: importing the class would load its whole room in every command. */
+/** Compares by name, because importing the class would load the whole service in every command. */
 function isAboutConfiguration(error: unknown): error is ConfigurationError {
   return error instanceof EvrouteError && error.name === 'ConfigurationError'
 }
@@ -44,7 +44,7 @@ function problemsOf({ summary, problems }: ConfigurationError): object {
   }
 }
 
-/** Writes an error for a person: what failed, then what to do. */
+/** Formats an error as text: what failed, then what to do. */
 export function errorText(error: unknown, style: Style): string {
   const { message, hint } = partsOf(error)
   return `${style.bad('evroute:')} ${message}${hint === undefined ? '' : `. ${hint}`}\n`
@@ -60,6 +60,6 @@ function partsOf(error: unknown): {
   return {
     code: 'internal',
     message: `Something went wrong inside evroute: ${message}`,
-    hint: 'Please report it with the command that you ran.',
+    hint: 'Please report it, with the command that you ran.',
   }
 }

@@ -3,7 +3,7 @@ import type { ReceivedEvent } from '../../receiver/index.ts'
 import { countOf } from './numbers.ts'
 import type { Style } from './style.ts'
 
-/** Writes JSON for a person: indented, coloured, and safe to print. */
+/** Formats JSON for a terminal: indented, coloured, and safe to print. */
 export function formatJson(value: JsonValue, style: Style): string {
   return [...jsonLines(value, { style, charactersMax: Infinity })].join('\n')
 }
@@ -53,7 +53,7 @@ function* jsonLines(
   yield `${indent}${close}${comma}`
 }
 
-/** Returns the number of lines of {@link jsonLines}. */
+/** Returns how many lines {@link jsonLines} yields for a value. */
 function jsonLineCount(value: JsonValue | undefined): number {
   const members = membersOf(value)
   if (members === undefined || members.length === 0) return 1
@@ -64,12 +64,12 @@ function membersOf(value: JsonValue | undefined): [string, JsonValue | undefined
   return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
 }
 
-/** Lines of a payload that are shown by default. */
+/** Maximum lines of a payload, by default. */
 const linesMaxDefault = 200
-/** Characters shown of a key, of a value, or of a payload that is not JSON. */
+/** Maximum characters of a key, a value, or a payload that is not JSON. */
 const charactersMax = 2_000
 
-/** Writes a payload for a person: indented, coloured, safe to print, and limited in length. */
+/** Formats a payload for a terminal: indented, coloured, safe to print, and limited in length. */
 export function payloadText(
   { body, rawBody }: Pick<ReceivedEvent, 'body' | 'rawBody'>,
   style: Style,

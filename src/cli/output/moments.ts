@@ -8,7 +8,7 @@ const units: readonly (readonly [string, number])[] = [
   ['s', 1_000],
 ]
 
-/** Formats milliseconds in the largest unit that they fill: `45s`, `12m`, `3h`, `5d`; never negative. */
+/** Formats milliseconds in the largest unit that fits: `45s`, `12m`, `3h`, `5d`. Negative times become `0s`. */
 export function formatSpan(durationMs: number): string {
   const [unit, unitMs] = units.find(([, size]) => durationMs >= size) ?? ['s', 1_000]
   return `${Math.floor(Math.max(durationMs, 0) / unitMs)}${unit}`

@@ -3,10 +3,10 @@ import type { Ora } from 'ora'
 import type { Io } from '../io.ts'
 import { formatCount } from './numbers.ts'
 
-/** Commands that end sooner show no progress. */
+/** Commands that end before this show no progress. */
 const showAfterMs = 500
 const refreshEveryMs = 200
-/** How often a log gets a line. */
+/** The interval between progress lines if stderr is not a terminal. */
 const logEveryMs = 60_000
 /** The columns of the spinner, of the ^C that a terminal echoes, and a spare one. A wrapped line would stay. */
 const signColumns = 5
@@ -14,19 +14,19 @@ const signColumns = 5
 /** Removes the progress line. */
 export type EndProgress = () => void
 
-/** How far a transfer is. */
+/** How far a transfer has got. */
 export interface Progress {
   readonly done: number
-  /** All rows; an estimate while a file is read. Undefined if unknown. */
+  /** The number of all rows; an estimate while a file is being read. Undefined if unknown. */
   readonly total: number | undefined
   readonly pending: number
   readonly failed: number
   readonly elapsedMs: number
-  /** The last failed request, in words; empty if none failed. */
+  /** A description of the last failed request; empty if none failed. */
   readonly problem: string
 }
 
-/** Writes a progress line: total, per cent, rate, time left, pending, failed. */
+/** Formats a progress line: total, percentage, rate, time left, pending, failed. */
 export function progressText(progress: Progress): string {
   const { done, total, pending, failed, elapsedMs, problem } = progress
   const known = total === undefined ? undefined : Math.max(total, done)
@@ -44,20 +44,20 @@ export function progressText(progress: Progress): string {
   ].join(' · ')
 }
 
-/** How progress is shown. */
+/** Options for showing progress. */
 export interface ProgressView {
   readonly color: boolean
-  /** Whether to show no line on a terminal. */
+  /** Whether to suppress the line on a terminal. */
   readonly quiet: boolean
-  /** Repeats a task without keeping the process alive. Returns a function that ends it. */
+  /** Repeats a task without keeping the process alive. Returns a function that stops it. */
   readonly repeat?: (intervalMs: number, task: () => void) => EndProgress
 }
 
 /**
- * Shows a progress line on stderr after half a second; other output goes above it. If stderr is not a terminal,
- * writes a line every minute.
+ * Shows a progress line on stderr after half a second. If stderr is not a terminal, writes a line every minute
+ * instead.
  *
- * @param text - returns the current line
+ * @param text - returns the current line; an empty one is not written to a log
  */
 export function startProgress(
   io: Io,

@@ -3,7 +3,7 @@ import type { Io, OutputStream } from '../io.ts'
 /** Colours a text, or returns it unchanged. */
 type Paint = (text: string) => string
 
-/** The styles of text. */
+/** Functions that style text for a terminal. */
 export interface Style {
   readonly strong: Paint
   readonly faint: Paint
@@ -41,23 +41,23 @@ export const plainStyle: Style = Object.freeze({
   plain: unpainted,
 })
 
-/** Makes the style of a stream of a command. */
+/** Makes the style for a stream of a command. */
 export function styleOf(io: Io, stream: 'stdout' | 'stderr', color = true): Promise<Style> {
   return createStyle(wantsColor(io, io[stream], color))
 }
 
-/** The streams of a command, and how it writes to them. */
+/** The streams of a command, and how to format output for them. */
 export interface CommandOutput {
   readonly io: Io
   readonly json: boolean
   readonly color: boolean
   /** The style of stdout. */
   readonly style: Style
-  /** The width of stdout; undefined if lines may have any length. */
+  /** The width of the terminal; undefined if stdout is not a terminal. */
   readonly columns: number | undefined
 }
 
-/** Decides from the options how a command writes. */
+/** Decides how a command formats its output, from its options and stdout. */
 export async function commandOutput(
   { json, color }: Pick<CommandOutput, 'json' | 'color'>,
   io: Io,
@@ -66,10 +66,10 @@ export async function commandOutput(
   return { io, json, color, style: await styleOf(io, 'stdout', color), columns }
 }
 
-/** Makes a style. */
+/** Makes a style with or without colour. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return plainStyle
-  // Import chalk on demand: most output of scripts has no colour.
+  // Import chalk on demand: output in scripts mostly has no colour.
   const { Chalk } = await import('chalk')
   const chalk = new Chalk({ level: 1 })
   return {

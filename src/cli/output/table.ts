@@ -4,16 +4,17 @@ import type { Style } from './style.ts'
 /** A column of a table. */
 export interface TableColumn<Row> {
   readonly title: string
-  /** The text of a cell. The table makes it safe to print. */
+  /** Returns the text of a cell. The table makes it safe to print. */
   readonly text: (row: Row) => string
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
   /**
-   * Minimum width before columns are dropped; the default is 8, or the width of the content if that is less.
+   * The width down to which the column shrinks. Below it, columns are dropped. Default: 8, or the content's width
+   * if that is less.
    */
   readonly columnsMin?: number
-  /** Shortens a text that is too wide; cuts its end by default. */
+  /** Shortens a text that is too wide. By default, cuts off its end. */
   readonly cut?: (text: string, columnsMax: number) => string
 }
 
@@ -37,8 +38,8 @@ interface Cell {
 }
 
 /**
- * A table with a header and a line for each row. If it is too wide, the widest columns shrink first, then the
- * last columns are dropped. The first column always stays. The first page sets the widths.
+ * A table with a header and a line for each row. If it is too wide, first the widest columns shrink, then the
+ * last columns are dropped. The first column always stays. The widths come from the first page.
  */
 export class TextTable<Row> {
   readonly #columns: readonly TableColumn<Row>[]
@@ -50,7 +51,7 @@ export class TextTable<Row> {
     this.#view = view
   }
 
-  /** Writes some rows as lines, with the header above the first page. */
+  /** Formats rows as lines. The first page has the header above it. */
   page(rows: readonly Row[]): string {
     const isFirst = this.#shown === undefined
     const shown = (this.#shown ??= fit(this.#columns, rows, this.#view.columns ?? Infinity))
@@ -78,7 +79,7 @@ export class TextTable<Row> {
       const { cut = cutToColumns, isCount = false } = column
       const isTooWide = columnsMax !== undefined && columnsOf(text) > width
       const short = isTooWide ? cut(text, width) : text
-      // Pad outside of the colour codes, so that trailing spaces can be trimmed.
+      // Pad outside the colour codes, so that trailing spaces can be trimmed.
       const padding = ' '.repeat(Math.max(width - columnsOf(short), 0))
       const painted = style[look](short)
       return isCount ? padding + painted : painted + padding
@@ -87,7 +88,7 @@ export class TextTable<Row> {
   }
 }
 
-/** Writes a whole {@link TextTable}. */
+/** Formats all rows at once as a {@link TextTable}. */
 export function textTable<Row>(
   rows: readonly Row[],
   columns: readonly TableColumn<Row>[],
@@ -96,7 +97,7 @@ export function textTable<Row>(
   return new TextTable(columns, view).page(rows)
 }
 
-/** Writes names and texts, one pair on a line. */
+/** Formats pairs of a name and a text, one on each line. */
 export function pairsText(pairs: readonly (readonly [string, string])[], style: Style): string {
   return pairs.map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`).join('')
 }

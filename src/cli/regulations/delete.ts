@@ -8,7 +8,7 @@ import { drained, finishWork, type OperationsRun } from '../store-access/operati
 import { regulationText } from './show.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
-/** The users, and the regulation to create for them. */
+/** Which users to act on, and by which regulation. */
 export interface DeleteCommand extends SubjectsSource {
   /** The type of the regulation. */
   readonly type: RegulationType
@@ -16,15 +16,15 @@ export interface DeleteCommand extends SubjectsSource {
   readonly sourceIds: readonly string[] | null
 }
 
-/** What was stored so far. */
+/** The regulations stored so far, and the number of rejected rows. */
 interface Stored {
   readonly ids: string[]
   rejected: number
 }
 
 /**
- * Stores one or more regulations about users and prints their ids. If this process carries them out, waits
- * for that and reports the result. Nothing is stored before the whole list was read.
+ * Stores one or more regulations and prints their ids. If this process carries them out, waits for that and
+ * reports the results. Reads the whole list before it stores anything.
  */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
   const stored: Stored = { ids: [], rejected: 0 }
@@ -33,13 +33,13 @@ export async function deleteUsers(command: DeleteCommand, run: OperationsRun): P
   else if (stored.ids.length === 0 && stored.rejected === 0) throw noSubjects()
   if (command.type === 'UNSUPPRESS' && command.sourceIds !== null && !run.json) {
     run.report.note(
-      'A user who is suppressed for all sources stays suppressed; leave out --source to lift that',
+      'A user who is suppressed for all sources stays suppressed. To lift that, omit --source',
     )
   }
   return finish(stored, run)
 }
 
-/** @returns true when all regulations are stored */
+/** Reads the list and stores its regulations. @returns true, when all are stored */
 async function store(
   { type, sourceIds, ...source }: DeleteCommand,
   run: OperationsRun,
@@ -86,14 +86,14 @@ async function finish({ ids, rejected }: Stored, run: OperationsRun): Promise<Ex
   if (offline === undefined) {
     report.close()
     const [first = ''] = ids
-    const look = `\`evroute regulations show ${plainText(first)}\` with the same flags tells how far it is.`
-    if (!json) report.note(`The service erases and notifies; ${look}`)
+    const look = `\`evroute regulations show ${plainText(first)}\` with the same flags shows how far it has got.`
+    if (!json) report.note(`The service is erasing and notifying; ${look}`)
     return gravest([code, codeOfEnd(run.io)])
   }
   return gravest([code, await finishWork(run, () => tellAll(ids, run))])
 }
 
-/** Reports the results, without the users' ids. */
+/** Prints the results of regulations, without the users' ids. */
 async function tellAll(ids: readonly string[], run: OperationsRun): Promise<ExitCode> {
   const { regulations, stdout, json, style, columns } = run
   let code: ExitCode = exitCodes.ok
@@ -106,14 +106,14 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
       `\n${regulationText(found, subjectIds.length, { style, columns, nowMs })}`
     stdout.write(json ? recordLine(withoutUsers(found)) : text())
     await drained(run)
-    // An archive file could not be read or written: it may still contain events of the users.
+    // An archive file could not be read or written, so it may still contain events of the users.
     if ((archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
     if (archivesLeft.length > 0 && !json) {
-      run.report.note(`${plainText(id)} waits for the services that keep these archives`)
+      run.report.note(`${plainText(id)} is waiting for the services that keep these archives`)
     }
     if (isHeldUp(found) && !run.io.stop.aborted) {
       run.report.note(
-        `${plainText(id)} is not finished: \`evroute serve\` or the next such command goes on`,
+        `${plainText(id)} is not finished. To continue it, run \`evroute serve\` or this command again`,
       )
       code = exitCodes.cannotUse
     }
@@ -121,7 +121,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Whether work is left that this process should have done: the store's file could not be rewritten. */
+/** Whether this process could not finish its own work, because the store's file could not be rewritten. */
 function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)
@@ -144,7 +144,7 @@ function noteInterruption(
   const regulations = countOf(stored, 'regulation is', 'regulations are')
   const again =
     stored > 0 && effectsOf(type).notifies
-      ? '; running it again notifies the stored users twice'
+      ? '. Running the command again notifies the stored users twice'
       : ''
-  report.note(`Interrupted: ${regulations} stored, and not all users are in them${again}`)
+  report.note(`Interrupted: ${regulations} stored, which do not contain all users${again}`)
 }

@@ -13,10 +13,10 @@ import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
 interface Surroundings {
-  /** The ids of the known sources; undefined if only the destinations of a service are known. */
+  /** The ids of all sources; undefined for a service, which only reports its destinations. */
   readonly sourceIds: readonly string[] | undefined
   readonly destinations: readonly {
-    /** If false, nothing is sent to the destination. */
+    /** Whether anything is sent to the destination. */
     readonly enabled: boolean
     readonly sourceIds: readonly string[]
   }[]
@@ -82,8 +82,10 @@ async function lookAround(access: Access, io: Io, json: boolean): Promise<Surrou
 }
 
 /**
- * Checks the sources of a deletion. Of a service, only the sources of its destinations are known, so for
- * others this only warns.
+ * Checks the sources of a deletion. A service only reports the sources of its destinations, so there an unknown
+ * source is no error.
+ *
+ * @returns the sources that could not be checked
  */
 function checkSources(
   { sourceIds }: DeleteCommand,
@@ -101,12 +103,12 @@ function checkSources(
 
 function uncheckedText(sourceId: string): string {
   return (
-    `No destination of the service has the source "${plainText(sourceId)}": whether there is such a ` +
-    'source was not checked\n'
+    `No destination of the service has the source "${plainText(sourceId)}", so it is not known whether this ` +
+    'source exists\n'
   )
 }
 
-/** Returns the number of notifications per user: one for each source and destination. */
+/** Returns the number of notifications per user: one for each pair of source and destination. */
 function streamCount({ sourceIds }: DeleteCommand, { destinations }: Surroundings): number {
   const affected = sourceIds === null ? undefined : new Set(sourceIds)
   return destinations

@@ -16,23 +16,23 @@ import { storeUrlOf, type StoreAccess } from '../store-access/access.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
 import { regulationTexts } from './regulation-types.ts'
 
-/** Regulations per request. */
+/** Maximum number of regulations per request. */
 const pageRegulationsMax = 100
 
-/** The length of an id. Ids are never cut: other commands need them. */
+/** The length of an id. Ids are never cut, because other commands need them. */
 const idColumns = 31
 
-/** Lists regulations, newest first. Says so if there are more than the limit. */
+/** Lists regulations, newest first. If there are more than the limit, says so on stderr. */
 export async function listRegulations(
   { limit }: { readonly limit: number },
   run: ReadersRun,
 ): Promise<ExitCode> {
   const { io, json, nowMs, style, columns } = run
-  // Ask for one more, to learn whether there are more.
+  // Ask for one more than the limit, to learn whether there are more.
   const found = await newest(limit + 1, run)
   const shown = found.slice(0, limit)
   if (json) await writeData(io, shown.map(recordLine).join(''))
-  else if (shown.length === 0) io.stderr.write('There is no regulation yet\n')
+  else if (shown.length === 0) io.stderr.write('There are no regulations yet\n')
   else await writeData(io, textTable(shown, tableColumns(nowMs), { style, columns }))
   if (found.length > limit) io.stderr.write(`... and more; --limit ${limit * 10}\n`)
   return exitCodes.ok
@@ -52,7 +52,7 @@ async function newest(
   return found
 }
 
-/** Makes the columns of the table, the most important first. */
+/** Returns the columns of the table, most important first. */
 function tableColumns(nowMs: number): readonly TableColumn<ListedRegulationFields>[] {
   return [
     { title: 'regulation', text: ({ id }) => id, look: 'strong', columnsMin: idColumns },
@@ -80,21 +80,21 @@ export async function showRegulation(id: string, run: ReadersRun): Promise<ExitC
   return exitCodes.ok
 }
 
-/** Releases an archive that no longer exists, so that regulations stop waiting for it. */
+/** Releases an archive that no longer exists, so that no regulation waits for it. */
 export async function releaseArchive(name: string, access: StoreAccess, io: Io): Promise<ExitCode> {
   const log = await openDeliveryLog(await storeUrlOf(access, io), { write: true })
   try {
     const isReleased = await log.sharedRegulations?.release({ name })
     if (isReleased !== true) {
       throw usageError(
-        `No regulation waits for an archive "${plainText(name)}"`,
-        'Name it as `evroute regulations show <id>` does; only a store in PostgreSQL has archives of others.',
+        `No regulation is waiting for an archive "${plainText(name)}"`,
+        'Pass the name that `evroute regulations show <id>` prints. Only a store in PostgreSQL waits for archives.',
       )
     }
   } finally {
     await log.close()
   }
-  io.stderr.write(`No regulation waits for the archive ${plainText(name)} any more\n`)
+  io.stderr.write(`No regulation waits for the archive ${plainText(name)} any longer\n`)
   return exitCodes.ok
 }
 
@@ -108,7 +108,7 @@ const statusLooks: Readonly<Record<OverallStatus, keyof Style>> = {
   FAILED: 'bad',
 }
 
-/** Maximum number of users to show; the record has all. */
+/** Maximum number of users to show. The JSON record contains all. */
 const usersShownMax = 20
 
 interface ShownStream {
@@ -131,13 +131,13 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
   })),
 ]
 
-/** Returns the moment in a record, in milliseconds since 1970. */
+/** Converts a moment in a record to milliseconds since 1970. */
 function momentOf(at: string | null): number {
   return at === null ? 0 : Date.parse(at)
 }
 
 /**
- * Writes the progress of a regulation, for a person.
+ * Formats a regulation, and what it has erased and sent so far.
  *
  * @param users - their ids, or their number if the ids are unknown
  */
@@ -180,7 +180,7 @@ function usersText(users: readonly string[] | number, style: Style): string {
   if (typeof users === 'number') return formatCount(users)
   const shown = users.slice(0, usersShownMax).map((id) => style.name(plainText(id)))
   const others = users.length - shown.length
-  const rest = others > 0 ? ` and ${formatCount(others)} more; --json has them all` : ''
+  const rest = others > 0 ? ` and ${formatCount(others)} more; --json shows them all` : ''
   return `${formatCount(users.length)}: ${shown.join(', ')}${rest}`
 }
 

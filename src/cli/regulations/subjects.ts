@@ -6,7 +6,7 @@ import type { Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** The users of a regulation. */
+/** Where the users of a regulation come from. */
 export interface SubjectsSource {
   readonly userIds: readonly string[]
   /** A file with users, `-` for stdin; undefined if flags name them. */
@@ -23,17 +23,17 @@ export interface RejectedSubject {
 
 /** Makes the error for a list without users. */
 export function noSubjects(): EvrouteError {
-  const hint = 'It has a row for each user, as CSV with a header, NDJSON or JSON.'
-  return usageError('Cannot tell whom it is about: the list is empty', hint)
+  const hint = 'Pass a row for each user, as CSV with a header, NDJSON or JSON.'
+  return usageError('Cannot tell which users are meant: the list is empty', hint)
 }
 
-/** Maximum size of the ids in one regulation, in bytes. The API accepts requests of twice that size. */
+/** Maximum size of the ids in one regulation, in bytes. The API accepts requests twice as large. */
 const batchBytesMax = 1_024 * 1_024
 
 /** Maximum number of batches in a list: a million users, or 200 MB of ids. */
 const batchesMax = 200
 
-/** Learns about the rows of a list while it is read. */
+/** Callbacks for the rows of a list while it is read. */
 export interface SubjectsListener {
   /** Called with the number of users so far. */
   readonly read: (users: number) => void
@@ -42,8 +42,8 @@ export interface SubjectsListener {
 }
 
 /**
- * Reads the users in batches, one per regulation, each user once per batch. Reads the whole list before it
- * returns, so that a list that cannot be read completely changes nothing.
+ * Reads users in batches, one batch per regulation. Duplicates within a batch are dropped. Returns only after the
+ * whole list was read, so that an unreadable list changes nothing.
  */
 export async function readSubjects(
   source: SubjectsSource,
@@ -64,8 +64,8 @@ export async function readSubjects(
 function tooManySubjects(): EvrouteError {
   const usersMax = batchesMax * regulationLimits.usersMax
   return usageError(
-    `Cannot take more than ${formatCount(usersMax)} users, or ${batchesMax} MB of ids, from one list`,
-    'Split the list into several files, and run the command with each.',
+    `Cannot read more than ${formatCount(usersMax)} users, or ${batchesMax} MB of ids, from one list`,
+    'Split the list into several files, and run the command for each.',
   )
 }
 

@@ -91,9 +91,11 @@ export const sendingOptions = {
     only: option('--only <match>', "send only what matches: 'type:track'"),
     store: option('--store <url>', 'keep undelivered webhooks here and resume later'),
     retryForMs: option('--retry-for <duration>', 'retry a delivery for up to 30d [60s]', duration),
-    timeoutMs: option('--timeout <duration>', 'time for one answer, at most 5s [5s]', duration).or(
-      limits.endpointDeadlineMs,
-    ),
+    timeoutMs: option(
+      '--timeout <duration>',
+      'time limit for an answer, at most 5s [5s]',
+      duration,
+    ).or(limits.endpointDeadlineMs),
     clock: option(
       '--clock <kind>',
       'real or virtual; virtual retries at once [real]',

@@ -49,8 +49,8 @@ export const targetOptions = {
 /** The options of every command that works on a store or a service. */
 export const accessOptions = {
   ...targetOptions,
-  json: flag('--json', 'NDJSON records on stdout'),
-  color: flag('--no-color', 'no colours'),
+  json: flag('--json', 'write NDJSON records to stdout'),
+  color: flag('--no-color', 'use no colours'),
 }
 
 /** The values of {@link targetOptions}. */
@@ -105,7 +105,7 @@ async function readToken(token: string | undefined, io: Io): Promise<string> {
   throw new SettingError(
     '--token',
     'Cannot use the admin token: it has a line break or another control character',
-    'Check where it comes from.',
+    'Check the file or variable that it comes from.',
   )
 }
 

@@ -22,7 +22,7 @@ export async function view(path: string, values: ViewValues, io: Io): Promise<Ex
   const others = read > shown ? ` of ${formatCount(read)}, the newest` : ''
   const bad = badRows > 0 ? `; rows that are no requests: ${formatCount(badRows)}` : ''
   io.stderr.write(`Requests   ${formatCount(shown)}${others} of ${plainText(path)}${bad}\n`)
-  io.stderr.write(`Page       ${page ?? ''}\nCtrl-C ends it.\n`)
+  io.stderr.write(`Page       ${page ?? ''}\nPress Ctrl-C to stop.\n`)
   if (open) io.stderr.write(`${await openPage(page)}\n`)
   if (!io.stop.aborted) await once(io.stop, 'abort')
   return badRows > 0 ? exitCodes.badInput : exitCodes.ok

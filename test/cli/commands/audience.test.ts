@@ -65,7 +65,9 @@ describe('audience sync', () => {
     const text = await place.run([...shoppers, '-'], { stdin })
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('1 unchanged (1 rejected)')
-    expect(text.stderr).toMatch(/^line 2: .* \(invalid_json\)\nNo member left: a rejected row/)
+    expect(text.stderr).toMatch(
+      /^line 2: .* \(invalid_json\)\nNo member was removed, because a rejected row/,
+    )
   })
 
   test('shows in a dry run who would change, safe to print, and sends nothing', async () => {
@@ -171,7 +173,7 @@ describe('audience sync', () => {
     [
       'SIGINT',
       130,
-      /^Interrupted after 0 rows; what is done stays, and the same command goes on\n/,
+      /^Interrupted after 0 rows\. The changes so far are kept; run the same command again to continue\n/,
     ],
     ['output_closed', 0, /^\d/],
   ] as const)('lets no member leave when %s comes while it reads', async (reason, code, told) => {
@@ -237,7 +239,9 @@ describe('audience sync', () => {
     expect(await sync('--source', 'app')).toMatchObject({ code: 0 })
     const taken = await sync('--source', 'website')
     expect(taken.code).toBe(2)
-    expect(taken.stderr).toContain('first_time_shopper: it is an audience of the source app')
+    expect(taken.stderr).toContain(
+      'first_time_shopper: it already belongs to an audience of the source app',
+    )
   })
 })
 
@@ -315,13 +319,13 @@ describe('audience list, show and remove', () => {
     expect(traitsOf(endpoint).slice(3)).toContainEqual({ userId: 'u_2', first_time_shopper: false })
     const again = await place.run(argv)
     expect(again.code).toBe(2)
-    expect(again.stderr).toContain('no computed trait "first_time_shopper"')
+    expect(again.stderr).toContain('no audience or computed trait "first_time_shopper"')
     const trait = await place.run(['audience', 'remove', 'total', '--json'])
     expect(trait.records).toMatchObject([
       { kind: 'removal', outcome: 'removed', audience: { key: 'total' }, left: 1 },
       { kind: 'summary', accepted: 1, delivered: 1 },
     ])
-    expect((await place.run(['audience', 'list'])).stderr).toContain('There is no audience')
+    expect((await place.run(['audience', 'list'])).stderr).toContain('There are no audiences')
   })
 })
 

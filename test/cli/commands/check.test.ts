@@ -18,8 +18,8 @@ describe('check', () => {
     const { code, stdout, stderr } = await checked(`${url}?key=hidden`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^Checking http:\/\/127\.0\.0\.1:\d+\/webhooks\?…\n/)
-    expect(stdout).toMatch(/A right handler takes a webhook\n✔ plain +200 +[\d.]+m?s {2}as evroute/)
-    expect(stdout).toMatch(/A right handler refuses a webhook\n✔ wrong-secret +401 /)
+    expect(stdout).toMatch(/A correct handler accepts these\n✔ plain +200 +[\d.]+m?s {2}as evroute/)
+    expect(stdout).toMatch(/A correct handler refuses these\n✔ wrong-secret +401 /)
     expect(stdout).toMatch(/\n✔ (\d+) of \1 cases right \(.+\)\n$/)
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
@@ -133,8 +133,8 @@ describe('check', () => {
     [['http://127.0.0.1:1/'], 'Cannot sign or verify without a secret'],
     [['ftp://127.0.0.1:1/', '--secret', 'k'], 'Cannot'],
     [['http://127.0.0.1:1/', '--secret', 'k', '--only', 'plian'], 'Did you mean plain?'],
-    [['http://127.0.0.1:1/', '--secret', 'k', '--type', 'order'], 'It is one of identify'],
-    [['http://127.0.0.1:1/', '--secret', 'k', '--timeout', '6s'], 'It is at most 5s'],
+    [['http://127.0.0.1:1/', '--secret', 'k', '--type', 'order'], 'It must be one of identify'],
+    [['http://127.0.0.1:1/', '--secret', 'k', '--timeout', '6s'], 'It must be at most 5s'],
     [['http://127.0.0.1:1/', '--secret', 'k', '--language', 'cobol'], 'a handler for "cobol"'],
     [['http://127.0.0.1:1/', '--secret', 'k', '-H', 'X-Signature: a'], 'X-Signature'],
   ])('%j is refused with 2', async (argv, message) => {

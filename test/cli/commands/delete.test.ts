@@ -91,7 +91,7 @@ describe('delete', () => {
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stderr).toMatch(
-      /Interrupted: .* stored, and not all users are in them; running it again notifies the stored users twice/,
+      /Interrupted: .* stored, which do not contain all users\. Running the command again notifies the stored users twice/,
     )
   })
 
@@ -187,12 +187,20 @@ describe('delete', () => {
   })
 
   test.each<[readonly string[], string, string]>([
-    [['--user-id', 'u_1'], 'what is to be done', '  UNSUPPRESS                     accept later'],
+    [
+      ['--user-id', 'u_1'],
+      'what to do with the users',
+      '  UNSUPPRESS                     accept later',
+    ],
     [['--user-id', 'u_1', '--regulation', 'DELETE'], 'cannot be "DELETE"', 'Allowed choices are'],
-    [['--regulation', 'DELETE_ONLY'], 'Cannot tell whom it is about', '--file'],
+    [['--regulation', 'DELETE_ONLY'], 'Cannot tell which users are meant', '--file'],
     [['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--file', '-'], 'together with', ''],
     [['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--id-column', 'x'], 'without --file', ''],
-    [['--regulation', 'DELETE_ONLY', '--user-id', ''], 'an empty --user-id', 'where it comes'],
+    [
+      ['--regulation', 'DELETE_ONLY', '--user-id', ''],
+      'an empty --user-id',
+      'Check the variable that it comes from',
+    ],
     [['--regulation', 'DELETE_ONLY', '--file', '-'], 'the list is empty', 'CSV with a header'],
     [
       ['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--source', 'webiste'],
@@ -245,7 +253,7 @@ describe('regulations', () => {
     const store = await openStore(place.store)
     await store.close()
     const listed = await place.run(['regulations', 'list'])
-    expect(listed).toMatchObject({ code: 0, stdout: '', stderr: 'There is no regulation yet\n' })
+    expect(listed).toMatchObject({ code: 0, stdout: '', stderr: 'There are no regulations yet\n' })
     expect((await run(['regulations'])).stderr).toContain('Its commands are list, show')
   })
 })

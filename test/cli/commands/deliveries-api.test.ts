@@ -109,7 +109,7 @@ describe('deliveries --api', () => {
       options: { destinations: () => Promise.resolve([crm]) },
     })
     const parked = { urls: [url], until: formatTimestamp(probeAtMs) }
-    const text = /parked: http:\/\/127\.0\.0\.1:4100\/ is down, asked again at /
+    const text = /parked: http:\/\/127\.0\.0\.1:4100\/ is down, next probe at /
     expect((await overApi(admin.url, ['deliveries'])).stdout).toMatch(text)
     expect((await overApi(admin.url, ['deliveries', 'show', 'crm/1'])).stdout).toMatch(text)
     const listed = await overApi(admin.url, ['deliveries', '--json'])
@@ -165,7 +165,7 @@ describe('deliveries --api', () => {
     expect(await retry('crm/1')).toMatchObject({
       code: 0,
       stdout: '1 delivery is due again\n',
-      stderr: 'The service sends them now, as far as their endpoints let it.\n',
+      stderr: 'The service sends them now, unless their endpoints are down or limited.\n',
     })
     expect(await store.list({ filter: { states: ['pending'] }, limit: 9 })).toMatchObject([
       { id: 4, lane: 'retry' },
@@ -236,9 +236,9 @@ describe('the token', () => {
     [
       [['--token', 'env:NONE'], {}],
       'Cannot read --token from the environment variable NONE: it is not set',
-      'Set it',
+      'Set the variable',
     ],
-    [[['--token', 'a\nb'], {}], 'it has a line break', 'where it comes from'],
+    [[['--token', 'a\nb'], {}], 'it has a line break', 'that it comes from'],
     [[['--token', 'wrong'], {}], 'does not accept the token', 'pass it with --token'],
     [[[], { EVROUTE_ADMIN_TOKEN: 'wrong' }], 'does not accept the token', 'pass it with --token'],
     [[['--store', 'sqlite:x.db'], {}], 'Cannot use --api together with --store', ''],

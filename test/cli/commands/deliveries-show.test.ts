@@ -139,12 +139,12 @@ describe('deliveries show', () => {
       /^State {8}waits for its 4th attempt after status_503, due in 59m \d+s \(.*\); expires at /m,
     )
     expect(waiting).toContain(
-      `Left alone   ${hiddenEndpoint('https://example.com/a')}: it refused this delivery\n`,
+      `Skipped      ${hiddenEndpoint('https://example.com/a')}: refused this delivery\n`,
     )
-    expect(waiting).toMatch(/^Left alone {3}https:\/\/example\.com\/…#[0-9a-f]{6}: until /m)
+    expect(waiting).toMatch(/^Skipped {6}https:\/\/example\.com\/…#[0-9a-f]{6}: until /m)
     const due = (await show(url, 'crm/2')).stdout
     expect(due).toMatch(/^State {8}waits for its 1st attempt, due for 1h \(since /m)
-    expect(due).toContain('It is being sent, or parked while no endpoint')
+    expect(due).toContain('It is being sent, or it is parked because no endpoint')
     expect(due).toContain('Requests\n  none yet\n')
   })
 
@@ -152,7 +152,7 @@ describe('deliveries show', () => {
     const { url } = await storeWith(retried)
     await run(['deliveries', 'retry', 'crm/1', '--store', url])
     const { stdout } = await show(url, 'crm/1')
-    expect(stdout).toMatch(/waits for its 4th attempt, which was asked for by hand, due for \d+/)
+    expect(stdout).toMatch(/waits for its 4th attempt, which was requested by hand, due for \d+/)
     expect(stdout).toContain('By hand      retried once\n')
   })
 
@@ -160,7 +160,7 @@ describe('deliveries show', () => {
     const { url, path } = await storeWith({ body: 'no json' }, { body: 'gone' })
     await falsify({ url, path }, "DELETE FROM messages WHERE body = 'gone'")
     expect((await show(url, 'crm/1')).stdout).toContain('Body (7 bytes)\n  no json\n')
-    expect((await show(url, 'crm/2')).stdout).toContain('its text is missing in the store\n')
+    expect((await show(url, 'crm/2')).stdout).toContain('its text is missing from the store\n')
   })
 
   test('shortens answers on a terminal only', async () => {
@@ -197,7 +197,7 @@ describe('deliveries show', () => {
       expect(JSON.parse(stderr)).toEqual({
         error: {
           code: 'invalid_usage',
-          message: `Cannot find "${id}" in the store: it is neither a delivery nor a messageId there`,
+          message: `Cannot find "${id}" in the store: no delivery has this id or messageId`,
           hint: expect.stringContaining('evroute deliveries list') as string,
         },
       })

@@ -228,11 +228,11 @@ describe('deliveries list', () => {
       'list, show <id>, retry and discard',
     ],
     [['list', '--stat', 'failed'], 'there is no option --stat', 'Did you mean --state?'],
-    [['--state', 'leased'], '--state cannot be "leased"', 'It is one of pending, delivered'],
-    [['--type', 'delet'], '--type cannot be "delet"', 'It is one of identify'],
-    [['--limit', '0'], '--limit cannot be "0"', 'It is a whole number'],
-    [['--since', 'yesterday'], '--since cannot be "yesterday"', 'A moment is written as'],
-    [['--until', '-2h'], '--until cannot be "-2h"', 'A moment is written as'],
+    [['--state', 'leased'], '--state cannot be "leased"', 'It must be one of pending, delivered'],
+    [['--type', 'delet'], '--type cannot be "delet"', 'It must be one of identify'],
+    [['--limit', '0'], '--limit cannot be "0"', 'It must be a whole number'],
+    [['--since', 'yesterday'], '--since cannot be "yesterday"', 'It must be a timestamp such as'],
+    [['--until', '-2h'], '--until cannot be "-2h"', 'It must be a timestamp such as'],
     [['show'], '<id> is missing', 'Try `evroute deliveries show crm/17`'],
     [['show', 'a', 'b'], 'too many arguments', 'deliveries show --help'],
   ])('ends %j with 2 and says what to do', async (argv, message, hint) => {
@@ -258,7 +258,7 @@ describe('deliveries discard', () => {
     expect(await idsOf(url, '--state', 'pending')).toHaveLength(2)
     const { code, stdout, stderr } = await discard(url, '--destination', 'crm')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '2 deliveries discarded\n' })
-    expect(stderr).toContain('They failed with the reason "discarded" and can be retried.')
+    expect(stderr).toContain('They have failed with the reason "discarded", and can be retried.')
     expect(await idsOf(url, '--state', 'pending')).toEqual([])
     expect((await run(['deliveries', 'show', 'crm/1', '--store', url])).stdout).toContain(
       'it was discarded by hand (discarded)',
@@ -289,7 +289,7 @@ describe('deliveries retry', () => {
     const { url } = await storeWith(expired, expired)
     const { code, stdout, stderr } = await retry(url, 'crm/1')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '1 delivery is due again\n' })
-    expect(stderr).toContain('next `send` or `replay` to the same --to with this --store')
+    expect(stderr).toContain('next `send` or `replay` with this --store and the same --to')
     const { records } = await list(url, '--json')
     expect(records).toMatchObject([
       { id: 'crm/2', state: 'expired' },
@@ -349,8 +349,8 @@ describe('deliveries retry', () => {
   })
 
   test.each<[string, Sample, string]>([
-    ['is delivered', delivered, 'crm/1 is delivered'],
-    ['was not tried yet', {}, 'crm/1 waits for its first attempt'],
+    ['has been delivered', delivered, 'crm/1 has been delivered'],
+    ['was not tried yet', {}, 'crm/1 is waiting for its first attempt'],
   ])('says why nothing is retried that %s, and ends with 0', async (_, sample, reason) => {
     const { url } = await storeWith(sample)
     const { code, stdout, stderr } = await retry(url, 'crm/1')
@@ -364,7 +364,7 @@ describe('deliveries retry', () => {
   test('retries a delivery once even if asked twice', async () => {
     const { url } = await storeWith(failed)
     await retry(url, 'crm/1')
-    expect(await retry(url, 'crm/1')).toMatchObject({ code: 0, stderr: 'crm/1 is due already\n' })
+    expect(await retry(url, 'crm/1')).toMatchObject({ code: 0, stderr: 'crm/1 is already due\n' })
     expect(await retry(url, '--state', 'failed')).toMatchObject({
       code: 0,
       stdout: '0 deliveries are due again\n',

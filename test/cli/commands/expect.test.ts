@@ -166,7 +166,7 @@ describe('expect --api', () => {
     onTestFinished(() => strange.close())
     const answered = await run(['expect', 'type:track', '--api', strange.url])
     expect(answered).toMatchObject({ code: 2 })
-    expect(answered.stderr).toContain('is no receiver of evroute')
+    expect(answered.stderr).toContain('is not an evroute receiver')
     const free = createServer()
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
     const { port } = free.address() as { port: number }
@@ -174,7 +174,7 @@ describe('expect --api', () => {
     const silent = await run(['expect', 'type:track', '--api', `http://127.0.0.1:${port}`])
     expect(silent).toMatchObject({ code: 2 })
     expect(silent.stderr).toContain(
-      'connection refused (ECONNREFUSED). Check that `evroute listen` runs there',
+      'connection refused (ECONNREFUSED). Check that `evroute listen` is running there',
     )
   })
 })
@@ -183,10 +183,10 @@ describe('expect', () => {
   test.each([
     [['type:track'], 'Pass either --api with the URL of a receiver or --in'],
     [['type:track', '--api', 'http://a', '--in', 'b'], 'Pass either --api'],
-    [['type:track', '--in', 'b', '--timeout', '1s'], 'Leave --timeout out with --in'],
-    [['type:track', '--api', 'ftp://a'], 'it is no http URL'],
+    [['type:track', '--in', 'b', '--timeout', '1s'], 'Cannot use --timeout with --in'],
+    [['type:track', '--api', 'ftp://a'], 'it must be an http URL'],
     [['type:trak', '--in', 'b'], '  type:trak\n       ^^^^'],
-    [['type:track', '--in', 'b', '--report', 'xunit=a'], 'It is written as junit=<file>'],
+    [['type:track', '--in', 'b', '--report', 'xunit=a'], 'It must be junit=<file>'],
     [[], '<expectation> is missing'],
   ])('refuses %j with 2', async (argv, text) => {
     const { code, stderr } = await run(['expect', ...argv])
@@ -218,6 +218,6 @@ describe('expect', () => {
     const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(folder, 'taken') }
     const summary = await run(argv, { env })
     expect(summary).toMatchObject({ code: 0 })
-    expect(summary.stderr).toContain('The summary of the job cannot be written')
+    expect(summary.stderr).toContain('Cannot write the job summary')
   })
 })

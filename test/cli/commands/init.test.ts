@@ -144,7 +144,7 @@ describe('init', () => {
       const { code, stdout, stderr } = await initIn(folder)
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
       expect(stderr).toBe(
-        `evroute: Cannot write ${join(folder, name)}: it is there already. Pass --force to replace it and everything that belongs to it, secrets too.\n`,
+        `evroute: Cannot write ${join(folder, name)}: it already exists. Pass --force to replace it and the other files of the configuration, including the secrets.\n`,
       )
       const files = await readdir(folder, { recursive: true })
       expect(files.sort()).toEqual(['evroute.secrets', name].sort())
@@ -198,6 +198,6 @@ describe('init', () => {
     await writeFile(join(folder, 'file'), '')
     const { code, stderr } = await initIn(join(folder, 'file'))
     expect(code).toBe(7)
-    expect(stderr).toContain('Check that its folder can be written to.')
+    expect(stderr).toContain('Check that its folder is writable.')
   })
 })

@@ -215,7 +215,7 @@ describe('listen refuses with 2', () => {
     [['--delay', '8s..1s'], '1s..8s'],
     [['--delay', '1s..2s..3s'], '1s..8s'],
     [['--delay', '1s..2h'], 'at most 1h'],
-    [['--fail', '20'], 'A share is written as 20%'],
+    [['--fail', '20'], 'It must be a percentage'],
     [['--fail', '101%'], 'from 0% to 100%'],
     [['--fault', 'explode'], 'it must be one of reset, hang, empty'],
     [['--tls', 'weak'], 'it must be one of self-signed, expired, wrong-host, valid'],

@@ -64,7 +64,7 @@ describe('listen --forward-to', () => {
     const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
     expect(await post(url, track, signature('k'))).toBe(401)
     const { stdout } = await command.ended
-    expect(stdout).toContain(`  └ ${endpoint.url} answered 401\n  └ its signature is valid: `)
+    expect(stdout).toContain(`  └ ${endpoint.url} answered 401\n  └ the signature is valid: `)
   })
 
   test('answers 502 if nothing listens there, says so and continues', async () => {
@@ -74,7 +74,7 @@ describe('listen --forward-to', () => {
     expect([await post(url), await post(url)]).toEqual([502, 502])
     const { code, stdout } = await command.ended
     expect(code).toBe(0)
-    const line = `└ cannot forward to ${target}: connection refused (ECONNREFUSED); nothing listens there\n`
+    const line = `└ cannot forward to ${target}: connection refused (ECONNREFUSED); nothing is listening there\n`
     expect(stdout.split(line)).toHaveLength(3)
   })
 
@@ -95,8 +95,8 @@ describe('listen --forward-to', () => {
   test.each([
     [['--forward-to', 'app.example.com'], 'not a full http or https URL'],
     [['--forward-to', 'http://a.example.com', '--forward-to', 'http://b.example.com'], 'two URLs'],
-    [['--forward-timeout', '-1'], 'A duration is written as'],
-    [['--forward-timeout', '2h'], 'It is at most 1h'],
+    [['--forward-timeout', '-1'], 'It must be a duration such as'],
+    [['--forward-timeout', '2h'], 'It must be at most 1h'],
   ])('refuses %j with 2', async (argv, message) => {
     const { code, stderr } = await run(['listen', '-p', '0', '--timeout', '1ms', ...argv])
     expect(code).toBe(2)
@@ -170,7 +170,7 @@ describe('listen --on-event', () => {
     await post(url, track, { origin: 'https://shop.example.com' })
     const { stdout } = await command.ended
     expect(stdout).toContain(
-      '  └ not passed on: a web page of another origin sent it; --allow-unverified passes it on\n',
+      '  └ not passed on: a web page from another origin sent it; --allow-unverified passes it on\n',
     )
   })
 
@@ -193,7 +193,7 @@ describe('listen --on-event', () => {
   })
 
   test.each([
-    [['extra'], 'Cannot use "extra": only the program of --on-event takes arguments'],
+    [['extra'], 'Cannot use "extra": only the --on-event program takes arguments'],
     [['--on-event', ''], 'Cannot run a program without a name'],
   ])('refuses %j with 2', async (argv, message) => {
     const { code, stderr } = await run(['listen', '-p', '0', '--timeout', '1ms', ...argv])

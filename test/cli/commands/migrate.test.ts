@@ -29,7 +29,7 @@ describe('migrate', () => {
     expect(stdout).toMatch(/^rows +file +database\nbodies +6 +6\ndeliveries +6 +6\n/)
     expect(stdout).toMatch(/^crm pending +3 +3$/m)
     expect(stdout).toMatch(/^ledger deliveries +6 +6$/m)
-    expect(stderr).toMatch(/was moved to the PostgreSQL database \w+ on \S+: every row is there/)
+    expect(stderr).toMatch(/^Moved \S+ to the PostgreSQL database \w+ on \S+: every row arrived/m)
     expect(await run(['audit', '--store', to])).toMatchObject({ code: 0, stderr: '' })
     const [ofFile, ofDatabase] = await Promise.all(
       [from, to].map((url) => run(['deliveries', '--store', url, '--json'])),
@@ -37,7 +37,7 @@ describe('migrate', () => {
     expect(ofDatabase!.records).toEqual(expect.arrayContaining([...ofFile!.records]))
     const again = await migrate(from, to)
     expect(again).toMatchObject({ code: 0, stdout })
-    expect(again.stderr).toContain('before; nothing was left to do')
+    expect(again.stderr).toContain('; there is nothing left to do')
     const send = await run(['send', 'track', '--to', 'http://127.0.0.1:9/', '--store', from])
     expect(send).toMatchObject({ code: 7, stdout: '' })
     expect(send.stderr).toMatch(
@@ -74,7 +74,9 @@ describe('migrate', () => {
     running.stop('SIGINT')
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
-    expect(stderr).toMatch(/^Interrupted: nothing is in .*; the same command begins anew\n$/)
+    expect(stderr).toMatch(
+      /^Interrupted: .* is still empty\. Run the same command again to start over\n$/,
+    )
     const refused = await run(['audit', '--store', to])
     expect(refused).toMatchObject({ code: 7, stdout: '' })
     expect(refused.stderr).toContain(

@@ -150,10 +150,10 @@ describe('replay', () => {
   })
 
   test.each([
-    [['--rate', '0/s'], 'It is a rate such as 50/s, 300/m or 1000/h'],
-    [['--rate', 'fast'], 'It is a rate such as 50/s, 300/m or 1000/h'],
+    [['--rate', '0/s'], 'It must be a rate such as 50/s, 300/m or 1000/h'],
+    [['--rate', 'fast'], 'It must be a rate such as 50/s, 300/m or 1000/h'],
     [['--type', 'click'], 'identify, track, page, screen, group, alias, delete'],
-    [['--since', 'yesterday'], 'A moment is written as'],
+    [['--since', 'yesterday'], 'It must be a timestamp such as'],
   ])('refuses %j with 2', async (argv, message) => {
     const { code, stderr } = await run(['replay', '-', ...argv])
     expect(code).toBe(2)

@@ -186,7 +186,7 @@ describe('the command line is refused with 2', () => {
     ],
     [['track', '--timeout', '6s'], 'Cannot use --timeout 6s: it must be between 1ms and 5s', ''],
     [['track', '--timeout', '0s'], 'Cannot use --timeout 0ms: it must be between 1ms and 5s', ''],
-    [['track', '--clock', 'fast'], 'It is one of real, virtual', ''],
+    [['track', '--clock', 'fast'], 'It must be one of real, virtual', ''],
     [['track', '--header', 'X-Team'], '"Name: value"', ''],
     [['track', '--header', 'User-Agent: mine'], 'a static header User-Agent', 'X-Team'],
     [['track', '--header', 'X-Team: a\nb'], 'characters that a header cannot carry', ''],
@@ -202,11 +202,11 @@ describe('the command line is refused with 2', () => {
       'Cannot use 6 URLs',
       '1 to 5',
     ],
-    [['track', '--secret', ''], 'Cannot use an empty --secret', 'Check where it comes from'],
+    [['track', '--secret', ''], 'Cannot use an empty --secret', 'Check the variable'],
     [
       ['track', '--secret', 'env:NOWHERE'],
       'from the environment variable NOWHERE: it is not set',
-      'Set it',
+      'Set the variable',
     ],
     [['track', '--endpoint', 'http://127.0.0.1:9'], 'without a write key', 'EVROUTE_WRITE_KEY'],
     [
@@ -256,7 +256,9 @@ describe('--secret', () => {
     const missing = await run(['send', 'track', '--secret', '@/nowhere/secret'])
     expect(missing.code).toBe(7)
     expect(missing.stderr).toContain('Cannot read --secret from the file /nowhere/secret')
-    expect(missing.stderr).toContain('Pass a value that begins with @ as env:NAME')
+    expect(missing.stderr).toContain(
+      'If the value itself begins with @, put it in a variable and pass env:NAME',
+    )
     expect((await run(['send', 'track', '--secret', `@${await fileOf('\n')}`])).code).toBe(2)
   })
 })
@@ -343,7 +345,7 @@ describe('--file', () => {
 
   test('says that it waits for typed input', async () => {
     const { stderr } = await run(['send', '-f', '-', '-n'], { stdinIsTerminal: true })
-    expect(stderr).toMatch(/^Reading from the terminal: Ctrl-D ends the input/)
+    expect(stderr).toMatch(/^Reading from the terminal. Press Ctrl-D to end the input/)
   })
 
   test.each([

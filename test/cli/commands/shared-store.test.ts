@@ -31,14 +31,14 @@ test('an archive that is gone is shown by name, and released', async () => {
   expect((await show()).stdout).toContain('Waits for    the archive /srv/archive on web-1\n')
   expect(await release(name, url)).toMatchObject({
     ...{ code: 0, stdout: '' },
-    stderr: `No regulation waits for the archive ${name} any more\n`,
+    stderr: `No regulation waits for the archive ${name} any longer\n`,
   })
   const { stdout } = await show()
   expect(stdout).not.toContain('Waits for')
   expect(stdout).toContain(`${name}: the archive was released before its contents were erased\n`)
   const again = await release(name, url)
   expect(again.code).toBe(2)
-  expect(again.stderr).toContain(`No regulation waits for an archive "${name}"`)
+  expect(again.stderr).toContain(`No regulation is waiting for an archive "${name}"`)
 })
 
 test('a file has no archives of others', async () => {

@@ -36,7 +36,7 @@ describe('sign', () => {
     expect(await run(['sign', '/dev/zero', '--secret', 'k'])).toMatchObject({
       code: 7,
       stderr:
-        'evroute: Cannot read /dev/zero: it has more than 67108864 bytes. A webhook has 1 MB at the most.\n',
+        'evroute: Cannot read /dev/zero: it has more than 67108864 bytes. Check that this is the right file: a webhook has at most 1 MB.\n',
     })
   })
 
@@ -80,7 +80,7 @@ describe('verify', () => {
       argv: ['--signature', signature],
       stdin: body.subarray(0, -1),
       reason: 'mismatch',
-      words: 'another secret, or other bytes',
+      words: 'a different secret, or different bytes',
       mistake: 'newline_lost',
     },
     {
@@ -88,7 +88,7 @@ describe('verify', () => {
       argv: ['--signature', 'f'.repeat(40)],
       stdin: body,
       reason: 'mismatch',
-      words: 'another secret, or other bytes',
+      words: 'a different secret, or different bytes',
       mistake: null,
     },
     {
@@ -96,7 +96,7 @@ describe('verify', () => {
       argv: ['--signature', signature.toUpperCase()],
       stdin: body,
       reason: 'malformed',
-      words: '40 lower-case hexadecimal digits',
+      words: '40 lowercase hexadecimal digits',
       mistake: 'upper_case',
     },
     {
@@ -142,7 +142,7 @@ describe('verify', () => {
 
   test('says that no known mistake explains it, and nothing if there is no signature', async () => {
     expect((await verify(['--signature', 'f'.repeat(40)])).stderr).toBe(
-      'No known mistake explains it. Compare secret and bytes on both sides.\n',
+      'No known mistake explains it. Compare the secret and the bytes on both sides.\n',
     )
     expect((await verify(['--signature', ''])).stderr).toBe('')
   })
@@ -157,7 +157,7 @@ describe('verify', () => {
     expect(await reSerialised('--language', 'cobol')).toMatchObject({
       code: 2,
       stderr:
-        'evroute: Cannot print a handler for "cobol". It is one of node, express, fastify, hono, go, python, php, ruby.\n',
+        'evroute: Cannot print a handler for "cobol". It must be one of node, express, fastify, hono, go, python, php, ruby.\n',
     })
   })
 

@@ -28,7 +28,7 @@ describe('statusText', () => {
     ],
     [
       { lane: 'manual', attempts: 9, dueAtMs: nowMs - 90 * second },
-      'waits for its 10th attempt, which was asked for by hand, due for 1m 30s (since 10:28:30)',
+      'waits for its 10th attempt, which was requested by hand, due for 1m 30s (since 10:28:30)',
     ],
     [
       { lane: 'retry', attempts: 1, dueAtMs: nowMs, expiresAtMs: nowMs + 24 * 60 * minute },
@@ -56,11 +56,11 @@ describe('statusText', () => {
     ],
     [
       { ...ended, state: 'failed', reason: 'no_endpoint_left' },
-      'failed at 10:28:00 (2m ago): its destination has no endpoint left that could take it (no_endpoint_left)',
+      'failed at 10:28:00 (2m ago): no endpoint of its destination can take it any more (no_endpoint_left)',
     ],
     [
       { ...ended, state: 'expired', reason: 'timeout, status_503' },
-      'expired at 10:28:00 (2m ago): its retry window ended before an endpoint took it (timeout, status_503)',
+      'expired at 10:28:00 (2m ago): its retry window ended before an endpoint accepted it (timeout, status_503)',
     ],
     [
       { ...ended, state: 'expired', reason: 'abandoned' },
@@ -68,7 +68,7 @@ describe('statusText', () => {
     ],
     [
       { ...ended, state: 'expired', reason: 'window_over' },
-      'expired at 10:28:00 (2m ago): its retry window ended while it waited (window_over)',
+      'expired at 10:28:00 (2m ago): its retry window ended while it was waiting (window_over)',
     ],
     [
       { ...ended, state: 'expired', reason: 'breaker_open, ECONNREFUSED' },
@@ -85,16 +85,16 @@ describe('statusText', () => {
 
 describe('waitText', () => {
   test.each([
-    ['unknown', 'It is being sent, or parked'],
+    ['unknown', 'It is being sent, or it is parked'],
     ['disabled', 'Its destination is disabled: enable it'],
-    ['in_turn', 'It is being sent, or its turn comes.'],
+    ['in_turn', 'It is being sent, or is waiting for its turn.'],
   ] as const)('says what may keep a delivery that is due (%s)', (kind, text) => {
     expect(waitText({ kind })).toContain(text)
   })
 
   test('names the rate that a delivery waits for', () => {
     expect(waitText({ kind: 'in_turn', rates: '50/s' })).toBe(
-      'It is being sent, or its turn comes at 50/s.',
+      'It is being sent, or is waiting for its turn at 50/s.',
     )
   })
 
@@ -103,7 +103,7 @@ describe('waitText', () => {
     const wait: Wait = { kind: 'parked', urls: ['https://example.com/'], untilMs: nowMs + minute }
     expect(waitText(wait)).toBeUndefined()
     expect(statusText(logged({ expiresAtMs: nowMs + minute }), { nowMs, waitOf: () => wait })).toBe(
-      'waits for its 1st attempt, parked: https://example.com/ is down, asked again at 10:31:00; expires at 10:31:00',
+      'waits for its 1st attempt, parked: https://example.com/ is down, next probe at 10:31:00; expires at 10:31:00',
     )
   })
 })

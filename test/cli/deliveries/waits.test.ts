@@ -88,8 +88,8 @@ test('a parked delivery is shown to people and programs', () => {
     { kind: 'parked', urls: [`${a}\n`], untilMs: nowMs + minute },
     { kind: 'parked', urls: [a, b], untilMs: nowMs },
   ] as const
-  expect(parkedText(one, nowMs)).toBe(`parked: ${a}  is down, asked again at 10:31:00`)
-  expect(parkedText(two, nowMs)).toBe(`parked: ${a} and ${b} are down, asked again now`)
+  expect(parkedText(one, nowMs)).toBe(`parked: ${a}  is down, next probe at 10:31:00`)
+  expect(parkedText(two, nowMs)).toBe(`parked: ${a} and ${b} are down, next probe now`)
   expect(waitFields(two)).toEqual({ parked: { urls: [a, b], until: formatTimestamp(nowMs) } })
 })
 

@@ -42,7 +42,7 @@ describe('a bad signature', () => {
   test('has a correct handler below its payload in verbose mode', async () => {
     const text = (await linesFor(signBody(body, secret).toUpperCase(), true)).join('\n')
     expect(text).toMatch(
-      /"page"[^]*A handler for express; `npx evroute verify --language` prints others:/,
+      /"page"[^]*A correct handler for express; `npx evroute check --language` prints others:/,
     )
     expect(text).toMatch(/\n {6}app\.post\('\/webhooks'/)
     expect((await linesFor('0'.repeat(40), true)).join('\n')).not.toContain('express')

@@ -12,21 +12,21 @@ describe('forwardLines', () => {
 
   test('says that a sender would have given up', () => {
     expect(forwardLines({ ...well, durationMs: 8_200 })).toEqual([
-      'it took 8.2s: senders give up after 5s',
+      'the answer took 8.2s, but senders give up after 5s',
     ])
     expect(forwardLines({ ...well, status: 500, durationMs: 5_001 })).toEqual([
       `${url} answered 500`,
-      'it took 5s: senders give up after 5s',
+      'the answer took 5s, but senders give up after 5s',
     ])
   })
 
   test('gives advice', () => {
     const failed = { ...well, status: null }
     expect(forwardLines({ ...failed, error: 'ECONNREFUSED' })).toEqual([
-      `cannot forward to ${url}: connection refused (ECONNREFUSED); nothing listens there`,
+      `cannot forward to ${url}: connection refused (ECONNREFUSED); nothing is listening there`,
     ])
     expect(forwardLines({ ...failed, error: 'timeout' })).toEqual([
-      `cannot forward to ${url}: no answer in time (timeout); --forward-timeout 0 waits as long as it takes`,
+      `cannot forward to ${url}: no answer in time (timeout); to wait without a limit, pass --forward-timeout 0`,
     ])
     expect(forwardLines({ ...failed, error: 'ECONNRESET' })).toEqual([
       `cannot forward to ${url}: the connection was reset (ECONNRESET)`,
@@ -41,7 +41,7 @@ describe('checkAdvice', () => {
       expect(
         checkAdvice({ signature: 'valid', forward: { ...well, status } }, 'npx evroute'),
       ).toEqual([
-        `its signature is valid: \`npx evroute check ${url} --secret ...\` finds out why it is refused`,
+        `the signature is valid: run \`npx evroute check ${url} --secret ...\` to find out why it was refused`,
       ])
     },
   )
@@ -64,6 +64,6 @@ describe('resentText', () => {
     expect(resentText({ ...well, status: 500, answer: '\r\n  no\nmore' })).toBe(
       `${url} answered 500: no`,
     )
-    expect(resentText(undefined)).toBe('no --forward-to takes its type')
+    expect(resentText(undefined)).toBe('no --forward-to accepts its type')
   })
 })

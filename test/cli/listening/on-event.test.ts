@@ -138,7 +138,7 @@ describe('EventProgram', () => {
     const { hook, output } = node(`process.stdin.resume(); ${stay}.on('end', () => process.exit())`)
     const line = 'x'.repeat(8 * 1024 * 1024)
     for (let seq = 1; seq <= runsMax + 6; seq++) hook.run(seq, line)
-    expect(output.text).toMatch(/^--on-event \S+ is slower than events come: .*\n$/)
+    expect(output.text).toMatch(/^--on-event \S+ cannot keep up: .*\n$/)
     for (let runs = 1; runs <= runsMax + 4; runs++) {
       await reported(runs)
       sockets[runs - 1]?.end()

@@ -22,7 +22,7 @@ test('A list is read whole, in batches for a regulation each', async () => {
 test('A list of more than a million users is refused', async () => {
   await expect(readUsers(1_000_001)).rejects.toMatchObject({
     code: 'invalid_usage',
-    message: 'Cannot take more than 1,000,000 users, or 200 MB of ids, from one list',
+    message: 'Cannot read more than 1,000,000 users, or 200 MB of ids, from one list',
     hint: expect.stringContaining('Split the list') as string,
   })
 })

@@ -257,12 +257,12 @@ describe('a store that cannot be opened', () => {
     expect(await run(['deliveries', '--store', 'env:STORE'])).toMatchObject({
       code: 2,
       stderr:
-        'evroute: Cannot read --store from the environment variable STORE: it is not set. Set it, or give a value or @file.\n',
+        'evroute: Cannot read --store from the environment variable STORE: it is not set. Set the variable, or pass the value itself or @file.\n',
     })
     expect(await run(['send', 'track', '--store', '@/missing'])).toMatchObject({
       code: 7,
       stderr:
-        'evroute: Cannot read --store from the file /missing: there is no such file. Pass a value that begins with @ as env:NAME.\n',
+        'evroute: Cannot read --store from the file /missing: there is no such file. If the value itself begins with @, put it in a variable and pass env:NAME.\n',
     })
     expect(await run(['audit', '--store', ''])).toMatchObject({ code: 2 })
   })

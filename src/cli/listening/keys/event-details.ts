@@ -5,11 +5,11 @@ import { payloadText } from '../../output/json.ts'
 import { formatCount, formatTimeOfDay } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
 
-/** Show whole payloads, but cut extreme ones. */
+/** Maximum lines of a payload: enough for all but extreme ones. */
 const linesMax = 10_000
 const answerLinesMax = 50
 
-/** A full request for a person: metadata, answer, headers and payload. */
+/** Formats a whole request: metadata, answer, headers and payload. */
 export function eventDetails(event: ReceivedEvent, style: Style): string {
   const { seq, method, path, atMs, reason, diagnosis, headers } = event
   const parts = [
@@ -28,7 +28,7 @@ export function eventDetails(event: ReceivedEvent, style: Style): string {
   return `${parts.join('\n')}\n`
 }
 
-/** The answer of the application that the request was forwarded to. */
+/** Formats the answer of the application that the request was forwarded to. */
 function forwardDetails({ forward }: ReceivedEvent, style: Style): readonly string[] {
   if (forward === null) return []
   const { url, status, error, durationMs, answer } = forward
@@ -41,7 +41,7 @@ function forwardDetails({ forward }: ReceivedEvent, style: Style): readonly stri
   ]
 }
 
-/** How two requests differ, field by field. */
+/** Formats the differences between two requests, field by field. */
 export function comparisonText(event: ReceivedEvent, other: ReceivedEvent, style: Style): string {
   const { changes, more } = compareEvents(event, other)
   const title = style.strong(`#${other.seq} → #${event.seq}`)
@@ -63,10 +63,10 @@ function answerText({ status, durationMs, bytes, signature, injected }: Received
   return `${parts.join(' ')}, ${formatCount(bytes)} bytes, signature ${signature}`
 }
 
-/** Headers that curl makes itself. */
+/** Headers that curl sets itself. */
 const ownHeaders = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'expect'])
 
-/** A command for a POSIX shell that sends the bytes and headers of a request again. */
+/** Returns a POSIX shell command that sends the bytes and headers of a request again. */
 export function curlCommand(
   { path, headers, rawBody, method }: ReceivedEvent,
   url: string,
@@ -76,10 +76,10 @@ export function curlCommand(
   const target = new URL(url).origin + (path.startsWith('/') ? path : '/')
   const words = ['curl', '-i', '-X', method, target]
   for (const [name, value] of Object.entries(headers)) {
-    // A semicolon sends a header without a value; a colon would remove it.
+    // With a semicolon, curl sends an empty header; with a colon, it would remove the header.
     if (!ownHeaders.has(name)) words.push('-H', value === '' ? `${name};` : `${name}: ${value}`)
   }
-  // With --data-binary, a text that begins with @ would name a file.
+  // With --data-binary, a text that begins with @ would be read as a file name.
   words.push(...(isText ? ['--data-raw', text] : ['--data-binary', '@-']))
   const command = words.map(shellWord).join(' ')
   return isText ? command : `echo ${rawBody.toString('base64')} | base64 -d | ${command}`

@@ -7,7 +7,7 @@ import type { KeysState } from './step-keys.ts'
 
 const editorPrompt = '/ '
 
-/** The text of the bottom line, at most `columnsMax` wide. The most important part comes first. */
+/** Returns the text of the bottom line, at most `columnsMax` wide, most important part first. */
 export function keysLine(state: KeysState, columnsMax: number, style: Style): BottomText {
   const { mode } = state
   switch (mode.kind) {
@@ -16,15 +16,15 @@ export function keysLine(state: KeysState, columnsMax: number, style: Style): Bo
       return { text: `${style.strong(editorPrompt)}${text}`, cursorBack }
     }
     case 'failure':
-      return plain('The next webhook: 5 gets 503, t times out, esc leaves')
+      return plain('Fail the next one: 5 answers 503, t times out, esc cancels')
     case 'number': {
       const { purpose, digits } = mode
       const prompt = purpose === 'pick' ? '#' : `Compare with #`
-      const rest = purpose === 'compare' && digits === '' ? ' (enter: the one before)' : ''
+      const rest = purpose === 'compare' && digits === '' ? ' (enter: the previous one)' : ''
       return plain(`${prompt}${digits}${rest}`)
     }
     case 'ending':
-      return plain('Ending; Ctrl-C quits at once')
+      return plain('Ending. Press Ctrl-C to quit at once')
     case 'keys':
       return plain(wordsOf(state).join(' · '))
   }

@@ -38,18 +38,18 @@ interface ListenScreenOptions extends Pick<ListenValues, 'input' | 'json' | 'qui
   readonly save?: string | undefined
 }
 
-/** The output of `listen`. It decides which requests are shown. */
+/** The output of `listen`, which decides which requests are shown and when. */
 export interface ListenScreen {
   readonly io: Io
-  /** Reads keys until `close`. */
+  /** Starts to read keys, until `close`. */
   open(targets: KeyTargets): void
-  /** Records a request, and shows it now, after a pause, or never. */
+  /** Takes a new request, and shows it now, after a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
   /** Closes the screen. Later writes go directly to the streams. */
   close(): Promise<void>
 }
 
-/** Makes a screen with keys on an interactive terminal, else one with plain streams. */
+/** Makes a screen with keys on an interactive terminal; otherwise, one with plain streams. */
 export async function listenScreen(options: ListenScreenOptions, io: Io): Promise<ListenScreen> {
   const { filter, save, input, json, quiet, color } = options
   const { terminal } = io
@@ -80,7 +80,7 @@ interface ListenKeysParts {
 export interface KeyTargets {
   readonly receiver: Pick<Receiver, 'respondNext' | 'events'>
   readonly url: string
-  /** Signs edited requests; undefined for no signature. */
+  /** The secret for signing edited requests; undefined for no signature. */
   readonly secret: string | undefined
   /** Forwards a request again and returns a message; undefined without a target. */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
@@ -96,7 +96,7 @@ type EffectOf<Kind> = KeyEffect extends infer Effect
     : never
   : never
 
-/** Requests that a pause keeps for later. */
+/** Maximum number of requests that a pause keeps for later. */
 const heldMax = 1_000
 
 /** The default file for requests that the user saves. */
@@ -110,10 +110,10 @@ class ListenKeys implements ListenScreen {
   #state: KeysState
   #targets: KeyTargets | undefined
   #savedSeq = 0
-  /** Shows the requests that arrived in a pause. */
+  /** Functions that show the requests held back by a pause, oldest first. */
   #held: (() => void)[] = []
   #heldMissing = 0
-  /** The actions that keys have started, one after the other. */
+  /** The actions that keys have started. They run one after another. */
   #work: Promise<void> = Promise.resolve()
   #closeTerminal = (): void => undefined
 
@@ -148,7 +148,7 @@ class ListenKeys implements ListenScreen {
     this.#line.changed()
   }
 
-  /** Gives the terminal back after the running actions have ended. */
+  /** Releases the terminal once the running actions have ended. */
   async close(): Promise<void> {
     await this.#work
     this.#parts.io.stop.removeEventListener('abort', this.#onStop)
@@ -199,7 +199,7 @@ class ListenKeys implements ListenScreen {
 
   #showHeld(): void {
     if (this.#heldMissing > 0) {
-      this.#tell(`The oldest ${countOf(this.#heldMissing, 'request')} of the pause were dropped.`)
+      this.#tell(`The oldest ${countOf(this.#heldMissing, 'request')} from the pause were dropped.`)
     }
     for (const show of this.#held.splice(0)) show()
     this.#heldMissing = 0
@@ -241,26 +241,27 @@ class ListenKeys implements ListenScreen {
 
   async #resend(event: ReceivedEvent): Promise<string> {
     const resend = this.#targets?.resend
-    if (resend === undefined) return 'Nowhere to resend to. Pass --forward-to <url>.'
+    if (resend === undefined) return 'Cannot resend without a target. Pass --forward-to <url>.'
     return `Resent #${event.seq}: ${await resend(event)}`
   }
 
   async #save(event: ReceivedEvent): Promise<string> {
     const { save } = this.#parts
     const { seq } = event
-    if (save !== undefined) return `#${seq} is in ${plainText(save)}: --save keeps every request.`
-    if (seq === this.#savedSeq) return `#${seq} is in ${captureFile} already.`
+    if (save !== undefined)
+      return `#${seq} is already in ${plainText(save)}, because --save keeps every request.`
+    if (seq === this.#savedSeq) return `#${seq} is already in ${captureFile}.`
     const capture = await Capture.open(captureFile)
     await capture.append(event)
     await capture.close()
     this.#savedSeq = seq
     const program = programName(this.#parts.io)
-    return `Saved #${seq} to ${captureFile}; \`${program} replay ${captureFile} --to <url>\` sends it again.`
+    return `Saved #${seq} to ${captureFile}. To send it again, run \`${program} replay ${captureFile} --to <url>\`.`
   }
 }
 
 /**
- * Opens a text in $VISUAL or $EDITOR, and returns it after the editor ends. If the editor fails, the text is
+ * Opens a text in $VISUAL or $EDITOR, and returns the edited text. If the editor fails, returns the text
  * unchanged.
  *
  * @throws an error if the editor cannot be started
@@ -274,12 +275,12 @@ async function editText(
   const path = join(folder, 'body.json')
   try {
     await writeFile(path, text, { mode: 0o600 })
-    // Use a shell, because the variable may have arguments, as in `code --wait`.
+    // Use a shell, because the variable may contain arguments, as in `code --wait`.
     const child = spawn(`${editor} "${path}"`, { shell: true, stdio: 'inherit' })
     const [code] = (await once(child, 'exit')) as [number | null]
     if (code !== 0) return text
     const edited = await readFile(path, 'utf8')
-    // Editors end the last line, which a body does not have.
+    // Editors add a line break at the end, which the body didn't have.
     return text.endsWith('\n') ? edited : edited.replace(/\r?\n$/, '')
   } finally {
     await rm(folder, { recursive: true, force: true })

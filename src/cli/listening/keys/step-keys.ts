@@ -4,7 +4,7 @@ import type { ReceivedEvent } from '../../../receiver/index.ts'
 import { countOf } from '../../output/numbers.ts'
 import { editLine, type EditedLine, type Key } from '../../terminal/key.ts'
 
-/** How the next key is interpreted. `number` reads the number of a request: to pick it, or to compare with it. */
+/** How the next key is interpreted. In `number`, digits name a request to pick or to compare with. */
 type KeysMode =
   | { readonly kind: 'keys' }
   | { readonly kind: 'failure' }
@@ -16,16 +16,16 @@ type KeysMode =
 export interface KeysState {
   readonly mode: KeysMode
   readonly filter: Match | undefined
-  /** Requests since the display was paused; undefined unless it is paused. */
+  /** The number of requests since the display was paused; undefined if it is not paused. */
   readonly arrivedInPause: number | undefined
   readonly arrived: number
   /** The last request that was shown. */
   readonly last: ReceivedEvent | undefined
-  /** The picked request; undefined if keys are about the last one. */
+  /** The request that keys act on; undefined for the last one. */
   readonly picked: ReceivedEvent | undefined
 }
 
-/** The failure of the next webhook. */
+/** How the next webhook fails: with this status, or by a timeout. */
 export type NextFailure = 503 | 'hang'
 
 /** An action that a key triggers. */
@@ -56,7 +56,7 @@ export function initialKeysState(filter: Match | undefined): KeysState {
   }
 }
 
-/** Decides whether an arriving request is shown, held or hidden. In a pause it is held and shown later. */
+/** Decides whether a new request is shown, held until the pause ends, or hidden. */
 export function displayOf(
   { filter, arrivedInPause }: KeysState,
   event: ReceivedEvent,
@@ -76,11 +76,11 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
   }
 }
 
-/** This many keys at once must be a paste, probably into the wrong window. */
+/** So many characters at once must be a paste, probably into the wrong window. */
 const pastedMin = 8
 
 /**
- * Handles keys that came at once. Pure.
+ * Handles keys that arrived together. A pure function.
  *
  * @param events - the requests that can be picked, oldest first
  */
@@ -90,7 +90,7 @@ export function stepKeys(
   events: readonly ReceivedEvent[],
 ): KeysStep {
   if (state.mode.kind !== 'filter' && isPasted(keys)) {
-    return tell(state, 'Pasted text is not read as keys. Press / first to filter by it.')
+    return tell(state, 'Ignored a paste. To filter by pasted text, press / first.')
   }
   const effects: KeyEffect[] = []
   const pickable = events.filter((event) => state.filter?.test(event) !== false)
@@ -130,7 +130,7 @@ function stepKey(state: KeysState, key: Key, events: Events): KeysStep {
   }
 }
 
-/** The letter keys; upper case counts too. */
+/** The actions of the keys, by lower-case character. */
 const letters: ReadonlyMap<string, (state: KeysState, events: Events) => KeysStep> = new Map<
   string,
   (state: KeysState, events: Events) => KeysStep
@@ -170,7 +170,7 @@ function inMode(state: KeysState, mode: KeysMode): KeysStep {
   return { state: { ...state, mode }, effects: [] }
 }
 
-/** Picks the request before or after the current one. After the last, keys are about the last again. */
+/** Picks the request before or after the current one. Past the end, keys act on the last one again. */
 function picking(state: KeysState, events: Events, by: -1 | 1): KeysStep {
   const { picked } = state
   const at = picked === undefined ? events.length : events.findIndex(({ seq }) => seq >= picked.seq)
@@ -207,7 +207,7 @@ function pickNumbered(state: KeysState, digits: string, events: Events): KeysSte
   return picked === undefined ? notKept(state, digits) : withCurrent({ ...state, picked }, 'show')
 }
 
-/** Without a number, compares with the request of the same type before. */
+/** Without a number, compares with the previous request of the same type. */
 function compareNumbered(state: KeysState, digits: string, events: Events): KeysStep {
   const event = state.picked ?? state.last
   if (event === undefined) return { state, effects: [] }
@@ -217,12 +217,15 @@ function compareNumbered(state: KeysState, digits: string, events: Events): Keys
       : events.find(({ seq }) => seq === Number(digits))
   if (other !== undefined) return { state, effects: [{ kind: 'compare', event, other }] }
   return digits === ''
-    ? tell(state, 'No earlier request of this type. Type a number to compare with another.')
+    ? tell(
+        state,
+        'There is no earlier request of this type. To compare with a different request, enter its number.',
+      )
     : notKept(state, digits)
 }
 
 function notKept(state: KeysState, digits: string): KeysStep {
-  return tell(state, `Request #${digits} is not kept, or the filter hides it.`)
+  return tell(state, `Request #${digits} is no longer kept, or is hidden by the filter.`)
 }
 
 function interrupted(state: KeysState): KeysStep {
@@ -243,7 +246,7 @@ function paused(state: KeysState): KeysStep {
   if (arrived === undefined) {
     return tell(
       { ...state, arrivedInPause: 0 },
-      'Paused: requests are answered and saved, and shown when you press p again.',
+      'Paused: requests are still answered and saved. Press p again to show them.',
     )
   }
   const { state: next, effects } = tell(
@@ -292,12 +295,12 @@ const keysHelp = `Keys
   enter      show it in full
   r          send it to --forward-to again
   e          edit it in $EDITOR, sign it and send it here
-  d          compare it with another request
+  d          compare it with a different request
   y          print it as a curl command
   s          save it to a file
-  p          pause the display; again to show what arrived
+  p          pause the display; press again to show what arrived
   f          fail the next webhook: 5 with status 503, t by timing out
-  /          show only what matches; empty shows all
+  /          filter requests; an empty filter shows all
   o          open the page with every request
   c          clear the screen
-  q          quit; Ctrl-C does the same, a second one quits at once`
+  q          quit, like Ctrl-C; a second Ctrl-C quits at once`

@@ -102,7 +102,7 @@ describe('keys of listen', () => {
     terminal.press('p')
     for (let seq = 1; seq <= 1_002; seq++) arrive({ ...ping, seq })
     terminal.press('p')
-    expect(stream.text).toContain('The oldest 2 requests of the pause were dropped.')
+    expect(stream.text).toContain('The oldest 2 requests from the pause were dropped.')
     expect([shown.length, shown[0], shown.at(-1)]).toEqual([1_000, 3, 1_002])
   })
 
@@ -168,7 +168,7 @@ describe('keys of listen', () => {
     open()
     arrive(ping)
     terminal.press('r')
-    await stream.matching(/Nowhere to resend to\. Pass --forward-to <url>\./)
+    await stream.matching(/Cannot resend without a target\. Pass --forward-to <url>\./)
   })
 
   test('Ctrl-C, q and Ctrl-Z are the terminal’s to do', async () => {
@@ -189,7 +189,7 @@ describe('keys of listen', () => {
     const { screen, terminal, stream, open, stop } = await onScreen()
     open()
     stop()
-    expect(stream.text).toBe(`${erase}Ending; Ctrl-C quits at once`)
+    expect(stream.text).toBe(`${erase}Ending. Press Ctrl-C to quit at once`)
     await screen.close()
     expect(terminal.isOpen).toBe(false)
     expect(stream.text.endsWith(erase)).toBe(true)
@@ -208,9 +208,11 @@ describe('saving', () => {
     open()
     arrive(ping)
     terminal.press('s')
-    await stream.matching(/Saved #1 to \.\/evroute-capture\.ndjson; `evroute replay /)
+    await stream.matching(
+      /Saved #1 to \.\/evroute-capture\.ndjson\. To send it again, run `evroute replay /,
+    )
     terminal.press('s')
-    await stream.matching(/#1 is in \.\/evroute-capture\.ndjson already\./)
+    await stream.matching(/#1 is already in \.\/evroute-capture\.ndjson\./)
     arrive(page)
     terminal.press('s')
     await stream.matching(/Saved #2/)
@@ -228,7 +230,7 @@ describe('saving', () => {
     open()
     arrive(ping)
     terminal.press('s')
-    await stream.matching(/#1 is in all\.ndjson: --save keeps every request\./)
+    await stream.matching(/#1 is already in all\.ndjson, because --save keeps every request\./)
   })
 })
 

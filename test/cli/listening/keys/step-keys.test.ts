@@ -75,7 +75,7 @@ describe('keys', () => {
   test('pasted text is not read as keys', () => {
     const { state, effects } = stepKeys(start, keysOf('quit this'), kept)
     expect(state).toBe(start)
-    expect(told(effects)).toMatch(/^Pasted text is not read as keys/)
+    expect(told(effects)).toMatch(/^Ignored a paste/)
     expect(stepKeys(start, keysOf('first line\rquit'), kept).effects).toHaveLength(1)
     expect(stepKeys(start, keysOf('hc'), kept).effects).toHaveLength(2)
     expect(stepKeys(start, keysOf('some text\u0003'), kept).effects.at(-1)?.kind).toBe('interrupt')
@@ -88,7 +88,7 @@ describe('ending', () => {
   test.each(['q', '\u0003', 'f\u0003', '/abc\u0003'])('%j asks to end', (input) => {
     const { effects, line } = press(input)
     expect(effects).toEqual([{ kind: 'interrupt' }])
-    expect(line).toBe('Ending; Ctrl-C quits at once')
+    expect(line).toBe('Ending. Press Ctrl-C to quit at once')
   })
 
   test('only Ctrl-C asks again', () => {
@@ -123,7 +123,7 @@ describe('picking an earlier request', () => {
     expect(press('r', picked).effects).toEqual([{ kind: 'resend', event: ping }])
     expect(press(`2${escape}`, state).state).toEqual(state)
     expect(told(press('7\r', state).effects)).toBe(
-      'Request #7 is not kept, or the filter hides it.',
+      'Request #7 is no longer kept, or is hidden by the filter.',
     )
   })
 
@@ -136,10 +136,12 @@ describe('picking an earlier request', () => {
   })
 
   test('d compares it with the one before of its type, or by number', () => {
-    expect(press('d', state).line).toBe('Compare with # (enter: the one before)')
+    expect(press('d', state).line).toBe('Compare with # (enter: the previous one)')
     expect(press('d\r', state).effects).toEqual([{ kind: 'compare', event: other, other: ping }])
     expect(press('d2\r', state).effects).toEqual([{ kind: 'compare', event: other, other: page }])
-    expect(told(press(`${up}${up}d\r`, state).effects)).toMatch(/^No earlier request of this type/)
+    expect(told(press(`${up}${up}d\r`, state).effects)).toMatch(
+      /^There is no earlier request of this type/,
+    )
     expect(told(press('d').effects)).toBe('No request has been shown yet.')
   })
 
@@ -173,7 +175,7 @@ describe('the next failure', () => {
     { key: 't', failure: 'hang' },
     { key: 'T', failure: 'hang' },
   ])('f $key', ({ key, failure }) => {
-    expect(press('f').line).toBe('The next webhook: 5 gets 503, t times out, esc leaves')
+    expect(press('f').line).toBe('Fail the next one: 5 answers 503, t times out, esc cancels')
     const { state, effects } = press(`f${key}`)
     expect(effects).toEqual([{ kind: 'fail_next', failure }])
     expect(state.mode).toEqual({ kind: 'keys' })
