@@ -111,7 +111,7 @@ const descriptionColumnsMin = 20
 
 /** Printed at the end of the help text. */
 const epilogue = `
-\`evroute <command> --help\` shows flags and examples. Start with \`evroute demo\`.`
+\`evroute <command> --help\` shows flags and examples. Try \`evroute demo\`.`
 
 /** Builds the command line, with the command that the arguments name. It never exits. */
 export async function createProgram(context: CommandContext): Promise<Command> {

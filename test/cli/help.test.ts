@@ -76,7 +76,7 @@ test('has examples as the program was called', async () => {
   const { stdout } = await run(['send', '--help'], { env: { npm_command: 'exec' } })
   expect(stdout).toContain('\n  npx evroute send track\n')
   const { stdout: all } = await run(['--help'], { env: { npm_command: 'exec' } })
-  expect(all).toContain('`npx evroute demo` shows it all')
+  expect(all).toContain('Try `npx evroute demo`')
 })
 
 test('names every command once, in a group', async () => {

@@ -11,7 +11,7 @@ describe('main', () => {
     expect(code).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toContain('Usage: evroute')
-    expect(stderr).toContain('Start with `evroute demo`.')
+    expect(stderr).toContain('Try `evroute demo`.')
   })
 
   test.each([['--help'], ['help'], ['send', '--help'], ['help', 'listen']])(
@@ -147,7 +147,7 @@ describe('main', () => {
   test('suggests commands as npx started the transfer', async () => {
     const argv = ['send', 'track', '--to', 'http://127.0.0.1:1/', '--clock', 'virtual']
     const { stderr } = await run(argv, { env: { npm_command: 'exec' } })
-    expect(stderr).toContain('is `npx evroute listen` running?')
+    expect(stderr).toContain('Is `npx evroute listen` running?')
   })
 
   test('gives a usage error of the parser in JSON too', async () => {
@@ -174,7 +174,7 @@ describe('main', () => {
   test('shows help where nothing is asked for but no colour', async () => {
     const { code, stderr } = await run(['--no-color'])
     expect(code).toBe(2)
-    expect(stderr).toContain('Start with `evroute demo`.')
+    expect(stderr).toContain('Try `evroute demo`.')
   })
 
   test.each([

@@ -11,9 +11,9 @@ const leftoversGraceMs = 500
 const leftoversLookMs = 20
 
 /**
- * A command in its own process group, with the standard streams of this process. Its processes end with this
- * process, however this process ends. Exceptions: they left the group, or this process got a SIGKILL. On Windows
- * also: a process whose parent has ended is out of reach.
+ * A command in its own process group, with the standard streams of this process. When this process ends, so do
+ * all processes of the command, unless they left the group or this process got a SIGKILL. On Windows, a process
+ * whose parent has ended cannot be reached.
  */
 export class Child {
   /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */
@@ -29,7 +29,7 @@ export class Child {
         this.#send(0)
         return exitCode(code, signal)
       },
-      // Windows reports only now that its shell found no such program.
+      // On Windows, a missing program is only reported now, by the shell.
       (error: unknown) => Promise.reject(cannotRun(program, error)),
     )
     // A second signal or an error ends this process at once.
@@ -65,9 +65,9 @@ export class Child {
     process.off('exit', this.#kill)
   }
 
-  /** @returns whether the group still exists; after the first false, always false */
+  /** @returns whether the group still exists; once false, always false */
   #send(signal: NodeJS.Signals | 0): boolean {
-    // The system may give the id of a finished group to another one.
+    // The system may reuse the id of a finished group.
     if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)
     return !this.#isGone
   }
@@ -86,11 +86,11 @@ function cannotRun(program: string, cause: unknown): EvrouteError {
 
 function reasonsOf(code: string | undefined, message: string): readonly [string, string] {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    const hint = "Check its name and PATH. What a shell should read is given as -- sh -c '...'."
+    const hint = "Check its name and PATH. For shell syntax, write -- sh -c '...'."
     return ['there is no such program', hint]
   }
   if (code === 'EACCES') {
-    return ['it may not be executed', 'Make it executable, or name the program that reads it.']
+    return ['it is not executable', 'Make it executable, or pass its interpreter as the program.']
   }
-  return [message, 'Check the command behind --.']
+  return [message, 'Check the command after --.']
 }

@@ -12,7 +12,7 @@ import type { CommandEnvironment } from './test-bed.ts'
 /** Which lines `run` prints. */
 export type RunViewOptions = Pick<RunValues, 'page' | 'quiet' | 'verbose' | 'color'>
 
-/** Reports a run on stderr: stdout belongs to the command. */
+/** Reports a run on stderr, because stdout belongs to the command. */
 export type RunView = Awaited<ReturnType<typeof openRunView>>
 
 /** Opens the view of a run. Secrets never appear in it. */
@@ -22,7 +22,7 @@ export async function openRunView({ page, quiet, verbose, color }: RunViewOption
   const program = programName(io)
   const tell = (text: string): void => void io.stderr.write(`${text}\n`)
   return {
-    /** Prints the addresses that the command finds in its environment. */
+    /** Prints the addresses that are in the command's environment. */
     ready: ({ EVROUTE_URL, EVROUTE_ENDPOINT }: CommandEnvironment): void => {
       if (quiet) return
       tell(`Receiver  ${EVROUTE_URL}  ${style.faint('EVROUTE_URL, EVROUTE_SECRET')}`)
@@ -38,7 +38,7 @@ export async function openRunView({ page, quiet, verbose, color }: RunViewOption
     summary: (counts: ReceivedCounts, durationMs: number): void => {
       if (!quiet) tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
     },
-    /** Prints that the run failed and the page stays. */
+    /** Prints the URL of the page, which stays open after a failed run. */
     held: (url: string): void =>
       tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`),
     pending: (count: number): void => {

@@ -37,12 +37,12 @@ interface Run {
 }
 
 const lookMs = 20
-/** After this time without a request, assume that none is under way. */
+/** After this time without a request, no more are expected. */
 const quietMs = 100
 
 /**
  * Runs a command beside a receiver, and with `serve` a service, then waits for the expected requests. Leaves
- * neither processes nor open ports behind.
+ * no processes and no open ports behind.
  *
  * @returns the exit code of the command; if that is 0, whether the expectations were met
  */
@@ -73,7 +73,7 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
   try {
     const code = await child.ended
     bed.commandEnded()
-    // A command that failed has said why. Don't wait for missing requests then.
+    // A command that failed has already said why, so don't wait for missing requests.
     if (code === 0) await untilAllCame({ options, io, bed, awaited })
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
     const pending = code === 0 ? await bed.pending() : 0
@@ -99,7 +99,7 @@ async function held(view: RunView, { receiver }: TestBed, { interrupted }: Io): 
   if (!interrupted.aborted) await once(interrupted, 'abort')
 }
 
-/** A webhook that is retried after the end would change the counts. */
+/** Fails the run if deliveries are pending, because a later retry would change the counts. */
 function pendingCase(pending: number): ReportCase {
   return {
     name: 'no delivery is pending',
@@ -131,7 +131,7 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
   }
 }
 
-/** Resolves when nothing is missing or under way, at the timeout, or on a signal. */
+/** Resolves when nothing is missing or in progress, at the timeout, or on a signal. */
 async function untilAllCame({
   options: { timeoutMs },
   io: { interrupted },
@@ -178,7 +178,7 @@ export class AwaitedRequests {
     return open.length > 0 ? 'satisfied' : 'decided'
   }
 
-  /** The results when the wait has ended. */
+  /** Returns the results once the wait has ended. */
   results(): readonly ExpectationResult[] {
     return this.#trackers.map((tracker) => expectationResult(tracker))
   }

@@ -31,7 +31,7 @@ export function scenariosNamed(name: string): readonly Scenario[] {
 }
 
 /**
- * Runs rows of the specification's error table one after the other and shows the observations.
+ * Runs error scenarios one after another, and prints what was observed and what was expected.
  *
  * @returns 5 if a scenario did not go as expected
  */
@@ -117,7 +117,7 @@ function tallyText(names: readonly string[]): string {
     .join(', ')
 }
 
-/** Counts the occurrences of each name, in the order of their first. */
+/** Counts the occurrences of each name, in order of first occurrence. */
 function tally<Name>(names: readonly Name[]): ReadonlyMap<Name, number> {
   const counts = new Map<Name, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -128,7 +128,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
 }
 
-/** Compares a run of a scenario with its expected outcome. Returns the differences. Pure. */
+/** Returns how a run of a scenario differs from its expected outcome. A pure function. */
 export function judgeScenario(
   { webhooks, expected }: Pick<Scenario, 'webhooks' | 'expected'>,
   { settled, requests, arrived, logged }: ScenarioObservation,
@@ -210,7 +210,7 @@ export async function runScenario(
         sourceIds: [sourceId],
         endpoints: urls.map((url) => ({ url })),
         sharedSecret: secret,
-        // One at a time, so that random decisions repeat in every run.
+        // Send one at a time, so that random decisions are the same in every run.
         concurrency: 1,
       }),
     ],

@@ -8,9 +8,9 @@ import {
 } from '../../runtime/index.ts'
 import { startLocalService, type Service } from '../../service/index.ts'
 
-/** The surroundings of the command. */
+/** What to start for the command, and how it behaves. */
 export interface TestBedOptions {
-  /** Signs and checks webhooks; undefined for a random secret. */
+  /** The secret for signing and checking webhooks; undefined for a random one. */
   readonly secret?: string | undefined
   readonly serve: boolean
   readonly respond?: ReceiverOptions['respond']
@@ -22,7 +22,7 @@ export interface TestBedOptions {
 export interface CommandEnvironment {
   readonly EVROUTE_URL: string
   readonly EVROUTE_SECRET: string
-  /** Set with a service; undefined without one. */
+  /** The URL of the service; undefined without one. */
   readonly EVROUTE_ENDPOINT: string | undefined
   readonly EVROUTE_WRITE_KEY: string | undefined
 }
@@ -30,7 +30,7 @@ export interface CommandEnvironment {
 /** A receiver, optionally with a service in front of it, on free ports. */
 export type TestBed = Awaited<ReturnType<typeof openTestBed>>
 
-/** Opens a test bed. */
+/** Starts the receiver and, if asked for, the service. */
 export async function openTestBed(options: TestBedOptions) {
   const clock = options.virtualClock ? new SkippableClock() : undefined
   const runtime = createRuntime(clock === undefined ? {} : { clock })
@@ -44,25 +44,25 @@ export async function openTestBed(options: TestBedOptions) {
   const environment: CommandEnvironment = {
     EVROUTE_URL: url,
     EVROUTE_SECRET: secret,
-    // A test must never post to a service that the surrounding shell happens to name.
+    // Without a service, hide the shell's variable, so that a test never posts to a real service.
     EVROUTE_ENDPOINT: service?.address.url,
     EVROUTE_WRITE_KEY: service && writeKey,
   }
-  /** Undelivered webhooks are lost. The receiver continues. */
+  /** Closes the service, but not the receiver. Undelivered webhooks are lost. */
   const closeService = async (): Promise<void> => service?.close()
-  /** The receiver first reports the requests in progress. Undelivered webhooks are lost. */
+  /** Closes both. The receiver first reports requests in progress. Undelivered webhooks are lost. */
   const close = async (): Promise<void> => {
-    // First, so that it sends nothing to a closed receiver.
+    // Close the service first, so that it sends nothing to a closed receiver.
     await closeService()
     await receiver.close()
   }
   return {
     receiver,
-    /** Environment variables for the command; undefined hides a variable of the outer environment. */
+    /** Environment variables for the command; undefined unsets an inherited variable. */
     environment,
-    /** Deliveries of the service that are not settled. */
+    /** Returns the number of the service's deliveries that are not settled. */
     pending: async () => (await service?.pending()) ?? 0,
-    /** Call it when the command has ended. With a virtual clock, retries take no time from then on. */
+    /** Must be called when the command has ended. With a virtual clock, retries take no time from then on. */
     commandEnded: () => clock?.skip(),
     closeService,
     close,

@@ -18,7 +18,7 @@ import type { CapturedTarget } from './sending-options.ts'
 type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
 
 /**
- * Sends captured requests again. Bypasses the client and the router, which would turn them into new webhooks.
+ * Sends captured requests again. It bypasses the client and the router, which would turn them into new webhooks.
  */
 export class CaptureOutlet implements Outlet {
   readonly #destinationId: string
@@ -35,7 +35,7 @@ export class CaptureOutlet implements Outlet {
       destinations: [
         {
           ...destination,
-          // One at a time, to keep their order.
+          // Send one at a time, to keep their order.
           concurrency: 1,
           compose: (webhook, endpoint) => {
             const nowMs = runtime.clock.nowMs()
@@ -69,7 +69,7 @@ export class CaptureOutlet implements Outlet {
     this.#taken++
     // Use a separate source for each request, because a webhook that was received twice is sent twice.
     const sourceId = `capture:${this.#taken}`
-    // A store keeps one text per delivery.
+    // A store keeps only one text per delivery.
     const text = JSON.stringify({ headers, body } satisfies CapturedContent)
     const deliveries = [{ destinationId: this.#destinationId, body: text }]
     await this.#pipeline.add([{ sourceId, messageId, type, userId, deliveries }])
@@ -114,7 +114,7 @@ function readShifted(
   }
 }
 
-/** Makes the outlet for a dry run of a capture: it plans requests and sends none. */
+/** Makes the outlet for a dry run of a capture, which plans requests but sends none. */
 export function capturePlanOutlet(
   parts: CaptureOutletParts & { readonly planned: (plan: Plan) => void },
 ): Outlet {

@@ -29,7 +29,7 @@ type CapturedRow =
   | { readonly kind: 'request'; readonly request: CapturedRequest }
   | ({ readonly kind: 'rejected' } & Rejection)
 
-/** Whether a row is a record of `listen`. A capture also has records that are not requests. */
+/** Whether a row is any record of `listen`, not only the record of a request. */
 export function isListenRecord({ v, kind }: JsonObject): boolean {
   return v === 1 && typeof kind === 'string'
 }
@@ -67,7 +67,7 @@ export function readCapturedRequest(row: JsonObject): CapturedRow {
 function noWebhook(code: JsonValue | undefined, reason: JsonValue | undefined): CapturedRow {
   const known = typeof code === 'string' && isRejectionCode(code) ? code : 'unknown_type'
   const why = typeof reason === 'string' ? `: ${reason}` : ''
-  return rejected(known, `The captured request is no webhook${why}`)
+  return rejected(known, `The captured request is not a webhook${why}`)
 }
 
 function rejected(code: RejectionCode, message: string): CapturedRow {
@@ -103,12 +103,12 @@ export function parseTimeShift(text: string): TimeShiftBy | undefined {
   return text.startsWith('-') ? -durationMs : durationMs
 }
 
-/** Moves all timestamps by the same time, so that the intervals between them stay. */
+/** Moves all timestamps by the same amount, so that the intervals between them stay the same. */
 export class TimeShift {
   readonly #clock: Clock
   #offsetMs: number | undefined
 
-  /** @param clock - defines `now` */
+  /** @param clock - the clock that `now` refers to */
   constructor(by: TimeShiftBy, clock: Clock) {
     this.#clock = clock
     this.#offsetMs = by === 'now' ? undefined : by
@@ -169,7 +169,7 @@ function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimeRange | un
 
 const latestMs = 8_640_000_000_000_000
 
-/** Writes a moved time, clamped to the range of a timestamp. */
+/** Formats a moved time, clamped to the range of timestamps. */
 function movedTime(atMs: number): string {
   return formatTimestamp(Math.min(Math.max(atMs, -latestMs), latestMs))
 }

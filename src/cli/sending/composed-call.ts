@@ -27,7 +27,7 @@ export function flagName(field: string): string {
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** The fields that each type accepts from flags. Other flags are refused rather than ignored. */
+/** The fields that flags may set, by type. Other flags are refused, not ignored. */
 const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
   identify: ['userId', 'anonymousId'],
   track: ['userId', 'anonymousId', 'event'],
@@ -44,7 +44,7 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
  */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
 
-/** The sample fields that always stay: the ids, and the event that a track call requires. */
+/** The fields of the sample that always stay: the ids, and `event`, which a track call requires. */
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**
@@ -84,7 +84,7 @@ function pick(call: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(call).filter(([field]) => fields.includes(field)))
 }
 
-/** Returns the object that `key=value` pairs go into. */
+/** Returns the object that `key=value` pairs are added to. */
 function bagOf(type: EventType): 'properties' | 'traits' {
   switch (type) {
     case 'identify':
@@ -96,7 +96,7 @@ function bagOf(type: EventType): 'properties' | 'traits' {
       return 'properties'
     case 'alias':
     case 'delete':
-      throw new SettingError('fields', `Cannot use key=value with ${type}: it carries ids only`)
+      throw new SettingError('fields', `Cannot use key=value with ${type}: it contains only ids`)
   }
 }
 

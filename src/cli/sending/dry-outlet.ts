@@ -59,7 +59,7 @@ type DryOutletParts = OutletParts & {
   readonly planned: (plan: Plan) => void
 }
 
-/** Makes the outlet for dry runs: it does everything except sending, and passes on the plans. */
+/** Makes the outlet for dry runs, which does everything except sending, and reports a plan for each event. */
 export function dryOutlet(parts: DryOutletParts): Outlet {
   const { target, planned, runtime, listener, options } = parts
   const planning =
@@ -82,7 +82,7 @@ export function dryOutlet(parts: DryOutletParts): Outlet {
     finish: () => queue.flush(),
     stop: () => queue.close(0),
     close: () => queue.close(0),
-    // Nothing is sent, so there are no deliveries.
+    // A dry run sends nothing, so there are no deliveries.
     ledger: () =>
       Promise.resolve({ ...planning.ledger(), deliveries: 0, delivered: 0, pending: 0 }),
   }
@@ -162,7 +162,7 @@ function planFor(
   }
 }
 
-/** Plans calls for a service, which makes the routing decisions itself. */
+/** Plans calls for a service. The service itself decides about routing. */
 function servicePlanning({ endpoint }: ServiceTarget, planned: (plan: Plan) => void): Planning {
   let taken = 0
   const rejectionOf = (value: unknown, index: number): readonly RejectedCall[] => {
@@ -190,7 +190,7 @@ function inStyle(body: string, bodyStyle: BodyStyle | undefined): string {
   return bodyStyle === undefined ? body : restyleBody(body, bodyStyle)
 }
 
-/** Maximum number of remembered messageIds; the same as for a store in memory. */
+/** Maximum number of remembered messageIds: the same as in a store in memory. */
 const messageIdsMax = 100_000
 
 /** Predicts the outcome of adding events of one source to a store where deliveries end at once. */

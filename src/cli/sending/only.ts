@@ -4,13 +4,13 @@ import { isJsonObject, type JsonObject, type Rejection } from '../../model/index
 import { isCapturedRow, readCapturedRequest } from './captured-request.ts'
 import { readDeletion } from './outlet.ts'
 
-/** The effect of `--only` on a row. Rows that it leaves out are checked like the others. */
+/** The effect of `--only` on a row. Rows that it excludes are checked like the others. */
 export type OnlyOutcome =
   | { readonly kind: 'fits' }
   | { readonly kind: 'filtered'; readonly call: JsonObject; readonly whyNot: string }
   | ({ readonly kind: 'rejected' } & Rejection)
 
-/** Decides whether `--only` lets a row of calls, deletions or captured webhooks through. */
+/** Decides whether `--only` includes a row: a call, a deletion or a captured webhook. */
 export function applyOnly(only: EventFilter | undefined, row: JsonObject): OnlyOutcome {
   if (only === undefined) return { kind: 'fits' }
   const isCaptured = isCapturedRow(row)

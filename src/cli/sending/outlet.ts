@@ -5,24 +5,24 @@ import type { Runtime } from '../../runtime/index.ts'
 import type { EndedDelivery } from './report-text.ts'
 import type { SendingOptions } from './sending-options.ts'
 
-/** Grace period for calls, and then for requests, when a command is interrupted. */
+/** Grace period for queued calls, and then again for requests, when a command is interrupted. */
 export const stopGraceMs = 300
 
 /** The ledger of an outlet. */
 export interface OutletLedger extends DeliveryLedger {
-  /** Calls that a service acknowledged; undefined without a service. */
+  /** The number of calls that a service acknowledged; undefined without a service. */
   readonly acknowledged?: number
 }
 
-/** Takes the rows of a command, and sends them. */
+/** Where a command sends its rows. */
 export interface Outlet {
   /** The store that keeps undelivered webhooks, without its password; undefined without a store. */
   readonly storeName?: string | undefined
   /** Whether the store has failed or expired deliveries of earlier runs to the same destination. */
   readonly hasFailedBefore?: boolean
-  /** Takes a row. Waits while too many are under way. */
+  /** Takes a row. Waits while too many are in progress. */
   offer(row: JsonObject, position: RowPosition): Promise<OfferResult>
-  /** Resolves when every accepted row is done. */
+  /** Resolves when every accepted row is settled. */
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
   stop(): Promise<void>
@@ -30,13 +30,13 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-/** Learns what happens to rows after they were taken. */
+/** Callbacks for what happens to rows after the outlet took them. */
 interface OutletListener {
   /** Called when a row that was taken is rejected. It counts as rejected, not as accepted. */
   rejected(position: RowPosition, rejection: Rejection): void
 }
 
-/** Learns what a service does with rows. For webhooks, the observer of the runtime learns this instead. */
+/** Callbacks for what a service does with rows. For webhooks, the runtime's observer is called instead. */
 export interface ServiceListener extends OutletListener {
   acknowledged(): void
   retrying(retry: BatchRetry): void
@@ -44,7 +44,7 @@ export interface ServiceListener extends OutletListener {
   failed(delivery: EndedDelivery, message: string): void
 }
 
-/** The parts of every outlet. */
+/** What every outlet is made of. */
 export interface OutletParts {
   readonly options: SendingOptions
   readonly runtime: Runtime
@@ -63,16 +63,16 @@ export interface RowPosition {
   readonly line: number
 }
 
-/** Upper bound of queued calls: memory stays flat even if every call has the maximum size. */
+/** Maximum number of queued calls. It bounds memory even if every call has the maximum size. */
 const queueMax = 1_000
 
 /**
- * Upper bound of calls in a batch. Rows are read faster than they are stored or answered, and larger batches
- * cost less per row.
+ * Maximum number of calls in a batch. Batches fill up, because rows are read faster than they are stored or
+ * answered, and larger batches cost less per row.
  */
 const joinedCallsMax = 250
 
-/** Returns the client options for the command's options. `--flush-at` is exact. */
+/** Returns the client's options for those of a command. `--flush-at` sets the exact batch size. */
 export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientOptions {
   return {
     flushAt,
@@ -112,7 +112,7 @@ export class CallQueue {
     return this.#client.flush()
   }
 
-  /** Waits `timeoutMs` for calls under way, then gives up on them. */
+  /** Waits up to `timeoutMs` for calls in progress, then gives up on them. */
   async close(timeoutMs: number): Promise<void> {
     await this.#client.close({ timeoutMs })
   }
@@ -134,7 +134,7 @@ export class CallQueue {
 type DeletionRow =
   ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
 
-/** The answer of a service to a deletion: its tracking API accepts calls only. */
+/** The rejection of a deletion that is sent to a service, whose tracking API accepts only calls. */
 export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',

@@ -1,12 +1,11 @@
 import { sleep, type Clock, type Timer } from '../../runtime/index.ts'
 
 /**
- * Timers fire a little late. The next turns make up for a delay of up to this; longer delays are not made up
- * for.
+ * Timers fire a little late. Later turns make up for a delay of up to this length, but not for a longer one.
  */
 const latenessMsMax = 100
 
-/** Spreads turns evenly, to meet a rate on average. Late turns do not pile up. */
+/** Spaces turns evenly, to meet a rate on average. Late turns do not pile up. */
 export class Pace {
   readonly #clock: Clock
   readonly #intervalMs: number

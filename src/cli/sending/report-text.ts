@@ -19,8 +19,8 @@ import type { Plan, PlanReason } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 
 /**
- * The shortest delay before a retry. A copy of the retry policy's value: importing the policy would load
- * everything that delivers.
+ * The shortest delay before a retry. It copies the retry policy's value, because importing the policy would load
+ * all the code that delivers.
  */
 export const firstRetryMs = 8_000
 const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000, jitter: 0.2 }
@@ -33,7 +33,7 @@ export function callName({ type, event, name }: JsonObject): string {
 }
 
 /**
- * Writes a line about a request: time, attempt, result, endpoint, duration and messageId.
+ * Formats a line about a request: time, attempt, result, endpoint, duration and messageId.
  *
  * @param retryForMs - how long a delivery is retried
  */
@@ -50,7 +50,7 @@ export function requestText(record: RequestRecord, style: Style, retryForMs: num
   return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
 }
 
-/** Says when the next try is, or that the retry window ends before it. A single try is not explained. */
+/** Says when the next try is, or that the retry window ends before it; empty if there are no retries. */
 function nextTryText(attempt: number, retryForMs: number): string {
   const { firstMs, factor, mostMs, jitter } = retryPolicy
   const waitsMs = Array.from({ length: attempt }, (_, index) =>
@@ -75,16 +75,16 @@ function excerptText(excerpt: string): string {
 export interface SingleCall {
   readonly name: string
   readonly urls: readonly string[]
-  /** The end of its delivery; undefined if it was not sent. */
+  /** The settled delivery; undefined if the call was not sent. */
   readonly delivery: (EndedDelivery & { readonly explanation: string }) | undefined
   readonly request: RequestRecord | undefined
-  /** Why `--only` left it out; undefined if it did not. */
+  /** Why `--only` excluded it; undefined if it did not. */
   readonly whyFiltered: string | undefined
   readonly ledger: OutletLedger
   readonly durationMs: number
 }
 
-/** Writes one line for the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
+/** Formats a line for the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
 export function singleText(call: SingleCall, style: Style): string | undefined {
   const { name, urls, delivery, request, ledger, durationMs } = call
   const where = urls.map((url) => endpointName(url)).join(', ')
@@ -108,7 +108,7 @@ export function singleText(call: SingleCall, style: Style): string | undefined {
   return undefined
 }
 
-/** Writes one line for the only call of a dry run. */
+/** Formats a line for the only call of a dry run. */
 export function plannedText(
   { name, urls, ledger }: Pick<SingleCall, 'name' | 'urls' | 'ledger'>,
   style: Style,
@@ -130,7 +130,7 @@ const reasons: Readonly<Record<PlanReason, string>> = {
   duplicate: 'would not be sent: a call with this messageId came before',
 }
 
-/** Writes a plan for a person: the decision, URLs, headers, signature and body. */
+/** Formats a plan: the decision, URLs, headers, signature and body. */
 export function planText(plan: Plan, style: Style): string {
   const { type, messageId, decision, isNamed, body } = plan
   const where = isNamed === true ? ` → ${style.name(decision?.destinationId ?? '')}` : ''
@@ -149,7 +149,7 @@ function requestLines(plan: Plan, body: string, style: Style): readonly string[]
   return [
     ...urls.flatMap((url, index) => [
       `  POST ${style.name(url)} ${size}`,
-      // The values may be secrets.
+      // Header values may be secrets, so print only the names.
       ...(headerNames?.[index] ?? []).map((name) => `  ${name}: ${style.faint('********')}`),
     ]),
     ...(signature === null ? [] : [`  X-Signature: ${signature}`]),
@@ -160,7 +160,7 @@ function requestLines(plan: Plan, body: string, style: Style): readonly string[]
 /** A settled delivery, to a webhook or a service. */
 export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
 
-/** Turns a request to an endpoint into a record for programs. */
+/** Converts a request to an endpoint to its JSON record. */
 export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
   const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
   const at = formatTimestamp(atMs)
@@ -177,7 +177,7 @@ export function requestRecord(request: RequestRecord): Readonly<Record<string, u
   }
 }
 
-/** Turns a settled delivery into a record for programs. */
+/** Converts a settled delivery to its JSON record. */
 export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string, unknown>> {
   const { messageId, type, destinationId, state, attempts, reason } = delivery
   return { kind: 'delivery', messageId, type, destination: destinationId, state, attempts, reason }
@@ -192,8 +192,8 @@ interface SummaryView {
 }
 
 /**
- * Writes the summary line of a command that moves events. It consists of equations, so that the reader sees
- * that the counts balance. Zero terms are left out, and so is `read` if the ledger has none.
+ * Formats the summary line of a command that moves events. It consists of equations, which show that the
+ * counts balance. Zero terms are left out, and so is `read` if the ledger has none.
  */
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,

@@ -43,10 +43,10 @@ import type { SendingOptions } from './sending-options.ts'
 
 /** Maximum number of lines about failed requests and deliveries before only the summary counts them. */
 const problemLinesMax = 20
-/** Maximum number of lines about rejected rows. No other output says which rows to fix. */
+/** Maximum number of lines about rejected rows. It is high, because nothing else says which rows to fix. */
 const rejectionLinesMax = 100
 
-/** What is shown, and how. */
+/** What a report shows, and how. */
 export interface ReportOptions extends Pick<
   SendingOptions,
   'json' | 'quiet' | 'verbose' | 'color' | 'retryForMs'
@@ -54,7 +54,7 @@ export interface ReportOptions extends Pick<
   readonly dryRun?: boolean
   /** The only call of the command, and where it goes; undefined for the rows of a file. */
   readonly single?: { readonly call: JsonObject; readonly urls: readonly string[] } | undefined
-  /** Replaces the line that says how long a delivery is retried. */
+  /** A text to show instead of how long a delivery is retried. */
   readonly retryNote?: string
 }
 
@@ -75,7 +75,7 @@ interface ReportParts {
   readonly dataStyle: Style
 }
 
-/** Reports what happens while calls are sent: records on stdout, or lines on stderr. */
+/** Reports what happens while calls are sent, as records on stdout or lines on stderr. */
 export class Report implements Observer {
   readonly #parts: ReportParts
   readonly #stdout: DataWriter
@@ -145,7 +145,7 @@ export class Report implements Observer {
       debug,
       info,
       warn: (message, fields) => {
-        // Like every failed request, a timeout has its own line.
+        // A timeout, like every failed request, already has its own line.
         if (fields?.['code'] !== 'timeout') warn(message, fields)
       },
     }
@@ -227,7 +227,7 @@ export class Report implements Observer {
     this.#done++
   }
 
-  /** Reports a row that `--only` left out. */
+  /** Reports a row that `--only` excluded. */
   filtered(plan: Plan): void {
     this.#whyFiltered = plan.decision?.hint
     if (this.#parts.options.dryRun === true) this.planned(plan)
@@ -275,7 +275,7 @@ export class Report implements Observer {
     )
   }
 
-  /** Writes a note for the user to stderr, whatever the flags. */
+  /** Writes a note to stderr, even with `--quiet` or `--json`. */
   note(text: string): void {
     this.#parts.io.stderr.write(`${asCalled(text, this.#parts.io)}\n`)
   }
@@ -318,7 +318,7 @@ export class Report implements Observer {
   }
 
   /**
-   * Writes the line about the only call; undefined for the rows of a file, or if nothing became of the call.
+   * Formats the line about the only call; undefined for the rows of a file, or if nothing happened to the call.
    */
   #singleText(ledger: Closing['ledger'], durationMs: number): string | undefined {
     const { single, dryRun } = this.#parts.options
@@ -338,16 +338,16 @@ export class Report implements Observer {
       this.#line(`${text}\n`)
   }
 
-  /** Says once that failed requests are retried: the next line may take a while. */
+  /** Says once that failed requests are retried, because the next line may take a while. */
   #announceRetries(error: string | null): void {
     const { quiet, retryForMs, retryNote } = this.#parts.options
     if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return
     this.#retriesAnnounced = true
     const cause =
       error === 'ECONNREFUSED'
-        ? asCalled('Nothing listens there; is `evroute listen` running? ', this.#parts.io)
+        ? asCalled('Nothing is listening there. Is `evroute listen` running? ', this.#parts.io)
         : ''
-    const how = retryNote ?? `Retries for ${formatDuration(retryForMs)}; see --retry-for`
+    const how = retryNote ?? `Retrying for ${formatDuration(retryForMs)}; see --retry-for`
     this.#line(`${this.#parts.style.faint(`  └ ${cause}${how}`)}\n`)
   }
 

@@ -4,12 +4,12 @@ import type { OutletLedger } from './outlet.ts'
 /**
  * - `parsed`: rows that will be offered;
  * - `read`: rows that were offered to the outlet, valid or not;
- * - `rejected`: at once or later;
- * - `filtered`: rows that `--only` left out. The outlet never sees them.
+ * - `rejected`: rows that were rejected, at once or later;
+ * - `filtered`: rows that `--only` excluded. The outlet never sees them.
  */
 type Counted = 'parsed' | 'read' | 'rejected' | 'filtered'
 
-/** Counts rows while they are read, independently of the outlet's ledger, so that one can check the other. */
+/** Counts rows as they are read, independently of the outlet's ledger, so that each can check the other. */
 export class RowCounts {
   readonly #counts: Record<Counted, number> = { parsed: 0, read: 0, rejected: 0, filtered: 0 }
 

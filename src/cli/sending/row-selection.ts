@@ -14,7 +14,7 @@ import { stoppable, type Io } from '../io.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
 import { InputMeter, type RowGroup } from './row-source.ts'
 
-/** Which rows to select; undefined means all. */
+/** Which rows to select. An undefined condition selects all. */
 export interface RowSelection {
   readonly types: readonly EventType[] | undefined
   /** Only timestamps from this time on, in milliseconds since 1970. */
@@ -32,7 +32,7 @@ interface ReadRows {
 const heldGroupsMax = 64
 
 /**
- * The rows of several files, one file after the other. The first good row decides whether they are calls or
+ * The rows of several files, one file after another. The first good row decides whether they are calls or
  * captured requests. Rows that are not selected are skipped; bad rows never are. A call without a messageId
  * gets one that stays the same when the file is read again.
  */
@@ -106,7 +106,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   }
 
   async *#read(): AsyncGenerator<ReadRows> {
-    // Open all files first, so that a wrong name changes nothing.
+    // Open all files first, so that nothing is sent if a name is wrong.
     const inputs = await Promise.all(
       this.#paths.map(async (path) => ({ path, bytes: await this.#meter.open(path) })),
     )

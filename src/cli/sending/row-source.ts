@@ -11,9 +11,9 @@ import { tellOfTerminalInput } from '../input.ts'
 import type { Io } from '../io.ts'
 import { isCapturedRow } from './captured-request.ts'
 
-/** Changes to every call from the command line. */
+/** Changes from the command line to every call. */
 export interface RowChanges {
-  /** The type of rows that have none. A row of another type is rejected. */
+  /** The type of rows that have none. A row of a different type is rejected. */
   readonly type?: EventType | undefined
   readonly timestamp?: string | undefined
   readonly integrations?: Readonly<Record<string, boolean>> | undefined
@@ -26,7 +26,7 @@ export interface RowGroup {
   readonly rows: readonly Row[]
 }
 
-/** Rows are passed on in groups: a million rows cost a thousand awaits. */
+/** Rows are passed on in groups, so that a million rows cost only a thousand awaits. */
 const groupRows = 1_000
 
 /** Yields the rows of a file or of stdin, with the changes. */
@@ -57,7 +57,7 @@ export async function* repeatedRows(
 function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row {
   if (row.kind === 'bad') return row
   if (isCapturedRow(row.value)) {
-    const message = 'The row is a captured request: `evroute replay` sends it again'
+    const message = 'The row is a captured request. To send it again, use `evroute replay`'
     return { kind: 'bad', line: row.line, code: 'wrong_type', message }
   }
   const value: Record<string, JsonValue | undefined> = { ...liftIntegrations(row.value) }
@@ -65,7 +65,7 @@ function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row
     value['type'] ??= type
     if (value['type'] !== type) {
       const found = typeof value['type'] === 'string' ? value['type'].slice(0, 40) : 'no text'
-      const message = `The row's type is ${found}, and ${type} was asked for`
+      const message = `The row's type is ${found}, not ${type} as requested`
       return { kind: 'bad', line: row.line, code: 'wrong_type', message }
     }
   }

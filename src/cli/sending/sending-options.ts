@@ -31,8 +31,8 @@ const flushAfterMsMax = 24 * 60 * 60 * 1_000
 
 /**
  * Where calls go: through client, router and sender in this process to webhook endpoints, or through the client
- * to a service. Captured requests go to webhook endpoints unchanged. The sources and destinations of a
- * configuration are for plans.
+ * to a service. Captured requests go to webhook endpoints unchanged. For the sources and
+ * destinations of a configuration, calls are only planned.
  */
 export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget | ConfiguredTarget
 
@@ -48,7 +48,7 @@ export interface WebhookTarget {
 export interface CapturedTarget {
   readonly kind: 'captured'
   readonly destination: Destination
-  /** Signs requests again; undefined to keep the signatures. */
+  /** The secret for signing requests again; undefined to keep the signatures. */
   readonly newSecret: string | undefined
   /** How to move the timestamps in bodies; undefined to keep them. */
   readonly shiftBy: TimeShiftBy | undefined
@@ -118,11 +118,11 @@ export const sendingOptions = {
 
 type SendingValues = ValuesOf<typeof sendingOptions>
 
-/** The read options that `send` and `replay` share. */
+/** The options that `send` and `replay` share, checked and with secrets read. */
 export interface SendingOptions
   extends OutputValues, Pick<SendingValues, 'flushAt' | 'flushAfterMs' | 'timeoutMs' | 'dryRun'> {
   readonly target: SendingTarget
-  /** Sends only the rows that fit; undefined sends all. */
+  /** Which rows to send; undefined for all. */
   readonly only: EventFilter | undefined
   /** The URL of the store for undelivered webhooks; undefined to keep them in memory. */
   readonly store: string | undefined
@@ -130,7 +130,7 @@ export interface SendingOptions
   readonly virtualClock: boolean
 }
 
-/** The options before the input is known. */
+/** The options before it is known whether the input contains calls or captured requests. */
 export interface GivenSendingOptions extends SendingOptions {
   readonly target: WebhookTarget | ServiceTarget
 }
@@ -173,7 +173,7 @@ async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget 
       'Name the service with --endpoint or EVROUTE_ENDPOINT.',
     )
   }
-  // `run` sets it to the URL of its receiver.
+  // `run` sets EVROUTE_URL to the URL of its receiver.
   const urls = values.to ?? [io.env['EVROUTE_URL'] || defaultUrl]
   const headers = await readHeaders(values.headers, io)
   const given = checkDestination({
@@ -187,7 +187,7 @@ async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget 
   return { kind: 'webhooks', destination, bodyStyle: values.bodyStyle }
 }
 
-/** Options that only apply to webhooks. With a service they are refused rather than ignored. */
+/** Options that only apply to webhooks. With a service, they are refused, not ignored. */
 const ofWebhooks = ['to', 'headers', 'secret', 'bodyStyle', 'store', 'retryForMs'] as const
 
 /** Accepts the request URL of a service, or its host, as Segment's libraries do. */
@@ -206,8 +206,8 @@ async function serviceTarget(
     const flag = sendingOptions[unused].build().long ?? ''
     throw new SettingError(
       flag,
-      `Cannot use ${flag} together with a service: its own settings say what becomes of calls`,
-      `The service is ${endpoint}; leave out --endpoint or EVROUTE_ENDPOINT to send webhooks.`,
+      `Cannot use ${flag} together with a service, which has its own settings for sending`,
+      `The service is ${endpoint}. To send webhooks yourself, omit --endpoint and unset EVROUTE_ENDPOINT.`,
     )
   }
   const given = (values.writeKey ?? io.env['EVROUTE_WRITE_KEY']) || undefined
@@ -222,7 +222,7 @@ async function serviceTarget(
   return { kind: 'service', endpoint: requestUrl(endpoint), writeKey }
 }
 
-/** Refuses flags that would store things that did not happen: the store outlives the command. */
+/** Refuses flags that would put invented results into a store, which outlives the command. */
 function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   if (store === undefined) return
   if (dryRun) {
@@ -255,14 +255,14 @@ function checkRange(
 export const commandLineSourceId = 'cli'
 
 /**
- * Returns the source of calls to an ad-hoc destination. Each destination has its own. Otherwise a call that was
- * sent to one destination would be a duplicate for the next.
+ * Returns the source of calls to an ad-hoc destination. Each destination has its own source. Otherwise, a call
+ * that was sent to one destination would count as a duplicate for the next.
  */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }
 
-/** Makes the id of an ad-hoc destination: the same for the same URLs, and with the host, for people. */
+/** Makes the id of an ad-hoc destination: stable for the same URLs, and readable, because it has the host. */
 function adHocDestinationId(urls: readonly string[]): string {
   const hash = createHash('sha256')
     .update([...urls].sort().join('\n'))

@@ -60,7 +60,7 @@ export class ServiceOutlet implements Outlet {
     return this.#calls.close(stopGraceMs)
   }
 
-  /** Reads the ledger. Each accepted call is one delivery: to the service. */
+  /** Returns the ledger. Each accepted call counts as one delivery, to the service. */
   ledger(): Promise<OutletLedger> {
     const [accepted, acknowledged, failed] = [this.#accepted, this.#acknowledged, this.#failed]
     return Promise.resolve({
@@ -89,7 +89,7 @@ export class ServiceOutlet implements Outlet {
     }
   }
 
-  /** Hides the write key in a message of the service, which may quote it. */
+  /** Hides the write key in a message from the service, which may quote it. */
   #withoutKey(text: string): string {
     return text.replaceAll(this.#target.writeKey, '***')
   }

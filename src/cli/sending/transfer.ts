@@ -41,7 +41,7 @@ export interface TransferOptions {
   readonly rows: AsyncIterable<RowGroup>
   /** Maximum rate in rows per second; undefined for no limit. */
   readonly ratePerSecond?: number | undefined
-  /** Rows skipped so far; undefined if the command skips none. */
+  /** Returns the number of rows skipped so far; undefined if the command skips none. */
   readonly skipped?: (() => number) | undefined
   /** The only call of the command; undefined for the rows of a file. */
   readonly single?: JsonObject | undefined
@@ -116,16 +116,16 @@ interface Sending extends TransferOptions {
   readonly outlet: Outlet
 }
 
-/** An error that was reported. `isOurs`: it does not come from the input, so accepted rows may be unfinished. */
+/** An error that was reported. If `isOurs`, it does not come from the input, so accepted rows may be unfinished. */
 interface TransferError {
   readonly error: unknown
   readonly isOurs: boolean
 }
 
 /**
- * Resolves when every readable row is done, nothing more can be done, or the command must end early.
+ * Resolves when every readable row is settled, nothing more can be done, or the command must end early.
  *
- * @returns the errors on the way
+ * @returns the errors that were reported
  * @throws any error before the first row was read; then nothing has happened
  */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
@@ -167,7 +167,7 @@ async function offerAll(rows: AsyncIterable<PositionedRow>, sending: Sending): P
   }
 }
 
-/** Offers a row to the outlet unless `--only` leaves it out. */
+/** Offers a row to the outlet, unless `--only` excludes it. */
 async function offer(
   row: JsonObject,
   position: RowPosition,
@@ -224,7 +224,7 @@ function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
   const { stop } = io
   const codes: ExitCode[] = []
   for (const { equation } of imbalances(ledger)) {
-    report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
+    report.note(`The counts do not balance: ${equation}. This is a bug in evroute`)
     codes.push(exitCodes.internal)
   }
   if (isOutputClosed({ stop })) return gravest(codes)
@@ -233,14 +233,14 @@ function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
     report.note(`Interrupted: ${open} pending${whereTheyStay(outlet)}`)
     codes.push(exitCodes.interrupted)
   } else if (ledger.pending > 0) {
-    report.note(`${open} could not be made now${whereTheyStay(outlet)}`)
+    report.note(`${open} could not be finished now${whereTheyStay(outlet)}`)
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
-  // A duplicate may have failed in the earlier run.
+  // A duplicate may have failed in an earlier run.
   const hasFailedBefore = ledger.duplicate > 0 && outlet.hasFailedBefore === true
   if (hasFailedBefore) {
-    report.note('Deliveries of earlier runs to the same --to failed or expired')
+    report.note('Deliveries from earlier runs to the same --to have failed or expired')
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.rejected > 0) codes.push(exitCodes.badInput)
@@ -262,7 +262,7 @@ function nextCommand(
   if (outlet.storeName === undefined) return undefined
   if (io.stop.aborted || ledger.pending > 0) return again
   if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return undefined
-  // The URL of a store may have a password.
+  // The URL of a store may contain a password.
   const store = options.store === outlet.storeName ? outlet.storeName : '...'
   const states = '--state failed --state expired'
   return `${programName(io)} deliveries --store ${store} ${states}`

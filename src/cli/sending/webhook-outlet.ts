@@ -96,7 +96,7 @@ export class WebhookOutlet implements Outlet {
       const destinationId = parts.target.destination.id
       const begin = await store.ledger({ destinationId })
       const filter = { destinationId, states: ['failed', 'expired'] as const }
-      // The ledger also counts deliveries that were purged since.
+      // The ledger also counts deliveries that have been purged since.
       const hasFailedBefore =
         begin.failed + begin.expired > 0 && (await store.list({ filter, limit: 1 })).length > 0
       return new WebhookOutlet(parts, { store, begin, hasFailedBefore })
@@ -106,13 +106,13 @@ export class WebhookOutlet implements Outlet {
     }
   }
 
-  /** @throws the error that makes further calls impossible */
+  /** @throws the error after which no more calls can be sent */
   async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
     if (this.#failure !== undefined) throw this.#failure.error
     if (row['type'] !== 'delete') return this.#calls.offer(row, position)
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
-    // Earlier calls may still wait in the client. The deletion must not overtake them.
+    // Earlier calls may still be waiting in the client. The deletion must not overtake them.
     await this.#calls.flush()
     await this.#pipeline.intake.acceptDeletion(deletion, this.#sourceId)
     return { kind: 'taken' }
@@ -125,7 +125,7 @@ export class WebhookOutlet implements Outlet {
   }
 
   async stop(): Promise<void> {
-    // In parallel: the pipeline must not start requests during the grace period of the calls.
+    // Close both in parallel: the pipeline must not start requests during the grace period of the calls.
     await Promise.all([this.#pipeline.stop(stopGraceMs), this.#calls.close(stopGraceMs)])
   }
 

@@ -247,7 +247,7 @@ export async function finishWork(
     skipped: undefined,
   })
   for (const { equation } of imbalances(counted)) {
-    report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
+    report.note(`The counts do not balance: ${equation}. This is a bug in evroute`)
     codes.push(exitCodes.internal)
   }
   return gravest([...codes, verdict(ledger, offline, run)])

@@ -112,7 +112,7 @@ describe('delete', () => {
       code: 0,
       stdout: expect.stringContaining('1 notification;') as string,
       stderr: expect.stringContaining(
-        'source "nope": whether there is such a source was not',
+        'source "nope", so it is not known whether this source exists',
       ) as string,
     })
     expect((await run([...argv, ...sources, '--json'])).records).toMatchObject([

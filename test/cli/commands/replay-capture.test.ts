@@ -167,7 +167,7 @@ describe('replay of a capture', () => {
     expect(mixed.records.at(-1)).toMatchObject({ accepted: 1, rejected: 1 })
     const sent = await run(['send', '--file', file, '--to', endpoint.url])
     expect(sent.code).toBe(3)
-    expect(sent.stderr).toContain('`evroute replay` sends it again')
+    expect(sent.stderr).toContain('To send it again, use `evroute replay`')
     expect(endpoint.requests).toHaveLength(1)
   })
 

@@ -156,7 +156,7 @@ const webhookFlags = ['--to=http://127.0.0.1:9', '--secret=s', '--header=A: b', 
 function refusalWithService(flag: string): [readonly string[], string, string] {
   const [name = ''] = flag.split('=')
   const argv = ['track', '--endpoint', 'http://127.0.0.1:9', '--write-key', 'k', flag]
-  return [argv, `Cannot use ${name} together with a service`, 'leave out --endpoint']
+  return [argv, `Cannot use ${name} together with a service`, 'omit --endpoint']
 }
 
 describe('the command line is refused with 2', () => {
@@ -167,7 +167,7 @@ describe('the command line is refused with 2', () => {
     [['track', 'plan'], 'Cannot read the field "plan"', 'key=text or key:=json'],
     [['track', '=pro'], 'Cannot read the field "=pro"', 'key=text'],
     [['track', 'seats:=three'], 'Cannot read the value of seats', 'After := comes JSON'],
-    [['alias', 'plan=pro'], 'Cannot use key=value with alias', 'ids only'],
+    [['alias', 'plan=pro'], 'Cannot use key=value with alias', 'contains only ids'],
     [['identify', '--event', 'E'], 'Cannot use --event with identify', 'no such field'],
     [['delete', '--anonymous-id', 'a'], 'Cannot use --anonymous-id with delete', ''],
     [['delete'], 'Cannot send a delete without --user-id', ''],
@@ -322,14 +322,14 @@ describe('--file', () => {
         kind: 'rejected',
         line: 3,
         code: 'wrong_type',
-        message: "The row's type is identify, and track was asked for",
+        message: "The row's type is identify, not track as requested",
       },
       {
         v: 1,
         kind: 'rejected',
         line: 4,
         code: 'wrong_type',
-        message: "The row's type is delete, and track was asked for",
+        message: "The row's type is delete, not track as requested",
       },
     ])
   })

@@ -50,7 +50,7 @@ describe('run', () => {
       ['no-such-program'],
       'evroute: Cannot run no-such-program: there is no such program. Check its name and PATH.',
     ],
-    [[import.meta.filename], 'it may not be executed. Make it executable, or name the program'],
+    [[import.meta.filename], 'it is not executable. Make it executable, or pass its interpreter'],
     [
       [`${import.meta.filename}/x`],
       `Cannot run ${import.meta.filename}/x: there is no such program`,

@@ -30,9 +30,13 @@ describe('readCapturedRequest', () => {
   })
 
   test.each([
-    [{ type: null, code: 'invalid_json', reason: 'Broken' }, 'invalid_json', /no webhook: Broken$/],
-    [{ type: null, code: 'body_too_large', reason: null }, 'unknown_type', /no webhook$/],
-    [{ type: 'click' }, 'unknown_type', /no webhook$/],
+    [
+      { type: null, code: 'invalid_json', reason: 'Broken' },
+      'invalid_json',
+      /not a webhook: Broken$/,
+    ],
+    [{ type: null, code: 'body_too_large', reason: null }, 'unknown_type', /not a webhook$/],
+    [{ type: 'click' }, 'unknown_type', /not a webhook$/],
     [{ rawBase64: 'not base64' }, 'wrong_type', /rawBase64/],
     [{ rawBase64: 5 }, 'wrong_type', /rawBase64/],
     [{ rawBase64: '6Q==' }, 'wrong_type', /rawBase64/],
