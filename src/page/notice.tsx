@@ -1,14 +1,21 @@
 import type { Signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 
 /** The outcome of an action, with an optional next step such as undo. */
 export interface Notice {
   readonly text: string
   readonly isProblem: boolean
   readonly offer?: { readonly label: string; readonly act: () => void } | undefined
+  /** What the notice is about; the notice closes when this is over. */
+  readonly cause?: 'no connection' | 'next answer' | undefined
 }
 
-/** Shows the latest notice until it is dismissed. */
+const confirmationMs = 6_000
+/** A problem takes longer to read, and an offer longer to decide on. */
+const longMs = 20_000
+
+/** Shows the latest notice until its time is over or a person closes it. */
 export function ShownNotice({
   notice,
 }: {
@@ -18,23 +25,54 @@ export function ShownNotice({
   return (
     <div class="notices" role="status" aria-live="polite">
       {value === undefined ? null : (
-        <div class={`notice ${value.isProblem ? 'problem' : ''}`}>
-          <span>{value.text}</span>
-          {value.offer === undefined ? null : (
-            <button type="button" class="link" onClick={value.offer.act}>
-              {value.offer.label}
-            </button>
-          )}
-          <button
-            type="button"
-            class="link"
-            aria-label="Dismiss"
-            onClick={() => (notice.value = undefined)}
-          >
-            ✕
-          </button>
-        </div>
+        // The next notice gets a box and a time of its own.
+        <Box key={value} shown={value} close={() => (notice.value = undefined)} />
       )}
+    </div>
+  )
+}
+
+/** A notice whose time stands still while the pointer or the focus is on it. */
+function Box({
+  shown: { text, isProblem, offer },
+  close,
+}: {
+  readonly shown: Notice
+  readonly close: () => void
+}): JSX.Element {
+  const [isHovered, setHovered] = useState(false)
+  const [isFocused, setFocused] = useState(false)
+  const isHeld = isHovered || isFocused
+  useEffect(() => {
+    if (isHeld) return undefined
+    const isLong = isProblem || offer !== undefined
+    const timer = setTimeout(close, isLong ? longMs : confirmationMs)
+    return () => clearTimeout(timer)
+  }, [isHeld])
+  return (
+    <div
+      class={`notice ${isProblem ? 'problem' : ''}`}
+      onMouseEnter={() => setHovered(true)}
+      onMouseLeave={() => setHovered(false)}
+      onFocusIn={() => setFocused(true)}
+      onFocusOut={() => setFocused(false)}
+    >
+      <span>{text}</span>
+      {offer === undefined ? null : (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            close()
+            offer.act()
+          }}
+        >
+          {offer.label}
+        </button>
+      )}
+      <button type="button" class="link" aria-label="Dismiss" onClick={close}>
+        ✕
+      </button>
     </div>
   )
 }

@@ -5,7 +5,7 @@ import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
 import { EventList } from './event-list.ts'
 import type { Notice } from './notice.tsx'
 import { signatureText } from './text.ts'
-import { messageOf } from './use-read.ts'
+import { hasNoAnswer, messageOf } from './use-read.ts'
 
 /** State of the view of the selected request. */
 export type Detail =
@@ -60,7 +60,7 @@ export class Session {
       reset: (run) => this.#reset(run),
       missed: (count) => this.list.missed(count),
       arrived: (summaries, lastSeq) => this.#arrived(summaries, lastSeq),
-      connection: (state) => (this.connection.value = state),
+      connection: (state) => this.#connected(state),
     })
   }
 
@@ -108,7 +108,6 @@ export class Session {
     const undo = (): void => {
       this.#clearedSeq = before
       this.follow()
-      this.notice.value = undefined
     }
     this.tell('The list is cleared.', { label: 'Undo', act: undo })
   }
@@ -179,7 +178,7 @@ export class Session {
     return this.#done(
       () => api.setNextAnswer(answer, delay === '' ? undefined : delay),
       `The next webhook gets ${answer}${delay === '' ? '' : ` after ${delay}`}.`,
-      undo,
+      { undo, cause: 'next answer' },
     )
   }
 
@@ -190,7 +189,7 @@ export class Session {
     return this.#done(
       () => api.setPlan(plan),
       'The plan is set. It begins with the next webhook.',
-      () => void this.setPlan(before, text),
+      { undo: () => void this.setPlan(before, text) },
     )
   }
 
@@ -211,11 +210,9 @@ export class Session {
   }
 
   forget(id: number, text: string): Promise<boolean> {
-    return this.#done(
-      () => api.forgetExpectation(id),
-      'The expectation is removed.',
-      () => void this.expect(text),
-    )
+    return this.#done(() => api.forgetExpectation(id), 'The expectation is removed.', {
+      undo: () => void this.expect(text),
+    })
   }
 
   /** Copies the match condition for a value of a payload, and offers to filter by it. */
@@ -255,14 +252,20 @@ export class Session {
     const offer = isShowable
       ? { label: `Show #${seq}`, act: () => void this.select(seq) }
       : undefined
-    this.notice.value = { text: `${what}: ${end}.${verdict}`, isProblem: status === null, offer }
+    const isProblem = status === null || status >= 400
+    this.notice.value = { text: `${what}: ${end}.${verdict}`, isProblem, offer }
   }
 
-  async #done(work: () => Promise<void>, text: string, undo?: () => void): Promise<boolean> {
+  async #done(
+    work: () => Promise<void>,
+    text: string,
+    { undo, cause }: { undo?: () => void; cause?: Notice['cause'] } = {},
+  ): Promise<boolean> {
     const isDone = (await this.#tried(() => work().then(() => true))) === true
     if (!isDone) return false
     this.version.value += 1
-    this.tell(text, undo && { label: 'Undo', act: undo })
+    const offer = undo && { label: 'Undo', act: undo }
+    this.notice.value = { text, isProblem: false, offer, cause }
     return true
   }
 
@@ -279,13 +282,31 @@ export class Session {
     const shown = rows.filter(({ seq }) => seq > this.#clearedSeq)
     this.#lastSeq.value = Math.max(this.#lastSeq.value, lastSeq)
     if (shown.length > 0) this.list.add(shown)
+    void this.#closeUsedAnswer()
+  }
+
+  #connected(state: 'open' | 'lost'): void {
+    this.connection.value = state
+    if (state === 'open') this.#closeNotice('no connection')
+  }
+
+  /** Closes the notice about the next answer once a webhook got this answer. */
+  async #closeUsedAnswer(): Promise<void> {
+    if (this.notice.value?.cause !== 'next answer') return
+    const planned = await this.#tried(() => api.readPlan())
+    if (planned?.next.length === 0) this.#closeNotice('next answer')
+  }
+
+  #closeNotice(cause: Notice['cause']): void {
+    if (this.notice.value?.cause === cause) this.notice.value = undefined
   }
 
   async #tried<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await work()
     } catch (error) {
-      this.notice.value = { text: messageOf(error), isProblem: true }
+      const cause = hasNoAnswer(error) ? 'no connection' : undefined
+      this.notice.value = { text: messageOf(error), isProblem: true, cause }
       return undefined
     }
   }

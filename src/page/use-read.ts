@@ -30,9 +30,13 @@ export function useRead<Value>(
 
 /** The message of an error, for a person. */
 export function messageOf(error: unknown): string {
-  // fetch rejects with a TypeError if the server cannot be reached.
-  if (error instanceof TypeError) return 'There is no answer. Is evroute still running?'
+  if (hasNoAnswer(error)) return 'There is no answer. Is evroute still running?'
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Whether the server could not be reached: fetch rejects with a TypeError then. */
+export function hasNoAnswer(error: unknown): boolean {
+  return error instanceof TypeError
 }
 
 /** Counts up at an interval: a dependency that makes `useRead` poll. */

@@ -36,7 +36,10 @@ export function withBrowser(): void {
 /** A page with a context of its own, without what an earlier test left in it. */
 async function takePage(): Promise<Page> {
   const idle = idlePages.pop()
-  if (idle !== undefined) return idle
+  return idle ?? newPage()
+}
+
+async function newPage(): Promise<Page> {
   if (browser === undefined) throw new Error('withBrowser() has to be called first')
   const context = await browser.newContext({
     // A colour that is changing has no contrast yet, and a click waits until an element is still.
@@ -61,6 +64,8 @@ export interface Look {
   readonly colorScheme?: 'light' | 'dark'
   /** Messages of the console that are not mistakes of the page. */
   readonly expected?: RegExp
+  /** Lets the test move the time of the page. No other test gets this page. */
+  readonly movesTime?: boolean
 }
 
 /** A receiver that runs until the test ends. */
@@ -83,8 +88,9 @@ export async function startReceiver(options: ReceiverOptions = {}) {
 
 /** Opens the page of a receiver. What the browser complains about fails the test. */
 export async function openPage(url: string, look: Look = {}): Promise<Page> {
-  const { width = 1_280, colorScheme = 'light', expected = /^$/ } = look
-  const page = await takePage()
+  const { width = 1_280, colorScheme = 'light', expected = /^$/, movesTime = false } = look
+  const page = await (movesTime ? newPage() : takePage())
+  if (movesTime) await page.clock.install()
   await page.setViewportSize({ width, height: 720 })
   await page.emulateMedia({ colorScheme })
   const complaints: string[] = []
@@ -100,7 +106,7 @@ export async function openPage(url: string, look: Look = {}): Promise<Page> {
     const unexpected = complaints.filter((each) => !expected.test(each))
     const hasFailed = task.result?.state === 'fail' || unexpected.length > 0
     if (hasFailed) await keepPicture(page, task.name)
-    await (hasFailed ? page.context().close() : leavePage(page))
+    await (hasFailed || movesTime ? page.context().close() : leavePage(page))
     expect(unexpected).toEqual([])
   })
   await page.goto(url.includes('/_evroute/') ? url : `${url}/_evroute/`)

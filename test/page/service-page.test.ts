@@ -91,6 +91,7 @@ describe('destinations', () => {
     await page.getByText('Retrying 1 delivery.').waitFor()
     await expect.poll(() => settled.length).toBe(3)
     await goTo(page, 'Overview')
+    await page.getByText('Retrying 1 delivery.').waitFor({ state: 'detached' })
     await goTo(page, 'Destinations')
     await expect.poll(() => crm.innerText(), readAgain).toMatch(/0 pending, 2 delivered, 0 failed/)
   })

@@ -42,9 +42,13 @@ export class ServiceSession {
   /** Grows with each action, so that components read again. */
   readonly version = signal(0)
 
-  /** Follows the fragment of the URL. */
+  /** Follows the fragment of the URL. A dialog and a confirmation belong to the view that they were opened in. */
   follow(): void {
-    window.addEventListener('hashchange', () => (this.route.value = readRoute(location.hash)))
+    window.addEventListener('hashchange', () => {
+      this.route.value = readRoute(location.hash)
+      this.proposal.value = undefined
+      if (this.notice.value?.isProblem === false) this.notice.value = undefined
+    })
   }
 
   /** Counts the deliveries of an action, and asks for confirmation. */
@@ -99,7 +103,7 @@ export class ServiceSession {
       consequence: `The destination gets a track call "Order Completed" of the user u_sample, signed and counted like other events. ${waitingText(pending)}`,
       verb: 'Send',
       act: async () => {
-        location.hash = deliveriesPath({ message: await this.api.sendTest(id) })
+        await followLink(deliveriesPath({ message: await this.api.sendTest(id) }))
         return `Sent a test event to ${id}.`
       },
     }))
@@ -231,6 +235,14 @@ export class ServiceSession {
       return false
     }
   }
+}
+
+/** Changes the fragment of the URL. Waits for the change, which closes the notice of the view before. */
+function followLink(path: string): Promise<void> {
+  return new Promise((resolve) => {
+    window.addEventListener('hashchange', () => resolve(), { once: true })
+    location.hash = path
+  })
 }
 
 /** The size of a backlog: `1,204 deliveries are waiting; they will be sent.` */
