@@ -21,12 +21,14 @@ export class EventList {
   readonly version = signal(0)
   /** Requests that arrived while the list was paused. */
   readonly heldCount = signal(0)
+  readonly failedCount = signal(0)
   /** Earlier requests that are no longer in the list. */
   readonly missedCount = signal(0)
   /** Of those, requests that were in the list as failed. */
   readonly missedFailedCount = signal(0)
   #rows: ListRow[] = []
   #held: ListRow[] = []
+  /** The failed rows; undefined until they are collected again. */
   #failed: ListRow[] | undefined
   #isPaused = false
   /** Timer of the pause after a crowd was drawn. */
@@ -49,10 +51,14 @@ export class EventList {
       return
     }
     const isFirst = this.#rows.length === 0
-    for (const row of rows) this.#rows.push(row)
+    for (const row of rows) {
+      this.#rows.push(row)
+      if (row.failed) this.#failed?.push(row)
+    }
     const excess = this.#rows.length - rowsMax
     if (excess > rowsSlack) {
       this.#rows.splice(0, excess)
+      this.#failed = undefined
       this.missedCount.value += excess
     }
     this.#waitingCount += rows.length
@@ -68,6 +74,7 @@ export class EventList {
       const place = placeOf(this.#rows, row.seq)
       if (this.#rows[place]?.seq === row.seq) this.#rows[place] = row
     }
+    this.#failed = undefined
     this.#changed()
   }
 
@@ -76,6 +83,7 @@ export class EventList {
     const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
     const gone = this.#rows.filter((row) => !isKept(row))
     this.#rows = this.#rows.filter(isKept)
+    this.#failed = undefined
     this.missedFailedCount.value += gone.filter(({ failed }) => failed).length
     this.missed(gone.length)
     this.#changed()
@@ -98,6 +106,7 @@ export class EventList {
 
   clear(): void {
     this.#rows = []
+    this.#failed = undefined
     this.#held = []
     this.heldCount.value = 0
     this.missedCount.value = 0
@@ -116,7 +125,7 @@ export class EventList {
 
   #changed(): void {
     this.#waitingCount = 0
-    this.#failed = undefined
+    this.failedCount.value = this.rows(true).length
     this.version.value += 1
   }
 }

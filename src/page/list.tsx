@@ -71,24 +71,50 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
   }, [unread.join()])
 
   return (
-    <div class="list" ref={box}>
-      <Missed session={session} />
-      {rows.length === 0 ? (
-        <Empty session={session} />
-      ) : (
-        <div
-          class="rows"
-          role="listbox"
-          tabIndex={0}
-          aria-label="Requests"
-          aria-activedescendant={selected.value === null ? undefined : `request-${selected.value}`}
-          style={{ height: `${rows.length * rowPixels}px` }}
-          onKeyDown={(event) => moveByKey(event, session)}
-        >
-          {shown}
-        </div>
-      )}
-    </div>
+    <>
+      <Count key={version} session={session} shown={rows.length} />
+      <div class="list" ref={box}>
+        <Missed session={session} />
+        {rows.length === 0 ? (
+          <Empty session={session} />
+        ) : (
+          <div
+            class="rows"
+            role="listbox"
+            tabIndex={0}
+            aria-label="Requests"
+            aria-activedescendant={
+              selected.value === null ? undefined : `request-${selected.value}`
+            }
+            style={{ height: `${rows.length * rowPixels}px` }}
+            onKeyDown={(event) => moveByKey(event, session)}
+          >
+            {shown}
+          </div>
+        )}
+      </div>
+    </>
+  )
+}
+
+/** Counts the requests above the list. It always has a line, so that nothing moves when its text changes. */
+function Count({
+  session,
+  shown,
+}: {
+  readonly session: Session
+  readonly shown: number
+}): JSX.Element {
+  const isPart = session.filter.value !== '' || session.onlyFailed.value
+  const held = session.list.heldCount.value
+  return (
+    <p class="counts">
+      <span>
+        {isPart ? `${countText(shown)} of ` : ''}
+        {counted(isPart ? Math.max(shown, session.all) : shown, 'request')}
+      </span>
+      {held > 0 ? <span class="held">{countText(held)} new</span> : null}
+    </p>
   )
 }
 
@@ -129,6 +155,9 @@ function Row({ row, isSelected, position, session }: RowParts): JSX.Element {
 function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
   const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
   const { forwarded, forwardedTo } = summary
+  const isSignatureBad = signature === 'invalid' || signature === 'missing'
+  // A green answer must not outshine a bad signature.
+  const look = isSignatureBad && answerLook(status) === 'good' ? '' : answerLook(status)
   return (
     <>
       <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
@@ -137,12 +166,12 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
           <span class={`part ${role}`}>{text}</span>
         ))}
       </span>
-      <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span>
+      <span class={`badge ${look}`}>{status ?? 'no answer'}</span>
       <span class="seq">#{seq}</span>
       <span class="facts">
         <span>{timeText(atMs)}</span>
         {signature === 'unchecked' ? null : (
-          <span class={`signature ${signature}`}>
+          <span class={`signature ${signature} ${isSignatureBad ? 'badge' : ''}`}>
             <span class="word">signature </span>
             {signatureText(signature)}
           </span>

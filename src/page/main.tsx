@@ -1,3 +1,4 @@
+import { effect } from '@preact/signals'
 import { render, type JSX } from 'preact'
 import type { EventRecord } from '../receiver/index.ts'
 import { CaptureBanner, openDroppedCaptures } from './captures.tsx'
@@ -8,21 +9,23 @@ import { ShownDialog } from './dialogs.tsx'
 import { List } from './list.tsx'
 import { ShownNotice } from './notice.tsx'
 import { Session } from './session.ts'
+import { countText } from './text.ts'
 import { Toolbar } from './toolbar.tsx'
 
 const dialogs = new Dialogs()
 const session = new Session((title, text) => dialogs.show({ kind: 'text', title, text }))
 
 function Page(): JSX.Element {
-  const { connection, selected } = session
+  const { connection, isPaused, selected } = session
+  const state = connection.value === 'open' && isPaused.value ? 'paused' : connection.value
   return (
     <>
       <header>
         <div class="top">
           <h1>evroute</h1>
-          <span class={`connection ${connection.value}`} role="status">
-            {connectionTexts[connection.value]}
-            {connection.value === 'lost' ? <span class="more">; trying again</span> : null}
+          <span class={`connection ${state}`} role="status">
+            {stateTexts[state]}
+            {state === 'lost' ? <span class="more">; trying again</span> : null}
           </span>
           <code class="address push">{location.origin}</code>
           <button type="button" class="link" onClick={() => dialogs.show({ kind: 'keys' })}>
@@ -46,9 +49,10 @@ function Page(): JSX.Element {
   )
 }
 
-const connectionTexts = {
+const stateTexts = {
   connecting: 'Connecting…',
   open: 'Live',
+  paused: 'Paused',
   lost: 'Not connected',
 } as const
 
@@ -85,5 +89,9 @@ document.addEventListener('keydown', (event) => {
 
 const root = document.getElementById('page')
 if (root !== null) render(<Page />, root)
+effect(() => {
+  const { value: count } = session.list.failedCount
+  document.title = count === 0 ? 'evroute' : `(${countText(count)}) evroute`
+})
 openDroppedCaptures(session)
 session.follow()

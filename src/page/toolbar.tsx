@@ -5,7 +5,10 @@ import { CaptureButtons } from './captures.tsx'
 import type { Dialogs } from './dialog.tsx'
 import { Expectations } from './expectations.tsx'
 import type { Session } from './session.ts'
-import { counted, countText } from './text.ts'
+import { counted } from './text.ts'
+
+/** The width of the count is fixed, so that no button moves when it grows. */
+const failuresShownMax = 999
 
 /** The actions on the list and on the receiver. */
 export function Toolbar({
@@ -15,8 +18,8 @@ export function Toolbar({
   readonly session: Session
   readonly dialogs: Dialogs
 }): JSX.Element {
-  const { isPaused, onlyFailed, list } = session
-  const held = list.heldCount.value
+  const { isPaused, onlyFailed } = session
+  const failedCount = session.list.failedCount.value
   return (
     <div class="toolbar" role="toolbar" aria-label="List">
       <Filter session={session} />
@@ -24,9 +27,13 @@ export function Toolbar({
         <button
           type="button"
           aria-pressed={onlyFailed.value}
+          aria-description={counted(failedCount, 'failure')}
           onClick={() => (onlyFailed.value = !onlyFailed.value)}
         >
-          Only failures
+          Only failures{' '}
+          <span class={`count badge ${failedCount === 0 ? '' : 'bad'}`} aria-hidden="true">
+            {failedCount > failuresShownMax ? `${failuresShownMax}+` : failedCount}
+          </span>
         </button>
         <button type="button" aria-pressed={isPaused.value} onClick={() => session.togglePause()}>
           Pause
@@ -35,8 +42,6 @@ export function Toolbar({
           Clear
         </button>
       </div>
-      <Count session={session} />
-      {held > 0 ? <span class="held">{countText(held)} new</span> : null}
       <div class="joined">
         <Answers session={session} />
         <Expectations session={session} />
@@ -46,18 +51,6 @@ export function Toolbar({
       </div>
       <CaptureButtons session={session} />
     </div>
-  )
-}
-
-function Count({ session }: { readonly session: Session }): JSX.Element | null {
-  const { list, onlyFailed, filter } = session
-  const { value: version } = list.version
-  if (filter.value === '' && !onlyFailed.value) return null
-  const shown = list.rows(onlyFailed.value).length
-  return (
-    <span class="muted" key={version}>
-      {countText(shown)} of {counted(Math.max(shown, session.all), 'request')}
-    </span>
   )
 }
 

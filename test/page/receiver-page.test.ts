@@ -27,6 +27,15 @@ describe('the list', () => {
     expect(texts[0]).toMatch(/track[^]*“Order Paid”[^]*200[^]*#3[^]*signature ✗ wrong[^]*u_2/i)
     expect(texts[1]).toMatch(/#2[^]*signature ✓ valid/)
     expect(texts[2]).toMatch(/identify[^]*plan=pro/i)
+    expect(await page.title()).toBe('(1) evroute')
+    expect(await page.getByRole('button', { name: 'Only failures' }).innerText()).toMatch(/\b1$/)
+    expect(await rows.first().locator('.badge').allInnerTexts()).toEqual([
+      '200',
+      'signature ✗ wrong',
+    ])
+    expect(await rows.first().locator('.bad, .good, .invalid').allInnerTexts()).toEqual([
+      'signature ✗ wrong',
+    ])
   })
 
   test('says what to do while it is empty', async () => {
@@ -98,17 +107,24 @@ describe('the list', () => {
     const page = await openPage(url)
     const rows = page.getByRole('option')
     await expect.poll(() => rows.count()).toBe(2)
+    const clear = page.getByRole('button', { name: 'Clear' })
+    const place = await clear.boundingBox()
     await page.getByRole('button', { name: 'Only failures' }).click()
     await expect.poll(() => rows.count()).toBe(1)
     await page.getByText('1 of 2 requests').waitFor()
+    expect(await clear.boundingBox()).toEqual(place)
     await page.getByRole('button', { name: 'Only failures' }).click()
-    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('Live').waitFor()
+    await page.getByRole('button', { name: 'Pause', pressed: false }).click()
+    await page.getByText('Paused').waitFor()
     await send(paid)
     await page.getByText('1 new').waitFor()
+    expect(await clear.boundingBox()).toEqual(place)
     expect(await rows.count()).toBe(2)
-    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('button', { name: 'Pause', pressed: true }).click()
+    await page.getByText('Live').waitFor()
     await expect.poll(() => rows.count()).toBe(3)
-    await page.getByRole('button', { name: 'Clear' }).click()
+    await clear.click()
     await expect.poll(() => rows.count()).toBe(0)
     await send(paid)
     await expect.poll(() => rows.count()).toBe(1)
@@ -343,6 +359,20 @@ describe('a hostile payload', () => {
     expect(await page.getByRole('article').innerText()).toContain('\\u202e\\u0007')
     expect(await page.getByRole('article').innerText()).toContain(link)
     expect(await page.locator('[href*="javascript:"], [src*="javascript:"]').count()).toBe(0)
+  })
+
+  test('that runs from right to left turns only itself around', async () => {
+    const { url, send } = await startReceiver()
+    const hebrew = '\u05e9\u05dc\u05d5\u05dd'
+    await send({ type: 'identify', userId: 'u_1', traits: { [hebrew]: hebrew } })
+    const page = await openPage(url)
+    const row = page.getByRole('option')
+    await row.click()
+    const left = async (selector: string): Promise<number> =>
+      (await page.locator(selector).last().boundingBox())!.x
+    await page.locator('.tree .string').last().waitFor()
+    expect(await left('.summary .part >> nth=0')).toBe(await left('.summary'))
+    expect(await left('.tree .name')).toBeLessThan(await left('.tree .string'))
   })
 
   test.each([
