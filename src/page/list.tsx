@@ -155,9 +155,9 @@ function Row({ row, isSelected, position, session }: RowParts): JSX.Element {
 function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
   const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
   const { forwarded, forwardedTo } = summary
-  const isSignatureBad = signature === 'invalid' || signature === 'missing'
+  const look = answerLook(status)
   // A green answer must not outshine a bad signature.
-  const look = isSignatureBad && answerLook(status) === 'good' ? '' : answerLook(status)
+  const isPlain = look === 'good' && isBad(signature)
   return (
     <>
       <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
@@ -166,16 +166,11 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
           <span class={`part ${role}`}>{text}</span>
         ))}
       </span>
-      <span class={`badge ${look}`}>{status ?? 'no answer'}</span>
+      <span class={`badge ${isPlain ? '' : look}`}>{status ?? 'no answer'}</span>
       <span class="seq">#{seq}</span>
       <span class="facts">
         <span>{timeText(atMs)}</span>
-        {signature === 'unchecked' ? null : (
-          <span class={`signature ${signature} ${isSignatureBad ? 'badge' : ''}`}>
-            <span class="word">signature </span>
-            {signatureText(signature)}
-          </span>
-        )}
+        <Signature signature={signature} />
         <span class="user">{userId ?? '–'}</span>
         {forwarded === null ? null : (
           <span class={`forwarded ${answerLook(forwarded)}`}>
@@ -187,6 +182,20 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
       <span class="ms">{durationMs} ms</span>
     </>
   )
+}
+
+function Signature({ signature }: Pick<EventSummary, 'signature'>): JSX.Element | null {
+  if (signature === 'unchecked') return null
+  return (
+    <span class={`signature ${signature} ${isBad(signature) ? 'badge' : ''}`}>
+      <span class="word">signature </span>
+      {signatureText(signature)}
+    </span>
+  )
+}
+
+function isBad(signature: EventSummary['signature']): boolean {
+  return signature === 'invalid' || signature === 'missing'
 }
 
 /** Shortens a URL to host and path. */
