@@ -94,7 +94,7 @@ export interface RegulationsRecord extends Readonly<Record<string, unknown>> {
 /** The state of a service. */
 export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'overview'
-  /** The current problems, the gravest first. */
+  /** The current problems, most severe first. */
   readonly problems: readonly Problem[]
   /** The ledger of the store. */
   readonly ledger: DeliveryLedger

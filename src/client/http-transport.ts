@@ -9,7 +9,7 @@ export interface HttpTransportOptions {
   readonly writeKey: string
   /** How long one request may take, in milliseconds: connecting, headers and body together. */
   readonly timeoutMs: number
-  /** Clock for dates in `Retry-After`. The transport holds it while a request runs. */
+  /** Clock for dates in `Retry-After`. A manual clock does not advance while a request is in flight. */
   readonly clock: Clock
 }
 

@@ -39,7 +39,7 @@ export interface StartTime {
   readonly rests: boolean
 }
 
-/** Later than any due time, to claim deliveries whenever they are due. */
+/** Later than any due time, to claim deliveries that are not due yet. */
 const whenever = Number.MAX_SAFE_INTEGER
 
 /** Claims due deliveries from the store: a few for each destination with room in its queue. */

@@ -28,7 +28,7 @@ export class Turns {
   /**
    * Resolves once it is the caller's turn, which lasts until {@link end}.
    *
-   * @param controller - identifies the turn, and aborts it if it has to give way
+   * @param controller - identifies the turn; it is aborted if the turn has to give way
    * @throws the abort reason, if the controller is aborted before its turn
    */
   async take(controller: AbortController): Promise<void> {

@@ -122,7 +122,7 @@ export class CsvReader {
 
   #readHeader(bytes: Buffer, rows: TableRow[]): void {
     // UTF-16 text is full of NUL bytes, and no column name has one.
-    if (bytes.includes(0)) throw unusableHeader('it is not text in UTF-8')
+    if (bytes.includes(0)) throw unusableHeader('it is not UTF-8 text')
     const delimiter = detectDelimiter(bytes.toString('utf8'))
     const record = parseRecord(bytes, delimiter)
     if (record.kind === 'invalid') throw unusableHeader(`its header is not valid ${record.problem}`)

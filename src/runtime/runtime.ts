@@ -3,7 +3,7 @@ import { logFromEnvironment, type Log } from './log.ts'
 import { silentObserver, type Observer } from './observer.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
-/** What a room is given instead of using globals. */
+/** The clock, randomness, ids and log that rooms are given, so that they use no globals. */
 export interface Runtime {
   /** The only source of time. */
   readonly clock: Clock

@@ -55,7 +55,10 @@ export class RequestBody {
     }
   }
 
-  /** Discards the rest of the body: `arriving` if the client is still sending, `cut_off` if it disconnected. */
+  /**
+   * Discards the rest of the body. Returns `read` if all of it had arrived, `arriving` if the client is still sending,
+   * and `cut_off` if it disconnected.
+   */
   async end(): Promise<'read' | 'arriving' | 'cut_off'> {
     const { clock } = this.#means
     this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })

@@ -127,7 +127,7 @@ describe('main', () => {
     expect(JSON.parse(stderr)).toEqual({
       error: {
         code: 'invalid_usage',
-        message: 'Cannot send "trakc": it is not a type',
+        message: 'Cannot send "trakc": it is not a type of call',
         hint: expect.stringContaining('identify, track, page') as string,
       },
     })

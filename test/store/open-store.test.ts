@@ -12,7 +12,7 @@ const noFiles: readonly (readonly [string, string, string])[] = [
   ['C:\\data\\store.db', 'sqlite:<file>', 'Write it as sqlite:C:\\data\\store.db.'],
   ['mysql://db.example.com/', 'sqlite:<file>', 'Write it as sqlite:./evroute.db.'],
   ['sqlite:', 'it must name a file', 'Write it as sqlite:./evroute.db.'],
-  ['sqlite::memory:', 'it must name a file', 'Write memory: for a store in memory'],
+  ['sqlite::memory:', 'it must name a file', 'Write "memory:" for a store in memory'],
   [
     'sqlite:data/',
     'it must name a file, not a folder',

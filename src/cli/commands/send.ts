@@ -98,7 +98,7 @@ function callOf(
 function readType(text: string | undefined): EventType | undefined {
   if (text === undefined || isEventType(text)) return text
   throw usageError(
-    `Cannot send "${text}": it is not a type`,
+    `Cannot send "${text}": it is not a type of call`,
     `The types are ${eventTypes.join(', ')}; key=value comes after the type.`,
   )
 }

@@ -107,7 +107,7 @@ function pendingCase(pending: number): ReportCase {
       type: 'pending',
       message: `expected none, got ${formatCount(pending)}`,
       detail:
-        'It is being sent, or waits for a retry. Pass --clock virtual so that retries take\n' +
+        'It is being sent, or is waiting for a retry. Pass --clock virtual so that retries take\n' +
         'no time, wait longer with --timeout, or accept it with --allow-pending.',
     },
   }

@@ -86,7 +86,7 @@ export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientO
 /** A client that waits while its queue is full, and remembers the position of each call. */
 export class CallQueue {
   readonly #client: Client
-  /** The positions of the calls with each messageId, in order: ids may repeat. */
+  /** For each messageId, the positions of its calls, in order. Several calls may share an id. */
   readonly #positions = new Map<string, RowPosition[]>()
 
   constructor(client: Client, failed: (call: FailedCall, position: RowPosition) => void) {

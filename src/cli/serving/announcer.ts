@@ -57,11 +57,11 @@ function forPerson(
     },
     draining: (drainMs) =>
       write(
-        `Draining: /readyz answers 503, requests are served for ${formatDuration(drainMs)}; Ctrl-C again ends it at once\n`,
+        `Draining: /readyz answers 503, requests are still served for ${formatDuration(drainMs)}; press Ctrl-C again to end at once\n`,
       ),
     ending: ({ requests }) => {
       const underWay = `${countOf(requests, 'webhook is', 'webhooks are')} under way`
-      write(`Ending: ${underWay}, given ${grace}; Ctrl-C again ends it at once\n`)
+      write(`Ending: ${underWay}, given ${grace}; press Ctrl-C again to end at once\n`)
     },
     ended: (store, { pending }) => write(`Ended: ${whatStays(store, pending)}\n`),
   }
@@ -81,7 +81,7 @@ function forProgram(
   return {
     log,
     serving: ({ address: { url, admin } }) => log.info('serving', { file: path, url, admin }),
-    draining: (drainMs) => log.info('draining, ends at once with another signal', { drainMs }),
+    draining: (drainMs) => log.info('draining; a second signal ends it at once', { drainMs }),
     ending: ({ requests }) =>
       log.info('ending, at once with another signal', { requests, graceMs }),
     ended: (store, { pending }) => log.info('ended', { store: storeName(store), pending }),

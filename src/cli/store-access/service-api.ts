@@ -149,7 +149,7 @@ export class ServiceApi {
     return unusable(`The service at ${this.#url} broke off: ${plainText(why)}`, hint)
   }
 
-  /** Sends a request. Returns any status as a reply. */
+  /** Sends a request. Returns the reply whatever its status: an error status does not throw. */
   async #ask({ path, body }: Question): Promise<Reply> {
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const isChange = body !== undefined

@@ -42,7 +42,7 @@ function checkPlan(plan: AnswerPlan, endpointCount: number): AnswerPlan {
     throw new SettingError(
       'respond',
       `Cannot plan answers of endpoint ${endpoint}: there ${endpointCount === 1 ? 'is only 1' : `are only ${endpointCount}`}`,
-      'Endpoints are numbered from 1. The setting endpoints says how many there are.',
+      'Endpoints are numbered from 1. The setting `endpoints` says how many there are.',
     )
   }
   if (steps.length === 0) {

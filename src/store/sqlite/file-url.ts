@@ -21,7 +21,7 @@ export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefin
   if (path === ':memory:') {
     return {
       why: 'it must name a file',
-      hint: 'Write memory: for a store in memory, or sqlite:./evroute.db for a file.',
+      hint: 'Write "memory:" for a store in memory, or "sqlite:./evroute.db" for a file.',
     }
   }
   if (!isFolder(path)) return undefined

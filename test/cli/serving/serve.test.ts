@@ -31,7 +31,7 @@ describe('serve', () => {
       /^ {2}page {10}http:\/\/127\.0\.0\.1:\d+\/_evroute\/sign-in\?token=[\w-]{43}\n {16}\(opens once\)$/m,
     )
     expect(stderr).toMatch(
-      /\nEnding: 0 webhooks are under way, given 2s; Ctrl-C again ends it at once\nEnded: 0 deliveries stay in sqlite:.*store\.db\n$/,
+      /\nEnding: 0 webhooks are under way, given 2s; press Ctrl-C again to end at once\nEnded: 0 deliveries stay in sqlite:.*store\.db\n$/,
     )
     expect(stderr).toMatch(/^ {2}tracking API {2}http:\/\/127\.0\.0\.1:\d+\/v1\/batch$/m)
     expect(stderr).toMatch(/^ {2}admin API {5}http:\/\/127\.0\.0\.1:\d+$/m)
@@ -54,12 +54,12 @@ describe('serve', () => {
     const { code, stderr } = await person.ended
     expect(code).toBe(0)
     expect(stderr).toMatch(
-      /\nDraining: \/readyz answers 503, requests are served for 50ms; Ctrl-C again ends it at once\nEnding: /,
+      /\nDraining: \/readyz answers 503, requests are still served for 50ms; press Ctrl-C again to end at once\nEnding: /,
     )
     const program = start([...argv, '--json'])
     await program.stderr.matching(/"serving"/)
     program.stop()
-    expect((await program.ended).stderr).toMatch(/"draining, .*"drainMs":50\}\n.*"ending, /)
+    expect((await program.ended).stderr).toMatch(/"draining; .*"drainMs":50\}\n.*"ending, /)
   })
 
   test('reports requests in progress when a signal comes, and the deliveries left in its store', async () => {
