@@ -33,7 +33,7 @@ test('the link of an open receiver lets a browser of another machine in, and not
   const fromElsewhere = { ...json, ...elsewhere, cookie }
   expect(await post(`${page}actions/resend`, edited, fromElsewhere)).toMatchObject({
     status: 400,
-    body: { error: { message: expect.stringContaining('another machine') as string } },
+    body: { error: { message: expect.stringContaining('a different machine') as string } },
   })
   expect(await post(`${page}actions/resend`, '{"seq":1}', fromElsewhere)).toMatchObject({
     status: 200,

@@ -102,7 +102,11 @@ describe('a server that speaks TLS', () => {
 
   const refused: readonly (readonly [string, () => Promise<Certificate | undefined>, string])[] = [
     ['that another authority signed for', () => makeCertificate(), 'sslrootcert'],
-    ['that is for another host', () => makeCertificate({ authority, host: 'db.test' }), 'the host'],
+    [
+      'that is for another host',
+      () => makeCertificate({ authority, host: 'db.test' }),
+      'a host name',
+    ],
     ['that has expired', () => makeCertificate({ authority, expiresInMs: -1_000 }), 'Renew'],
     ['but has none', () => Promise.resolve(undefined), 'ssl = on'],
   ]
