@@ -18,6 +18,9 @@ export interface ShownCapture extends api.Capture {
   readonly file: File
 }
 
+/** A filter that is typed applies after this pause, not after each letter. */
+const typingPauseMs = 200
+
 /** State of the page: the list, its filter and the selected request; and the actions on them. */
 export class Session {
   readonly list = new EventList()
@@ -25,6 +28,8 @@ export class Session {
   /** The text in the filter field. It may not apply yet. */
   readonly filterText = signal('')
   readonly filterProblem = signal<MatchProblem | undefined>(undefined)
+  /** Whether the text that is being typed does not apply, because it is invalid so far. */
+  readonly isFilterUnfinished = signal(false)
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
   readonly connection = signal<'connecting' | 'open' | 'lost'>('connecting')
@@ -37,6 +42,7 @@ export class Session {
   /** Requests up to this number were cleared. */
   #clearedSeq = 0
   readonly #lastSeq = signal(0)
+  #typingPause: number | undefined
   #run: string | undefined
   #endFollowing: () => void = () => undefined
   readonly #showText: (title: string, text: string) => void
@@ -64,16 +70,40 @@ export class Session {
     })
   }
 
-  /** Checks a filter, and applies it if it is valid. */
+  /** Applies a filter if it is valid, and shows its mistake if it is not. */
   async setFilter(text: string): Promise<void> {
     this.filterText.value = text
+    this.filterProblem.value = await this.#applyFilter()
+  }
+
+  /** Applies a filter while it is typed, if it is valid. An empty one applies at once. */
+  typeFilter(text: string): void {
+    this.filterText.value = text
+    this.filterProblem.value = undefined
+    this.isFilterUnfinished.value = false
+    clearTimeout(this.#typingPause)
+    const isEmpty = text.trim() === ''
+    this.#typingPause = window.setTimeout(
+      () => void this.#applyFilter(),
+      isEmpty ? 0 : typingPauseMs,
+    )
+  }
+
+  /** Applies the text in the filter field, or returns its mistake. */
+  async #applyFilter(): Promise<MatchProblem | undefined> {
+    clearTimeout(this.#typingPause)
+    const { value: typed } = this.filterText
+    const text = typed.trim()
     const problem = await this.#tried(() => api.checkFilter(text))
-    this.filterProblem.value = problem
-    if (problem !== undefined || text === this.filter.value) return
+    // The text may have changed by now. Its own check follows.
+    if (this.filterText.value !== typed) return undefined
+    this.isFilterUnfinished.value = problem !== undefined
+    if (problem !== undefined || text === this.filter.value) return problem
     this.filter.value = text
     const { value: capture } = this.capture
     if (capture === undefined) this.follow()
     else await this.openCapture(capture.file)
+    return undefined
   }
 
   /** Shows the requests of a capture that match, instead of the live ones. */

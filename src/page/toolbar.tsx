@@ -55,7 +55,7 @@ export function Toolbar({
 }
 
 function Filter({ session }: { readonly session: Session }): JSX.Element {
-  const { filterText, filterProblem } = session
+  const { filter, filterText, filterProblem, isFilterUnfinished } = session
   const problem = filterProblem.value
   const apply = (event: Event): void => {
     event.preventDefault()
@@ -73,10 +73,13 @@ function Filter({ session }: { readonly session: Session }): JSX.Element {
         autocomplete="off"
         spellcheck={false}
         value={filterText.value}
-        onInput={({ currentTarget }) => (filterText.value = currentTarget.value)}
-        onSearch={apply}
+        onInput={({ currentTarget }) => session.typeFilter(currentTarget.value)}
       />
-      {problem === undefined ? null : <Problem text={filterText.value} problem={problem} />}
+      {problem !== undefined ? (
+        <Problem text={filterText.value} problem={problem} applied={filter.value} />
+      ) : isFilterUnfinished.value ? (
+        <span class="hint">Not applied. Press Enter to see why.</span>
+      ) : null}
     </form>
   )
 }
@@ -85,9 +88,12 @@ function Filter({ session }: { readonly session: Session }): JSX.Element {
 function Problem({
   text,
   problem: { offset, length, message, hint },
+  applied,
 }: {
   readonly text: string
   readonly problem: MatchProblem
+  /** The filter of the list, an earlier one. */
+  readonly applied: string
 }): JSX.Element {
   const end = offset + Math.max(1, length)
   return (
@@ -100,6 +106,7 @@ function Problem({
       <p>
         {message}. {hint.split('\n')[0]}
       </p>
+      <p class="muted">The list still shows {applied === '' ? 'all requests' : applied}.</p>
     </div>
   )
 }
