@@ -6,7 +6,7 @@ import type { ServeValues } from '../commands/service.ts'
 import type { Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 
-/** Reports on stderr what a service does. */
+/** Announces on stderr when a service starts, drains and ends. */
 export interface Announcer {
   readonly log: Log
   /** Called when the service accepts requests. A person gets a link that opens its page once. */

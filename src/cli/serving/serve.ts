@@ -23,8 +23,8 @@ import type { Io } from '../io.ts'
 import { createAnnouncer, type Announcer } from './announcer.ts'
 
 /**
- * Runs the service of a configuration until a signal, and follows changes of the configuration. A closed
- * stdout does not end it: other clients depend on the service.
+ * Runs the service of a configuration until a signal, and follows changes to the configuration. A closed
+ * stdout does not end it, because clients depend on the service.
  */
 export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
   const announcer = createAnnouncer(options, io, options.json)
@@ -109,7 +109,7 @@ class Reloads {
     this.#log = log
   }
 
-  /** Resolves when every further change is noticed. */
+  /** Resolves when every later change will be noticed. */
   async listen(): Promise<void> {
     const wanted = (): void => this.#want()
     const endHangUps = this.#io.onHangUp?.(wanted)
@@ -158,7 +158,7 @@ function problemsText(error: unknown): string {
   return error.problems.map((problem) => problemText(problem).split('\n', 1)[0]).join('; ')
 }
 
-/** Interval between two looks at a file, in milliseconds. */
+/** Interval between two checks of a file, in milliseconds. */
 export const fileLookMs = 1_000
 
 /**

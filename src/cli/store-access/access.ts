@@ -120,8 +120,8 @@ type Target =
     }
 
 /**
- * Finds the store or the service that a command works on. For a configuration whose store is in memory, it
- * is the service of the configuration.
+ * Finds the store or the service that a command works on. If the configured store is in memory, that is the
+ * configured service.
  *
  * @param configuration - of commands that need more of it than the store
  */

@@ -3,7 +3,7 @@ import type { Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import { ServiceApi } from './service-api.ts'
 
-/** The reason for asking the service of a configuration. */
+/** Why a command asks the configured service instead of working itself. */
 export interface WhyAsked {
   /** Why the command cannot do the work itself, as the beginning of a sentence. */
   readonly because: string
@@ -13,7 +13,7 @@ export interface WhyAsked {
 
 /** For a store in memory. */
 export const inMemory: WhyAsked = {
-  because: 'The store is memory:, where a command forgets all that it does when it ends',
+  because: 'The store is memory:, where everything a command does is lost when it ends',
   hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 

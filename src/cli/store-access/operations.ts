@@ -47,15 +47,15 @@ export type AudiencesRun = OpenedAudiences & WorkRun
 /** The context of a command that changes audiences or regulations. */
 export type OperationsRun = OpenedOperations & WorkRun
 
-/** The note on deliveries that will be retried. */
+/** The note about deliveries that will be retried. */
 const retryNote =
   'It is tried again, as long as its destination says; Ctrl-C leaves the rest in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens the operations that the options name, and runs the work. The work is done by the service that the options
- * name, else in this process, on the store of a configuration. If another process delivers from that store, or it
- * is in memory, the service of the configuration does the work.
+ * Opens the operations that the options name, and runs the work. If the options name a service, that service does
+ * the work. Otherwise, this process works on the store of the configuration. If another process delivers from that
+ * store, or it is in memory, the configured service does the work.
  */
 export const runOperations = runnerOf(withOperations)
 

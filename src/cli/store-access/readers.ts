@@ -39,7 +39,7 @@ export interface RegulationRecords {
 
 /** The contents of a store or a service. */
 export interface OpenedReaders {
-  /** Whether a store is read or a service is asked. */
+  /** Whether the contents come from a store or from a service. */
   readonly from: Access['kind']
   readonly deliveries: Deliveries
   readonly audiences: AudienceReader

@@ -129,7 +129,7 @@ function storyOf({ requests, body, ...story }: StoryRecord): DeliveryStory {
 
 function deliveryOf(fields: DeliveryFields): LoggedDelivery {
   const { messageId, type, userId, state, lane, attempts, windowAttempts, manualRetries } = fields
-  // A service of an earlier version tells no name.
+  // A service of an earlier version does not send a name.
   const { eventName }: Partial<DeliveryFields> = fields
   return {
     ...{
@@ -187,7 +187,7 @@ type LastLine =
       readonly left: number
     }
 
-/** The progress listener, and the back pressure on it. */
+/** The listener for progress, and how to wait until it can take more. */
 type Listening = Pick<AudienceSyncRequest, 'listener' | 'drained'>
 
 /** The audiences of a running service. */
@@ -241,7 +241,7 @@ export class RemoteAudiences implements AudienceOperations {
     } catch (error) {
       if (!(error instanceof ServiceRefusal)) throw error
       if (error.code !== 'sync_running') throw error.error
-      // Only the service knows the key of a name, and its message says it.
+      // Only the service knows the key that belongs to a name, and its message contains it.
       const { message } = error.error
       throw new EvrouteError({ code: 'sync_running', message, cause: error })
     }

@@ -21,7 +21,7 @@ const answerTimeoutMs = 30_000
 /** Extra time for the answer to a change after a signal. Without the answer, the outcome is unknown. */
 const changeGraceMs = 1_000
 
-/** A request to a service, by POST if it has a body. */
+/** A request to a service. It is a POST if it has a body. */
 export interface Question {
   /** Relative to the URL of the API. */
   readonly path: string
@@ -47,7 +47,7 @@ interface Reply {
 export class ServiceRefusal extends Error {
   override readonly name: string = 'ServiceRefusal'
   readonly code: string
-  /** The error for callers that did not expect the refusal. */
+  /** The error to throw if the caller does not expect the refusal. */
   readonly error: EvrouteError
 
   constructor(code: string, error: EvrouteError) {
@@ -107,7 +107,7 @@ export class ServiceApi {
   async *upload({ path, body }: Upload): AsyncGenerator<ServiceRecord> {
     const input = new WatchedInput(body)
     const request = this.#post(path)
-    // An upload that fails must fail the answer too. An answer may come before the upload has ended.
+    // If the upload fails, the answer must fail too. An answer may arrive before the upload has ended.
     void pipeline(input.bytes(), request).catch((error: unknown) =>
       request.destroy(error instanceof Error ? error : new Error(messageOf(error))),
     )
@@ -139,7 +139,7 @@ export class ServiceApi {
 
   /** Makes the error for a service that reports a failure in the middle of its work. */
   failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
-    // The service noticed invalid input only while it worked.
+    // The service noticed invalid input only during its work.
     return code === 'invalid_request' ? this.#refuses(message) : this.brokenOff(message)
   }
 
@@ -262,7 +262,7 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Remembers why the input could not be read, because the request then fails with a different error. */
+/** Remembers why the input could not be read, because the request itself fails with a different error. */
 class WatchedInput {
   readonly #given: AsyncIterable<Uint8Array>
   failure: { readonly error: unknown } | undefined
@@ -281,7 +281,7 @@ class WatchedInput {
   }
 }
 
-/** A longer line does not come from a service. */
+/** Maximum length of a line. No service sends a longer one. */
 const lineCharactersMax = 4 * 1_024 * 1_024
 
 /**

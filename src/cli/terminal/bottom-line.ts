@@ -18,7 +18,7 @@ export interface BottomLineParts {
 
 /** Minimum interval between redraws, so that a stream of events does not make the line flicker. */
 const redrawMs = 100
-/** A window that is being dragged changes its width many times. */
+/** How long to wait for a new width to settle: a window changes it many times while it is dragged. */
 const resizeMs = 250
 
 const erase = '\r\u001b[J'
@@ -54,7 +54,7 @@ export class BottomLine {
     }
   }
 
-  /** Shows the line until it is closed. */
+  /** Shows the line until `close`. */
   open(): void {
     this.#isOpen = true
     this.draw()

@@ -59,7 +59,7 @@ interface LineView {
   readonly cursorBack: number
 }
 
-/** More than the maximum length of a match, so that the match parser reports the error. */
+/** Maximum length of a line: more than that of a match, so that the match parser reports the error. */
 const charactersMax = 10_000
 
 /** Returns the line after a key; unchanged if the key does not edit. */

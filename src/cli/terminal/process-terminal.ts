@@ -2,18 +2,18 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 
-/** Learns what happens at an open terminal. */
+/** Callbacks for what happens at an open terminal. */
 export interface TerminalListeners {
-  /** Called when the user typed text, one key or several. */
+  /** Called with the text of one or several keys. */
   input(text: string): void
   resized(): void
   /** Called when reading keys starts, or starts again. */
   entered(): void
-  /** Called when the terminal is about to be given back, temporarily or permanently. */
+  /** Called when the terminal is about to be released, temporarily or permanently. */
   leaving(): void
 }
 
-/** A terminal that reads keys one by one, without an echo. */
+/** A terminal in raw mode: it reads keys one by one, without an echo. */
 export interface Terminal {
   readonly rows: number
   /**
@@ -25,7 +25,7 @@ export interface Terminal {
   lend(work: () => Promise<void>): Promise<void>
   /** Acts like a SIGINT: asks the command to end; the second time, ends the process at once. */
   interrupt(): void
-  /** Gives the terminal back and stops the process, as Ctrl-Z does, until it is continued. */
+  /** Releases the terminal and stops the process, as Ctrl-Z does, until it is continued. */
   suspend(): void
 }
 
@@ -78,7 +78,7 @@ export class ProcessTerminal implements Terminal {
       stderr.off('resize', onResize)
       process.off('SIGCONT', enter).off('exit', leave)
     }
-    // A terminal that closed can neither be read nor restored; the SIGHUP ends the process.
+    // A closed terminal can be neither read nor restored, and the SIGHUP ends the process.
     stdin.on('error', () => undefined)
     stderr.on('resize', onResize)
     process.on('SIGCONT', enter).on('exit', leave)
