@@ -9,8 +9,8 @@ import type {
 
 /** Callbacks for the messages of the stream. */
 export interface StreamListener {
-  /** The list starts over. The run differs if the receiver restarted. */
-  readonly reset: (run: string) => void
+  /** The list starts over. The run differs if the receiver restarted; `isSigned` if it checks signatures. */
+  readonly reset: (run: string, isSigned: boolean) => void
   /** The receiver dropped this many requests before they were sent. */
   readonly missed: (count: number) => void
   /** New requests that match, oldest first. `lastSeq` also counts requests that don't match. */
@@ -81,7 +81,9 @@ export function follow(filter: string, listener: StreamListener): () => void {
     )
   source.addEventListener('open', () => listener.connection('open'))
   source.addEventListener('error', () => listener.connection('lost'))
-  on('reset', ({ run }: { run: string }) => listener.reset(run))
+  on('reset', ({ run, isSigned }: { run: string; isSigned: boolean }) =>
+    listener.reset(run, isSigned),
+  )
   on('missed', ({ from, to }: { from: number; to: number }) => listener.missed(to - from + 1))
   on('webhooks', ({ summaries, crowd = [] }: Arrivals, seq) => {
     const before = crowd.flatMap(([from, to, failed]) =>

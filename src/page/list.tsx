@@ -211,11 +211,16 @@ function Empty({ session }: { readonly session: Session }): JSX.Element {
   if (session.filter.value !== '' || session.onlyFailed.value) {
     return <p class="empty">No request matches. New ones that match appear here.</p>
   }
+  const signed = session.isSigned.value ? ' --secret <your secret>' : ''
+  const command = `npx evroute send track --to ${location.origin}${signed}`
   return (
     <div class="empty">
       <h2>Waiting for webhooks</h2>
       <p>Send them to {location.origin}/ or try:</p>
-      <code>npx evroute send track --to {location.origin}</code>
+      <code>{command}</code>
+      <button type="button" onClick={() => void session.copy('command', command)}>
+        Copy command
+      </button>
     </div>
   )
 }

@@ -33,6 +33,8 @@ export class Session {
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
   readonly connection = signal<'connecting' | 'open' | 'lost'>('connecting')
+  /** Whether the receiver checks signatures. */
+  readonly isSigned = signal(false)
   readonly selected = signal<number | null>(null)
   readonly detail = signal<Detail>({ kind: 'none' })
   readonly notice = signal<Notice | undefined>(undefined)
@@ -63,7 +65,7 @@ export class Session {
     this.#endFollowing()
     this.list.clear()
     this.#endFollowing = api.follow(this.filter.value, {
-      reset: (run) => this.#reset(run),
+      reset: (run, isSigned) => this.#reset(run, isSigned),
       missed: (count) => this.list.missed(count),
       arrived: (summaries, lastSeq) => this.#arrived(summaries, lastSeq),
       connection: (state) => this.#connected(state),
@@ -299,7 +301,8 @@ export class Session {
     return true
   }
 
-  #reset(run: string): void {
+  #reset(run: string, isSigned: boolean): void {
+    this.isSigned.value = isSigned
     this.list.clear()
     if (run === this.#run) return
     // A new run counts from 1 again, so the selected number would mean another request.

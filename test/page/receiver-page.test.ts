@@ -42,7 +42,11 @@ describe('the list', () => {
     const { url } = await startReceiver()
     const page = await openPage(url)
     await page.getByText('Waiting for webhooks').waitFor()
-    expect(await page.getByText('npx evroute send track').innerText()).toContain(url)
+    const command = `npx evroute send track --to ${url} --secret <your secret>`
+    expect(await page.getByText('npx evroute send track').innerText()).toBe(command)
+    await page.getByRole('button', { name: 'Copy command' }).click()
+    await page.getByText('The command is copied.').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command)
   })
 
   test('reports a repeated messageId', async () => {

@@ -23,26 +23,29 @@ export function Deliveries({ session, conditions }: Parts): JSX.Element {
     <>
       <h2>Deliveries</h2>
       <DeliveryFilter session={session} conditions={conditions} />
-      <Actions session={session} conditions={conditions} />
       <Pages key={JSON.stringify(conditions)} session={session} conditions={conditions} />
     </>
   )
 }
 
-function Actions({ session, conditions }: Parts): JSX.Element {
+function Actions({
+  session,
+  conditions,
+  isEmpty,
+}: Parts & { readonly isEmpty: boolean }): JSX.Element {
   const { state = '' } = conditions
   return (
     <div class="actions">
       <button
         type="button"
-        disabled={state === 'delivered'}
+        disabled={isEmpty || state === 'delivered'}
         onClick={() => void session.propose('retry', conditions)}
       >
         Retry all that match
       </button>
       <button
         type="button"
-        disabled={state !== '' && state !== 'pending'}
+        disabled={isEmpty || (state !== '' && state !== 'pending')}
         onClick={() => void session.propose('discard', conditions)}
       >
         Discard all that match
@@ -60,20 +63,25 @@ function Pages({ session, conditions }: Parts): JSX.Element {
     () => session.api.deliveries(conditions, before),
     [before, session.version.value],
   )
+  const isEmpty =
+    before === undefined && reading.kind === 'read' && reading.value.deliveries.length === 0
   return (
-    <Shown reading={reading}>
-      {({ deliveries, next }) => (
-        <>
-          <Table
-            label="Deliveries that match"
-            columns={['State', 'Delivery', 'Event', 'User', 'Accepted', 'Attempts', 'Reason']}
-            rows={deliveries.map(row)}
-            empty="No delivery matches."
-          />
-          <Pager place={before} next={next} turn={turn} />
-        </>
-      )}
-    </Shown>
+    <>
+      <Actions {...{ session, conditions, isEmpty }} />
+      <Shown reading={reading}>
+        {({ deliveries, next }) => (
+          <>
+            <Table
+              label="Deliveries that match"
+              columns={['State', 'Delivery', 'Event', 'User', 'Accepted', 'Attempts', 'Reason']}
+              rows={deliveries.map(row)}
+              empty="No delivery matches."
+            />
+            <Pager place={before} next={next} turn={turn} />
+          </>
+        )}
+      </Shown>
+    </>
   )
 }
 
@@ -81,6 +89,7 @@ function row(delivery: DeliveryFields): Row {
   const { id, state, type, eventName, messageId, userId, acceptedAt, attempts, reason } = delivery
   return {
     key: id,
+    href: storyPath(id),
     cells: [
       <StateBadge state={state} />,
       <a href={storyPath(id)}>{id}</a>,

@@ -45,7 +45,7 @@ function Page(): JSX.Element {
             <>
               <nav aria-label="Views">
                 {views.map(([name, label, path]) => (
-                  <a key={name} href={path} aria-current={currentOf(name, view)}>
+                  <a key={name} href={path} aria-current={currentOf(name, view)} data-label={label}>
                     {label}
                   </a>
                 ))}

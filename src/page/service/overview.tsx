@@ -54,7 +54,15 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
             )}
           </p>
           {destination === null ? null : (
-            <a href={deliveriesPath({ destination })}>Deliveries of {destination}</a>
+            // What an endpoint refuses has failed; only such a problem says since when.
+            <a
+              href={deliveriesPath({
+                destination,
+                state: moment?.name === 'Since' ? 'failed' : '',
+              })}
+            >
+              Deliveries of {destination}
+            </a>
           )}
         </li>
       ))}

@@ -37,6 +37,8 @@ const deliveryTexts = {
 export class ServiceSession {
   readonly api: ServiceApi = new ServiceApi()
   readonly route = signal<Route>(readRoute(location.hash))
+  /** The link to the list of deliveries as it was seen last. */
+  listPath = deliveriesPath({})
   readonly notice = signal<Notice | undefined>(undefined)
   readonly proposal = signal<Proposal | undefined>(undefined)
   /** Grows with each action, so that components read again. */
@@ -45,6 +47,8 @@ export class ServiceSession {
   /** Follows the fragment of the URL. A dialog and a confirmation belong to the view that they were opened in. */
   follow(): void {
     window.addEventListener('hashchange', () => {
+      const { value: before } = this.route
+      if (before.view === 'deliveries') this.listPath = deliveriesPath(before.conditions)
       this.route.value = readRoute(location.hash)
       this.proposal.value = undefined
       if (this.notice.value?.isProblem === false) this.notice.value = undefined

@@ -26,6 +26,9 @@ export function Story({
     <Shown reading={reading}>
       {({ delivery, requests, body }) => (
         <article aria-label={`Delivery ${id}`}>
+          <p>
+            <a href={session.listPath}>← Back to the list</a>
+          </p>
           <div class="detail-head">
             <h2>{id}</h2>
             <StateBadge state={delivery.state} />
@@ -118,7 +121,11 @@ function Requests({
         <li class="muted">{counted(requests.length - shown.length, 'earlier request')}</li>
       ) : null}
       {shown.map((request, index) => (
-        <Request key={index} request={request} />
+        <Request
+          key={index}
+          request={request}
+          isOpen={index === shown.length - 1 && request.outcome !== 'success'}
+        />
       ))}
       {requests.length === 0 && state !== 'pending' ? <li class="muted">No request.</li> : null}
       {state === 'pending' ? (
@@ -140,7 +147,13 @@ function NextTry({ dueAt }: { readonly dueAt: string | null }): JSX.Element {
   )
 }
 
-function Request({ request }: { readonly request: RequestFields }): JSX.Element {
+function Request({
+  request,
+  isOpen,
+}: {
+  readonly request: RequestFields
+  readonly isOpen: boolean
+}): JSX.Element {
   const { at, url, attempt, lane, outcome, status, error, ms, excerpt } = request
   return (
     <li class={outcome}>
@@ -156,7 +169,7 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
         <p class="problem">{visibleText(error)}</p>
       ) : null}
       {excerpt === '' ? null : (
-        <details>
+        <details open={isOpen}>
           <summary>Answer</summary>
           <pre tabIndex={0}>{visibleText(excerpt)}</pre>
         </details>

@@ -4,6 +4,8 @@ import type { ComponentChildren, JSX } from 'preact'
 export interface Row {
   readonly key: string
   readonly cells: readonly ComponentChildren[]
+  /** Where a click on the row leads. A cell has the same link, for the keyboard. */
+  readonly href?: string
 }
 
 /**
@@ -35,8 +37,12 @@ export function Table({
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, cells }) => (
-            <tr key={key}>
+          {rows.map(({ key, cells, href }) => (
+            <tr
+              key={key}
+              class={href === undefined ? undefined : 'opens'}
+              onClick={href === undefined ? undefined : (event) => openRow(event, href)}
+            >
               {cells.map((cell, place) => (
                 <td key={place} data-column={columns[place]}>
                   {cell}
@@ -48,6 +54,12 @@ export function Table({
       </table>
     </div>
   )
+}
+
+/** Follows the link of a row, but not after a click on a link of its own, or while a person selects text. */
+function openRow({ target }: MouseEvent, href: string): void {
+  const isLink = (target as Element).closest('a') !== null
+  if (!isLink && getSelection()?.isCollapsed !== false) location.hash = href
 }
 
 /** Buttons for the first and the next page of a list. */

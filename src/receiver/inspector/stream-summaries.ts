@@ -25,6 +25,8 @@ export interface SummaryStream {
   readonly summaries: EventSummaries
   /** Identifies this run of the receiver. The ids of messages begin with it. */
   readonly run: string
+  /** Whether the receiver checks signatures. */
+  readonly isSigned: boolean
   /** Selects requests; undefined for all. */
   readonly match: Match | undefined
   /** Whether to send most requests of a burst as numbers only. The reader fetches the summaries that it needs. */
@@ -42,7 +44,7 @@ export interface SummaryStream {
  */
 export async function streamSummaries(
   response: ServerResponse,
-  { log, summaries, run, match, isSampled, lastId, signal }: SummaryStream,
+  { log, summaries, run, isSigned, match, isSampled, lastId, signal }: SummaryStream,
 ): Promise<void> {
   const arrivals = new ArrivalBell(log, signal)
   const write = async (name: string, data: unknown, seq: number): Promise<void> => {
@@ -53,7 +55,7 @@ export async function streamSummaries(
   // By default, browsers reconnect after three seconds.
   response.write(`retry: ${reconnectMs}\n`)
   let after = seqOf(lastId, run)
-  if (after === undefined) await write('reset', { run }, 0)
+  if (after === undefined) await write('reset', { run, isSigned }, 0)
   after ??= 0
   let frameMs = 0
   while (!signal.aborted) {
