@@ -147,7 +147,9 @@ describe('an agent', () => {
   test('has a bounded number of receivers', async () => {
     const client = await agent()
     for (let count = 0; count < 8; count++) await startReceiver(client)
-    expect(await refusal(client, 'start_receiver', {})).toMatch(/8 are running.*stop_receiver/)
+    expect(await refusal(client, 'start_receiver', {})).toMatch(
+      /8 are already running.*stop_receiver/,
+    )
   })
 
   test('gets an error for invalid input', async () => {

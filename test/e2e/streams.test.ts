@@ -129,7 +129,7 @@ describe('a signal', () => {
   test('ends a transfer that waits for a retry', async () => {
     const endpoint = await TestEndpoint.start(503)
     const command = startBinary(['send', 'track', '--to', endpoint.url])
-    await command.stderr.matching(/Retries for/)
+    await command.stderr.matching(/Retrying for/)
     command.signal('SIGINT')
     expect(await command.ended).toMatchObject({ code: 130 })
   })

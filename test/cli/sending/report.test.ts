@@ -100,7 +100,7 @@ describe('text', () => {
     const argv = ['send', 'track', '--to', await unreachableUrl(), '--retry-for', '0s']
     const { code, stderr } = await run(argv)
     expect(code).toBe(4)
-    expect(stderr).not.toContain('Retries for')
+    expect(stderr).not.toContain('Retrying for')
     expect(stderr).not.toContain('next try')
     expect(stderr).toContain('expired after 1 attempt: connection refused (ECONNREFUSED)')
   })

@@ -52,7 +52,7 @@ describe('a transfer that is stopped', () => {
     expect({ accepted, routed, pending }).toEqual({ accepted: read, routed: read, pending: read })
     // The store holds 10,000, the client's queue 1,000; one row waits for room.
     expect(read).toBeLessThanOrEqual(11_001)
-    expect(stderr).not.toMatch(/next try|Retries for/)
+    expect(stderr).not.toMatch(/next try|Retrying for/)
     expect(stderr).toMatch(/^Interrupted: ([\d,]+) of \1 deliveries pending\n$/)
   })
 
@@ -75,7 +75,7 @@ describe('a transfer that is stopped', () => {
     command.stop()
     const { stderr } = await command.ended
     expect(stderr).toContain('interrupted')
-    expect(stderr).not.toMatch(/next try|Retries for/)
+    expect(stderr).not.toMatch(/next try|Retrying for/)
   })
 
   test('reacts to an interrupt however fast rows arrive', async () => {
@@ -170,6 +170,6 @@ describe('a transfer that fails inside', () => {
     expect(await transfer({ io, options, rows: source(), total: () => undefined })).toBe(1)
     expect(stderr.text).toContain('Something went wrong inside evroute: TypeError: worn out')
     expect(stderr.text).toMatch(/\n3 read = 3 accepted .* 3 deliveries = 0 delivered \+ 3 pending/)
-    expect(stderr.text).not.toMatch(/next try|Retries for/)
+    expect(stderr.text).not.toMatch(/next try|Retrying for/)
   })
 })
