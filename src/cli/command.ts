@@ -22,6 +22,7 @@ interface OptionParts {
   readonly text: string
   readonly parse?: ((text: string, previous: never) => never) | undefined
   readonly choices?: readonly string[]
+  /** Refuses the option together with others. */
   readonly conflicts?: readonly string[]
   readonly group?: string
   readonly isRequired?: boolean
@@ -50,6 +51,7 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, isDefaultShown: true }, otherwise)
   }
 
+  /** Makes the option mandatory. */
   required(): CommandOption<NonNullable<Value>> {
     const { otherwise } = this as CommandOption<unknown>
     return new CommandOption({ ...this.#parts, isRequired: true }, otherwise as NonNullable<Value>)
@@ -65,10 +67,12 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, conflicts }, this.otherwise)
   }
 
+  /** Puts the option under a heading of the help. */
   inGroup(group: string): CommandOption<Value> {
     return new CommandOption({ ...this.#parts, group }, this.otherwise)
   }
 
+  /** Makes the option of commander. */
   build(): Option {
     const { flags, text, parse, choices, conflicts = [], group, ...parts } = this.#parts
     const built = new Option(flags, text).conflicts([...conflicts])

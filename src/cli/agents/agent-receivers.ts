@@ -57,6 +57,7 @@ export class AgentReceivers {
     return { stopped: name }
   }
 
+  /** Waits for a webhook that a receiver gets. */
   async wait(request: WaitRequest, signal: AbortSignal): Promise<object> {
     const { receiver, match, after, timeoutSeconds } = request
     const options = { after, timeoutMs: timeoutSeconds * 1_000, signal }
@@ -84,6 +85,7 @@ export class AgentReceivers {
     return { counts, more, untrusted: boundedEvents(events.slice(0, limit)) }
   }
 
+  /** Stops all receivers. */
   async close(): Promise<void> {
     await Promise.all([...this.#receivers.values()].map((receiver) => receiver.close()))
   }

@@ -29,6 +29,7 @@ export class AuthorityFile {
     }
   }
 
+  /** Removes the file. */
   remove(): void {
     process.off('exit', this.#remove)
     this.#remove()

@@ -179,6 +179,7 @@ export class ProgressText {
     return this.#line
   }
 
+  /** Shows how far the migration is. */
   update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
     const counted = `moving ${title}`

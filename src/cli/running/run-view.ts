@@ -30,17 +30,20 @@ export async function openRunView({ page, quiet, verbose, color }: RunViewOption
       if (EVROUTE_ENDPOINT === undefined) return
       tell(`Service   ${EVROUTE_ENDPOINT}  ${style.faint('EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY')}`)
     },
+    /** Shows a request that arrived. */
     event: (event: ReceivedEvent): void => {
       if (!verbose) return
       const { columns } = io.stderr
       io.stderr.write(eventText(event, { style, memory, verbose: false, columns, program }))
     },
+    /** Shows the result of the run. */
     summary: (counts: ReceivedCounts, durationMs: number): void => {
       if (!quiet) tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
     },
     /** Prints the URL of the page, which stays open after a failed run. */
     held: (url: string): void =>
       tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`),
+    /** Shows what is still awaited. */
     pending: (count: number): void => {
       if (count > 0 && !quiet) tell(`Deliveries still pending: ${formatCount(count)}`)
     },

@@ -160,6 +160,7 @@ export class AwaitedRequests {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
+  /** Counts a request that arrived. */
   observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }

@@ -66,6 +66,7 @@ export async function openTestBed(options: TestBedOptions) {
     commandEnded: () => clock?.skip(),
     closeService,
     close,
+    /** Stops the service and the receiver. */
     [Symbol.asyncDispose]: close,
   }
 }

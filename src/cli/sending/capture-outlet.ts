@@ -84,10 +84,12 @@ export class CaptureOutlet implements Outlet {
     return this.#pipeline.stop(stopGraceMs)
   }
 
+  /** Returns the counts so far. */
   ledger(): Promise<OutletLedger> {
     return this.#pipeline.ledger()
   }
 
+  /** Ends the connections. */
   close(): Promise<void> {
     return this.#pipeline.close()
   }

@@ -26,7 +26,9 @@ export interface Outlet {
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
   stop(): Promise<void>
+  /** Returns the counts so far. */
   ledger(): Promise<OutletLedger>
+  /** Releases everything that the outlet holds. */
   close(): Promise<void>
 }
 
@@ -38,7 +40,9 @@ interface OutletListener {
 
 /** Callbacks for what a service does with rows. For webhooks, the runtime's observer is called instead. */
 export interface ServiceListener extends OutletListener {
+  /** Called when the service has answered for calls. */
   acknowledged(): void
+  /** Called before a batch is sent again. */
   retrying(retry: BatchRetry): void
   /** Called when a row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void
@@ -108,6 +112,7 @@ export class CallQueue {
     }
   }
 
+  /** Sends the waiting calls. */
   flush(): Promise<void> {
     return this.#client.flush()
   }

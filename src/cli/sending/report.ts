@@ -187,6 +187,7 @@ export class Report implements Observer {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
 
+  /** Reports that a batch is sent again. */
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
     if (this.#parts.options.json) return
@@ -195,6 +196,7 @@ export class Report implements Observer {
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
+  /** Reports a rejected call. */
   rejected(
     { file, line }: RowPosition,
     { code, message }: Readonly<Record<'code' | 'message', string>>,
@@ -223,6 +225,7 @@ export class Report implements Observer {
     this.#parts.io.stderr.write(asCalled(text, this.#parts.io))
   }
 
+  /** Reports calls that the service has answered for. */
   acknowledged(): void {
     this.#done++
   }
@@ -280,6 +283,7 @@ export class Report implements Observer {
     this.#parts.io.stderr.write(`${asCalled(text, this.#parts.io)}\n`)
   }
 
+  /** Resolves once the output has taken everything. */
   async ready(): Promise<void> {
     await this.#stdout.ready()
   }

@@ -70,6 +70,7 @@ export class ServiceOutlet implements Outlet {
     })
   }
 
+  /** Ends the connections. */
   close(): Promise<void> {
     return this.#calls.close(0)
   }

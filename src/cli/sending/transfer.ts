@@ -35,6 +35,7 @@ import { RowCounts } from './row-counts.ts'
 import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
 
+/** The options of a transfer. */
 export interface TransferOptions {
   readonly io: Io
   readonly options: SendingOptions

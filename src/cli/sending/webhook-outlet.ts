@@ -135,6 +135,7 @@ export class WebhookOutlet implements Outlet {
     return ledgerSince(this.#begin, end)
   }
 
+  /** Ends the connections and closes the store. */
   async close(): Promise<void> {
     await this.#calls.close(0)
     await this.#pipeline.close()

@@ -9,6 +9,7 @@ export interface BottomText {
   readonly cursorBack: number
 }
 
+/** The parts of the line at the bottom of a terminal. */
 export interface BottomLineParts {
   readonly stream: OutputStream
   readonly clock: Clock

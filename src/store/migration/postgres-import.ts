@@ -306,7 +306,7 @@ async function run(session: Session, sql: string): Promise<void> {
 
 const guard = 'evroute_refuse_writers'
 
-/** Lets the transaction write despite {@link guardStatements}. Each transaction of a move runs it first. */
+/** Lets the transaction write despite `guardStatements`. Each transaction of a move runs it first. */
 export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
 
 /**
