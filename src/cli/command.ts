@@ -22,7 +22,7 @@ interface OptionParts {
   readonly text: string
   readonly parse?: ((text: string, previous: never) => never) | undefined
   readonly choices?: readonly string[]
-  /** Refuses the option together with others. */
+  /** The options that this one excludes, in camel case. */
   readonly conflicts?: readonly string[]
   readonly group?: string
   readonly isRequired?: boolean
@@ -62,7 +62,11 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, choices }, this.otherwise)
   }
 
-  /** @param conflicts - the options that this one excludes, in camel case */
+  /**
+   * Refuses the option together with others.
+   *
+   * @param conflicts - the options that this one excludes, in camel case
+   */
   conflicts(conflicts: readonly string[]): CommandOption<Value> {
     return new CommandOption({ ...this.#parts, conflicts }, this.otherwise)
   }
