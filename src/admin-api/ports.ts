@@ -56,7 +56,7 @@ export interface AdminAccess {
   readonly host: string
   /** The bearer token that every request must carry; not empty. */
   readonly token: string
-  /** The bearer token for reading metrics and nothing else; null if there is none. */
+  /** The bearer token that reads metrics only; null to have no such token. */
   readonly metricsToken: string | null
 }
 

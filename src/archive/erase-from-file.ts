@@ -61,7 +61,7 @@ export async function eraseFromFile(
 ): Promise<FileErasure> {
   // Rewrite the file that a symbolic link points to, so that the link stays a link.
   const target = await realpath(path)
-  // Anything but a file, such as a pipe, may block when it is opened, or never end.
+  // A pipe or a device may block when it is opened, or never end.
   if (!(await stat(target)).isFile()) throw new Error('It is not a file')
   const found = await look(target, options)
   if (found.kind === 'nothing') return { events: 0, isRemoved: false, problem: found.problem }

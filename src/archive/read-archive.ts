@@ -76,7 +76,7 @@ async function* readDay(folder: string, selection: ArchiveSelection): AsyncGener
 }
 
 async function* readFile(path: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
-  // Anything but a file, such as a pipe, may block when it is opened, or never end.
+  // A pipe or a device may block when it is opened, or never end.
   if (!(await stat(path)).isFile()) throw new Error('It is not a file')
   for await (const group of readRows(await openInput(path, noInput()), rowBytesMax)) {
     const rows: JsonObject[] = []

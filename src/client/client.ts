@@ -131,7 +131,7 @@ export class Client {
     return this.#enqueue(call, 'alias')
   }
 
-  /** Records a call of the type that its `type` field names, such as a parsed row of a file. */
+  /** Records a call that names its own type in the `type` field, such as a parsed row of a file. */
   enqueue(call: unknown): EnqueueResult {
     return this.#enqueue(call, undefined)
   }

@@ -109,7 +109,7 @@ export class EndpointGate {
     return { ticket: this.#breaker.start(nowMs, lane), start: this.#pace.start(nowMs) }
   }
 
-  /** Ends a request. Returns the change of the breaker; undefined if there is none. */
+  /** Ends a request. Returns how the breaker changed; undefined if it did not. */
   end(
     { ticket, start }: BegunRequest,
     outcome: RequestOutcome,

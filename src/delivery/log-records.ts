@@ -113,7 +113,7 @@ export function withinDates(instantMs: number): number {
   return Math.min(Math.max(instantMs, -latestMs), latestMs)
 }
 
-/** Writes a moment for programs, in ISO 8601 and UTC; null if there is none. */
+/** Formats an instant in ISO 8601 and UTC. Null stays null. */
 export function isoOrNull(instantMs: number | null): string | null {
   return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
 }

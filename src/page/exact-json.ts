@@ -1,7 +1,7 @@
 /** Strings and numbers of JSON, and whether a string is a key. */
 const token = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|-?\d[\d.eE+-]*/gs
 
-/** Says how a parsed value differs from its text, which browsers cannot show otherwise; empty if it does not. */
+/** Says what of a JSON text its parsed value no longer shows; empty if it shows all. */
 export function inexactText(text: string, value: unknown): string {
   let keys = 0
   let isRounded = false

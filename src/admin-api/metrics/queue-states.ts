@@ -5,7 +5,7 @@ export interface QueueState {
   readonly destinationId: string
   /** Pending deliveries, including those in flight. */
   readonly pending: number
-  /** When the first delivery that is not in flight is due, in milliseconds since 1970; null if there is none. */
+  /** The earliest due time of deliveries that are not in flight, in milliseconds since 1970; null without any. */
   readonly oldestDueAtMs: number | null
 }
 

@@ -57,8 +57,8 @@ interface Given {
 }
 
 /**
- * The destinations of the configuration; undefined if other options describe the destination, or if none is
- * named and there is none in this folder.
+ * Reads the destinations of the configuration. Undefined if other options describe the destination, or if no
+ * configuration is named and this folder has none.
  */
 async function configuredTarget(given: Given, io: Io): Promise<ConfiguredTarget | undefined> {
   const { config, source, to, headers, secret } = given

@@ -3,10 +3,10 @@ import type { RegulationType } from '../../model/index.ts'
 /** A one-line description of each type of regulation. */
 export const regulationTexts: Readonly<Record<RegulationType, string>> = {
   SUPPRESS_WITH_DELETE: 'erase, notify destinations, drop later calls',
-  SUPPRESS_WITH_DELETE_INTERNAL: 'erase, drop later calls, notify nobody',
+  SUPPRESS_WITH_DELETE_INTERNAL: 'erase, drop later calls, send no notifications',
   SUPPRESS_ONLY: 'drop later calls',
   DELETE_ONLY: 'erase, notify destinations',
-  DELETE_INTERNAL: 'erase, notify nobody',
+  DELETE_INTERNAL: 'erase, send no notifications',
   DELETE_ARCHIVE_ONLY: 'erase events from archives only',
   UNSUPPRESS: 'accept later calls again',
 }

@@ -83,7 +83,7 @@ function forProgram(
     serving: ({ address: { url, admin } }) => log.info('serving', { file: path, url, admin }),
     draining: (drainMs) => log.info('draining; a second signal ends it at once', { drainMs }),
     ending: ({ requests }) =>
-      log.info('ending, at once with another signal', { requests, graceMs }),
+      log.info('ending; a second signal ends it at once', { requests, graceMs }),
     ended: (store, { pending }) => log.info('ended', { store: storeName(store), pending }),
   }
 }

@@ -16,7 +16,7 @@ import {
  * goes by destination and id, because a regulation may name 5,000 users, and the indexes of users lack ids
  * that an alias replaced.
  */
-export function* lookBehind(
+export function* deliveriesAfter(
   place: DeliveryPlace,
   { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
 ): Script<readonly ErasableRow[]> {
@@ -28,12 +28,12 @@ export function* lookBehind(
     const values = [destinationId, Math.max(id, afterId), lastId, rowsMax]
     const rows = yield* rowsOf<ErasableRow>({ name: 'look_behind', sql, values })
     if (rows.length > 0) return rows
-    ;[destinationId, id] = [yield* destinationBehind(destinationId), 0]
+    ;[destinationId, id] = [yield* destinationAfter(destinationId), 0]
   }
   return []
 }
 
-function* destinationBehind(destinationId: string): Script<string | null> {
+function* destinationAfter(destinationId: string): Script<string | null> {
   const sql = `SELECT min(destination_id) AS id FROM evroute_counts
     WHERE destination_id > $1 AND destination_id <> ''`
   const query = { name: 'destination_behind', sql, values: [destinationId] }

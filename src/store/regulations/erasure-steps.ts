@@ -2,7 +2,7 @@ import { eraseMembers } from '../audiences/erase-members.ts'
 import { isOfSources } from '../suppressions.ts'
 import { firstRow, rowsOf, run, type Dialect, type Script } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import { hasPending, hold, lookBehind } from './delivery-walk.ts'
+import { hasPending, hold, deliveriesAfter } from './delivery-walk.ts'
 import { eraseDeliveries, forgetSeen } from './erasure-deliveries.ts'
 import {
   givenPlaces,
@@ -232,7 +232,7 @@ export class ErasureSteps {
     let wanted: readonly DeliveryPlace[] = []
     while (looked < most && wanted.length === 0) {
       const some = Math.min(most - looked, this.#engine.erasedRowsMax)
-      const rows = yield* lookBehind(place, { range, rowsMax: some })
+      const rows = yield* deliveriesAfter(place, { range, rowsMax: some })
       const last = rows.at(-1)
       if (last === undefined) return { rows: looked, wanted, next: null }
       looked += rows.length

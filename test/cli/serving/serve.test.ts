@@ -59,7 +59,7 @@ describe('serve', () => {
     const program = start([...argv, '--json'])
     await program.stderr.matching(/"serving"/)
     program.stop()
-    expect((await program.ended).stderr).toMatch(/"draining; .*"drainMs":50\}\n.*"ending, /)
+    expect((await program.ended).stderr).toMatch(/"draining; .*"drainMs":50\}\n.*"ending; /)
   })
 
   test('reports requests in progress when a signal comes, and the deliveries left in its store', async () => {
@@ -76,7 +76,7 @@ describe('serve', () => {
     await endpoint.received(2)
     command.stop()
     const { stderr } = await command.ended
-    expect(stderr).toMatch(/"ending, .*"requests":2,/)
+    expect(stderr).toMatch(/"ending; .*"requests":2,/)
     expect(stderr).toMatch(/"ended",.*"pending":2/)
   })
 
@@ -100,7 +100,7 @@ describe('serve', () => {
         },
         {
           level: 'info',
-          message: 'ending, at once with another signal',
+          message: 'ending; a second signal ends it at once',
           requests: 0,
           graceMs: 2_000,
         },

@@ -5,7 +5,7 @@ import { abandon, discard, expire, retry } from '../../../src/store/log/log-chan
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import { hasPending, lookBehind } from '../../../src/store/regulations/delivery-walk.ts'
+import { hasPending, deliveriesAfter } from '../../../src/store/regulations/delivery-walk.ts'
 import type { Query, Script, SqlValue } from '../../../src/store/sql.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { logEngine } from '../../../src/store/postgres/delivery-log.ts'
@@ -197,7 +197,7 @@ test.each(analysed)(
       [expire(logEngine, purge), ['evroute_deliveries_expiring'], 0],
       [abandon(logEngine, purge, 10), [waiting, waiting], 20],
       [hasPending(range, ['crm', 'down'], dialect), [key], 4],
-      [lookBehind(place, { range, rowsMax: 10 }), [key], 10],
+      [deliveriesAfter(place, { range, rowsMax: 10 }), [key], 10],
     ] as const) {
       const steps: PlanStep[] = []
       for (const query of queriesOf(script)) steps.push(...(await readsOf(client, query)))
