@@ -4,9 +4,7 @@ import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
 import { Gathering } from './gathering.ts'
 import {
-  fromJson,
   openingCall,
-  toJson,
   type MadeEvents,
   type ThreadAnswer,
   type ThreadParts,
@@ -80,10 +78,9 @@ async function open(
   const { audiences, regulations } = store
   return {
     queue: {
-      add: (batch) => store.addSlim(fromJson(batch)),
-      claim: async (request) => toJson(await store.claim(request)),
-      async settle(text) {
-        const batch = fromJson(text)
+      add: (batch) => store.addSlim(batch),
+      claim: (request) => store.claim(request),
+      async settle(batch) {
         const effective = new Set(await store.settle(batch))
         return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
       },

@@ -7,7 +7,7 @@ import { leasedOf } from '../added-deliveries.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls, type Answer, type Argument } from './store-calls.ts'
-import { fromJson, toJson, type Questions, type ThreadParts } from './thread-messages.ts'
+import type { Questions, ThreadParts } from './thread-messages.ts'
 
 /** An add with this many events or more is sent at once. */
 const largeFrom = 16
@@ -47,14 +47,13 @@ export async function openThreadedStore(
       'find',
       'list',
     ]),
-    // Async, so that a batch that cannot be serialised rejects.
-    add: async (batch) => add(calls, batch),
-    claim: async (request) => fromJson(await calls.ask('queue', 'claim', request)),
+    add: (batch) => add(calls, batch),
+    claim: (request) => calls.ask('queue', 'claim', request),
     async settle(batch) {
       const settlements = batch.settlements.map((settlement) => {
         return { ...settlement, delivery: leaseOf(settlement.delivery) }
       })
-      const places = await calls.ask('queue', 'settle', toJson({ ...batch, settlements }))
+      const places = await calls.ask('queue', 'settle', { ...batch, settlements })
       return places.flatMap((place) => batch.settlements[place] ?? [])
     },
     list: (request) => reading.ask('list', request),
@@ -81,7 +80,7 @@ function methodsOf<Part extends keyof ThreadParts, Method extends keyof ThreadPa
 
 /** Adds a batch. Holds the batch until the answer only if deliveries may be leased. */
 function add(calls: StoreCalls, batch: AddRequest): Promise<AddResult> {
-  const answer = calls.ask('queue', 'add', toJson(batch))
+  const answer = calls.ask('queue', 'add', batch)
   if (batch.events.length >= largeFrom) calls.sendNow()
   return batch.handOver.length === 0 ? withoutLeased(answer) : withLeased(answer, batch)
 }
