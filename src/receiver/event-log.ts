@@ -130,13 +130,13 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function countWith(counts: ReceivedCounts, event: ReceivedEvent): ReceivedCounts {
-  const { signature } = event
+  const { kind, signature } = event
   return Object.freeze({
-    ...counts,
     received: counts.received + 1,
-    ...(event.kind === 'webhook'
-      ? { wellFormed: counts.wellFormed + 1 }
-      : { malformed: counts.malformed + 1 }),
-    ...(signature === 'unchecked' ? {} : { [signature]: counts[signature] + 1 }),
+    wellFormed: counts.wellFormed + Number(kind === 'webhook'),
+    malformed: counts.malformed + Number(kind === 'malformed'),
+    valid: counts.valid + Number(signature === 'valid'),
+    invalid: counts.invalid + Number(signature === 'invalid'),
+    missing: counts.missing + Number(signature === 'missing'),
   })
 }

@@ -6,11 +6,13 @@ import type { Findings } from './answer.ts'
 import { readWebhook, type Malformed } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
-import { SignatureJudge, uncheckedSignature, type SignatureJudgement } from './signature.ts'
+import { SignatureJudge, uncheckedSignature } from './signature.ts'
 import { withheldReason, type WithheldReason } from './withheld.ts'
 
 /** The facts about a request that was read, with its bytes. */
 export interface Inspection extends Findings {
+  /** The headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
   /** The bytes of the body that arrived, at most 1 MB. */
   readonly rawBody: Buffer
   /** Why the request must not be passed on; null if it may be. */
@@ -49,31 +51,37 @@ export async function inspectRequest(
   request: IncomingMessage,
   inspector: Inspector,
 ): Promise<Inspection> {
-  const contents = await inspectContents(request, inspector)
-  if (inspector.allowUnverified) return { ...contents, withheld: null }
-  const verdict = inspector.judge === undefined ? undefined : contents.signature.verdict
-  return { ...contents, withheld: withheldReason(request.headers, verdict) }
+  const headers = headersOf(request)
+  const { content, signature, rawBody } = await inspectContents(request, headers, inspector)
+  const verdict = inspector.judge === undefined ? undefined : signature.verdict
+  const withheld = inspector.allowUnverified ? null : withheldReason(request.headers, verdict)
+  return { content, signature, headers, rawBody, withheld }
 }
+
+type Contents = Pick<Inspection, 'content' | 'signature' | 'rawBody'>
 
 async function inspectContents(
   request: IncomingMessage,
-  inspector: Inspector,
-): Promise<Omit<Inspection, 'withheld'>> {
+  headers: Inspection['headers'],
+  { judge, turns, clock }: Inspector,
+): Promise<Contents> {
   const { method = '' } = request
   if (method !== 'POST') {
     const message = `The request is a ${method}: webhooks are sent with POST`
     return refused(Buffer.alloc(0), 'method_not_allowed', message)
   }
-  const bodyLimits = { bytesMax: limits.webhookBytesMax, clock: inspector.clock }
-  const { kind, bytes } = await readBody(request, bodyLimits)
+  const { kind, bytes } = await readBody(request, { bytesMax: limits.webhookBytesMax, clock })
   switch (kind) {
-    case 'complete':
-      await inspector.turns.wait(bytes.length)
+    case 'complete': {
+      await turns.wait(bytes.length)
+      const signature = headers['x-signature']
+      const suspect = { body: bytes, signature, headers, path: request.url }
       return {
         content: readWebhook(bytes),
-        signature: judgeSignature(bytes, request, inspector),
+        signature: judge?.judge(suspect, clock.nowMs()) ?? uncheckedSignature,
         rawBody: bytes,
       }
+    }
     case 'too_large':
       return refused(bytes, 'body_too_large', 'The body is larger than 1 MB')
     case 'too_slow':
@@ -85,29 +93,14 @@ async function inspectContents(
 
 /** Returns a request's headers with lower-case names. Joins the values of a repeated header. */
 export function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
-  const headers = Object.entries(request.headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(', ') : (value ?? ''),
-  ])
-  return Object.freeze(Object.fromEntries(headers) as Record<string, string>)
+  const headers: Record<string, string> = {}
+  for (const [name, value = ''] of Object.entries(request.headers)) {
+    headers[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return Object.freeze(headers)
 }
 
-function judgeSignature(
-  body: Buffer,
-  request: IncomingMessage,
-  { judge, clock }: Inspector,
-): SignatureJudgement {
-  if (judge === undefined) return uncheckedSignature
-  const headers = headersOf(request)
-  const signature = headers['x-signature']
-  return judge.judge({ body, signature, headers, path: request.url }, clock.nowMs())
-}
-
-function refused(
-  rawBody: Buffer,
-  code: RefusalCode,
-  message: string,
-): Omit<Inspection, 'withheld'> {
+function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents {
   const content: Malformed<RefusalCode> = { kind: 'malformed', code, message }
   return { content, signature: uncheckedSignature, rawBody }
 }

@@ -66,13 +66,15 @@ export function readWebhook(rawBody: Buffer): Webhook | Malformed {
   return missingField(type, body) ?? { kind: 'webhook', type, body }
 }
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
 function decode(rawBody: Buffer): string | Malformed {
   if (rawBody.length === 0) return malformed('invalid_json', 'The body is empty')
   if (rawBody[0] === 0x1f && rawBody[1] === 0x8b) {
     return malformed('invalid_json', 'The body is compressed with gzip: webhooks are plain JSON')
   }
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(rawBody)
+    return strictUtf8.decode(rawBody)
   } catch {
     return malformed('invalid_json', 'The body is not valid UTF-8')
   }

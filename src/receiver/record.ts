@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { JsonObject } from '../model/index.ts'
 import type { Decision } from './answer.ts'
 import type { Forwarding } from './forward.ts'
-import { headersOf, type Inspection } from './inspect-request.ts'
+import type { Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
 
 /** A request, and how it was handled. */
@@ -32,7 +32,7 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     atMs,
     method: request.method ?? '',
     path: request.url ?? '',
-    headers: headersOf(request),
+    headers: inspection.headers,
     rawBody: inspection.rawBody,
     bytes: inspection.rawBody.length,
     ...contentOf(inspection),

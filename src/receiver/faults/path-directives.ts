@@ -31,8 +31,8 @@ const accepted: Readonly<Record<Directive, string>> = {
  * a row. Ignores the rest of the path.
  */
 export function readPathDirectives(target: string): PathDirectives {
+  if (!/^\/(?:status|delay|fault)(?:[/?]|$)/.test(target)) return none
   const [path = ''] = target.split('?', 1)
-  if (!/^\/(?:status|delay|fault)(?:\/|$)/.test(path)) return none
   const segments = path.split('/').slice(1)
   const found: { delayMs?: number; answer?: GivenAnswer } = {}
   for (let at = 0; isDirective(segments[at]); at += 2) {
