@@ -1,6 +1,3 @@
-import { get as getHttp, type IncomingMessage } from 'node:http'
-import { get as getHttps } from 'node:https'
-import { text } from 'node:stream/consumers'
 import { openInput } from '../../importer/index.ts'
 import {
   difference,
@@ -18,7 +15,6 @@ import {
   failureText,
   isJsonObject,
   messageOf,
-  parseJson,
   parseUrl,
   plainText,
   SettingError,
@@ -34,6 +30,7 @@ import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { tellOfTerminalInput } from '../input.ts'
 import { stoppable, writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
+import { jsonReply, sendRequest } from '../request.ts'
 import { readGiven } from '../secret.ts'
 import { resultRecord, reportResults } from './report-results.ts'
 
@@ -113,7 +110,10 @@ async function askReceiver(
   url.searchParams.set('match', expectation.text)
   url.searchParams.set('after', String(after))
   if (timeoutMs !== undefined) url.searchParams.set('timeout', `${timeoutMs}ms`)
-  const { status, body } = await ask(url, token, stop).catch((error: unknown) => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  // Without a timeout, because the receiver limits the wait.
+  const asking = sendRequest(url, { method: 'GET', headers, signal: stop })
+  const { status, body } = await asking.then(jsonReply).catch((error: unknown) => {
     if (stop.aborted) throw error
     throw new SettingError(
       '--api',
@@ -124,24 +124,6 @@ async function askReceiver(
   const result = isJsonObject(body) ? resultOf(expectation, body) : undefined
   if (result !== undefined) return result
   throw refusalOf(status, body) ?? stranger(api)
-}
-
-/** Sends a request without a client timeout, because the receiver limits the wait. */
-function ask(
-  url: URL,
-  token: string | undefined,
-  signal: AbortSignal,
-): Promise<{ readonly status: number; readonly body: unknown }> {
-  return new Promise((resolve, reject) => {
-    const get = url.protocol === 'https:' ? getHttps : getHttp
-    const onResponse = (response: IncomingMessage): void => {
-      text(response).then((json) => {
-        resolve({ status: response.statusCode ?? 0, body: parseJson(json) })
-      }, reject)
-    }
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    get(url, { signal, agent: false, headers }, onResponse).on('error', reject)
-  })
 }
 
 function resultOf(expectation: Expectation, body: JsonObject): ExpectationResult | undefined {

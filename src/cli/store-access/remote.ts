@@ -32,10 +32,10 @@ import {
   type StoreAudit,
   type StoryRecord,
 } from '../../delivery/index.ts'
-import { formatTimestamp, EvrouteError } from '../../model/index.ts'
+import { formatTimestamp } from '../../model/index.ts'
 import type { RegulationRequest, WholeRegulationFields } from '../../privacy/index.ts'
 import type { Deliveries, RegulationRecords } from './readers.ts'
-import { ServiceRefusal, type ServiceApi, type ServiceRecord, type Upload } from './service-api.ts'
+import type { ServiceApi, ServiceRecord, Upload } from './service-api.ts'
 
 /** Opens the deliveries of a running service. `reveal` asks for whole URLs of endpoints. */
 export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
@@ -220,7 +220,7 @@ export class RemoteAudiences implements AudienceOperations {
     list: AsyncIterable<Uint8Array>,
   ): Promise<AudienceSyncOutcome> {
     const path = `v1/audiences/sync${syncQuery(request)}`
-    const line = await this.#work({ path, body: list }, request)
+    const line = await this.#follow({ path, body: list }, request)
     if (line.kind === 'removal') throw this.#api.stranger()
     const { outcome, audience, ...counts } = line
     return { kind: outcome, audience: audienceOf(audience), counts }
@@ -230,21 +230,9 @@ export class RemoteAudiences implements AudienceOperations {
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const { key, isDryRun } = request
     const path = `${pathOf(key)}/remove${isDryRun ? '?dryRun=true' : ''}`
-    const line = await this.#work({ path, body: emptyBody() }, request)
+    const line = await this.#follow({ path, body: emptyBody() }, request)
     if (line.kind === 'sync') throw this.#api.stranger()
     return { kind: line.outcome, audience: audienceOf(line.audience), left: line.left }
-  }
-
-  async #work(upload: Upload, listening: Listening): Promise<LastLine> {
-    try {
-      return await this.#follow(upload, listening)
-    } catch (error) {
-      if (!(error instanceof ServiceRefusal)) throw error
-      if (error.code !== 'sync_running') throw error.error
-      // Only the service knows the key that belongs to a name, and its message contains it.
-      const { message } = error.error
-      throw new EvrouteError({ code: 'sync_running', message, cause: error })
-    }
   }
 
   async #follow(upload: Upload, { listener, drained }: Listening): Promise<LastLine> {

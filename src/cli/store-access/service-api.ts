@@ -1,9 +1,4 @@
-import { once } from 'node:events'
-import { request as requestHttp, type ClientRequest, type IncomingMessage } from 'node:http'
-import { request as requestHttps } from 'node:https'
-import { text } from 'node:stream/consumers'
-import { pipeline } from 'node:stream/promises'
-import { StringDecoder } from 'node:string_decoder'
+import type { IncomingMessage } from 'node:http'
 import {
   evrouteVersion,
   EvrouteError,
@@ -14,6 +9,7 @@ import {
   SettingError,
   systemCode,
 } from '../../model/index.ts'
+import { jsonReply, sendRequest, type JsonReply } from '../request.ts'
 import type { ServiceAccess } from './access.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
@@ -36,26 +32,6 @@ export interface Upload {
 
 /** A record of the API. Its version fixes the fields of each kind. */
 export type ServiceRecord = Readonly<Record<string, unknown>> & { readonly kind: string }
-
-interface Reply {
-  readonly status: number
-  /** The parsed body; undefined if it is not JSON. */
-  readonly body: unknown
-}
-
-/** A refusal that the caller may expect. */
-export class ServiceRefusal extends Error {
-  override readonly name: string = 'ServiceRefusal'
-  readonly code: string
-  /** The error to throw if the caller does not expect the refusal. */
-  readonly error: EvrouteError
-
-  constructor(code: string, error: EvrouteError) {
-    super(error.message)
-    this.code = code
-    this.error = error
-  }
-}
 
 /** A client for the admin API of a running service. Its errors explain why the service cannot be asked. */
 export class ServiceApi {
@@ -101,30 +77,35 @@ export class ServiceApi {
    * must end early, cuts the connection. Otherwise the service would take a part of a list for the whole
    * list.
    *
-   * @throws ServiceRefusal if the service refuses to begin; EvrouteError `store_unusable` if it does not
-   * answer or breaks off; any error of reading the bytes
+   * @throws EvrouteError for a refusal; `store_unusable` if the service does not answer or breaks off; any error
+   * of reading the bytes
    */
   async *upload({ path, body }: Upload): AsyncGenerator<ServiceRecord> {
-    const input = new WatchedInput(body)
-    const request = this.#post(path)
-    // If the upload fails, the answer must fail too. An answer may arrive before the upload has ended.
-    void pipeline(input.bytes(), request).catch((error: unknown) =>
-      request.destroy(error instanceof Error ? error : new Error(messageOf(error))),
-    )
+    const input = new AbortController()
+    const request = {
+      method: 'POST',
+      headers: {
+        ...this.#headers,
+        accept: 'application/x-ndjson, application/json',
+        'content-type': 'application/octet-stream',
+      },
+      signal: this.#stop,
+      body: noting(body, input),
+    }
+    let response: IncomingMessage | undefined
     try {
-      const [response] = (await once(request, 'response')) as [IncomingMessage]
-      if (response.statusCode !== 200) throw await this.#refusalOf(response)
+      response = await sendRequest(this.#urlOf(path), request)
+      if (response.statusCode !== 200) throw this.#refused(await jsonReply(response))
       for await (const record of recordsOf(response)) {
         if (!isRecord(record)) throw this.stranger()
         yield record
       }
     } catch (error) {
-      if (input.failure !== undefined) throw input.failure.error
+      input.signal.throwIfAborted()
       this.#stop.throwIfAborted()
-      if (error instanceof EvrouteError || error instanceof ServiceRefusal) throw error
-      throw this.#unreachable(error)
+      throw error instanceof EvrouteError ? error : this.#unreachable(error)
     } finally {
-      request.destroy()
+      response?.destroy()
     }
   }
 
@@ -150,20 +131,18 @@ export class ServiceApi {
   }
 
   /** Sends a request. Returns the reply whatever its status: an error status does not throw. */
-  async #ask({ path, body }: Question): Promise<Reply> {
+  async #ask({ path, body }: Question): Promise<JsonReply> {
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const isChange = body !== undefined
     const stop = isChange ? this.#stopOfChanges.signal : this.#stop
     try {
-      const response = await fetch(this.#urlOf(path), {
+      const response = await sendRequest(this.#urlOf(path), {
         method: isChange ? 'POST' : 'GET',
         headers: { ...this.#headers, ...(isChange ? { 'content-type': 'application/json' } : {}) },
-        body: isChange ? JSON.stringify(body) : null,
-        // A redirect could take the token to another host.
-        redirect: 'manual',
         signal: AbortSignal.any([timeout, stop]),
+        body: isChange ? [JSON.stringify(body)] : [],
       })
-      return { status: response.status, body: parseJson(await response.text()) }
+      return await jsonReply(response)
     } catch (error) {
       if (stop.aborted) throw isChange ? this.#unanswered() : error
       const timedOut = `no answer within ${answerTimeoutMs / 1_000} s`
@@ -171,7 +150,7 @@ export class ServiceApi {
     }
   }
 
-  #recordOf(reply: Reply, kind: string): ServiceRecord {
+  #recordOf(reply: JsonReply, kind: string): ServiceRecord {
     if (reply.status !== 200) throw this.#refused(reply)
     const { body } = reply
     if (!isRecord(body) || body.kind !== kind) throw this.stranger()
@@ -183,28 +162,7 @@ export class ServiceApi {
     return new URL(path, base)
   }
 
-  #post(path: string): ClientRequest {
-    const url = this.#urlOf(path)
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp
-    return send(url, {
-      method: 'POST',
-      headers: {
-        ...this.#headers,
-        accept: 'application/x-ndjson, application/json',
-        'content-type': 'application/octet-stream',
-      },
-      signal: this.#stop,
-    })
-  }
-
-  async #refusalOf(response: IncomingMessage): Promise<Error> {
-    const reply = { status: response.statusCode ?? 0, body: parseJson(await text(response)) }
-    const error = this.#refused(reply)
-    const refusal = refusalIn(reply)
-    return refusal === undefined ? error : new ServiceRefusal(refusal.code, error)
-  }
-
-  #refused(reply: Reply): EvrouteError {
+  #refused(reply: JsonReply): EvrouteError {
     const refusal = refusalIn(reply)
     if (refusal === undefined) return this.stranger()
     if (reply.status === 401) {
@@ -215,7 +173,9 @@ export class ServiceApi {
       )
     }
     const error = this.#refuses(refusal.message)
-    return reply.status < 500 ? error : unusable(error.message, 'See the log of the service.')
+    const { message } = error
+    if (refusal.code === 'sync_running') return new EvrouteError({ code: 'sync_running', message })
+    return reply.status < 500 ? error : unusable(message, 'See the log of the service.')
   }
 
   #refuses(message: string): SettingError {
@@ -230,13 +190,10 @@ export class ServiceApi {
   }
 
   #unreachable(error: unknown, known?: string): EvrouteError {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    const code = systemCode(error)
     // The server does not speak HTTP.
-    const isParserError =
-      cause instanceof Error &&
-      (cause.name === 'HTTPParserError' || systemCode(cause)?.startsWith('HPE_') === true)
-    if (isParserError) return this.stranger()
-    const reason = known ?? systemCode(cause) ?? messageOf(cause)
+    if (code?.startsWith('HPE_') === true) return this.stranger()
+    const reason = known ?? code ?? messageOf(error)
     return unusable(
       `Cannot reach the service at ${this.#url}: ${reason}`,
       'Check that `evroute serve` runs there, and that the URL is the one of its admin API.',
@@ -256,28 +213,22 @@ function isRecord(value: unknown): value is ServiceRecord {
 /** Returns the service's own reason for a refusal; undefined if the body has none. */
 function refusalIn({
   body,
-}: Reply): { readonly code: string; readonly message: string } | undefined {
+}: JsonReply): { readonly code: string; readonly message: string } | undefined {
   const { error } = isJsonObject(body) ? body : {}
   const { code, message } = isJsonObject(error) ? error : {}
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Remembers why the input could not be read, because the request itself fails with a different error. */
-class WatchedInput {
-  readonly #given: AsyncIterable<Uint8Array>
-  failure: { readonly error: unknown } | undefined
-
-  constructor(given: AsyncIterable<Uint8Array>) {
-    this.#given = given
-  }
-
-  async *bytes(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* this.#given
-    } catch (error) {
-      this.failure = { error }
-      throw error
-    }
+/** Passes bytes on. Notes why they could not be read, because the request itself fails with a different error. */
+async function* noting(
+  bytes: AsyncIterable<Uint8Array>,
+  failure: AbortController,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    failure.abort(error)
+    throw error
   }
 }
 
@@ -288,11 +239,10 @@ const lineCharactersMax = 4 * 1_024 * 1_024
  * Parses a stream of NDJSON, line by line. Yields undefined for a line that is not JSON. The last line
  * needs no line break.
  */
-async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator {
-  const decoder = new StringDecoder('utf8')
+async function* recordsOf(response: IncomingMessage): AsyncGenerator {
   let held = ''
-  for await (const chunk of bytes) {
-    const lines = `${held}${decoder.write(Buffer.from(chunk))}`.split('\n')
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = `${held}${chunk}`.split('\n')
     held = lines.pop() ?? ''
     for (const line of lines) if (line !== '') yield parseJson(line)
     if (held.length > lineCharactersMax) {
