@@ -1,10 +1,5 @@
 import { recordLine } from '../../model/index.ts'
-import {
-  auditEquations,
-  auditRecord,
-  equationText,
-  type AuditEquation,
-} from '../../delivery/index.ts'
+import { auditEquations, equationText, type AuditEquation } from '../../delivery/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -17,7 +12,7 @@ export async function auditStore({ deliveries, io, json, style }: ReadersRun): P
   const equations = auditEquations(audit)
   const wrong = equations.filter(({ difference }) => difference !== 0)
   if (json) {
-    await writeData(io, recordLine(auditRecord(audit)))
+    await writeData(io, recordLine(audit))
   } else {
     await writeData(io, equations.map((equation) => lineOf(equation, style)).join(''))
     if (wrong.length > 0) io.stderr.write(`${failureText(wrong.length, equations.length)}\n`)

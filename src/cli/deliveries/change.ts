@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { formatDeliveryId, type DeliveryFilter, type LoggedDelivery } from '../../delivery/index.ts'
+import type { DeliveryFields, DeliveryFilter } from '../../delivery/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
@@ -98,10 +98,10 @@ async function reasonsOf(
     return ['No failed, expired or retrying delivery matches.']
   }
   const found = await deliveries.list({ filter, limit: deliveriesAtOnce })
-  return found.map((delivery) => `${plainText(formatDeliveryId(delivery))} ${whyNot(delivery)}`)
+  return found.map((delivery) => `${plainText(delivery.id)} ${whyNot(delivery)}`)
 }
 
-function whyNot({ state, lane }: LoggedDelivery): string {
+function whyNot({ state, lane }: DeliveryFields): string {
   if (state === 'delivered') return 'has been delivered'
   return lane === 'first' ? 'is waiting for its first attempt' : 'is already due'
 }

@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
-  formatDeliveryId,
-  loggedDeliveryRecord,
   parseDeliveryId,
-  storyRecord,
+  type DeliveryFields,
   type DeliveryFilter,
   type DeliveryKey,
-  type DeliveryStory,
-  type LoggedDelivery,
+  type DeliveryListRecord,
+  type RequestFields,
+  type StoryRecord,
 } from '../../delivery/index.ts'
 import {
   columnsOf,
@@ -18,13 +17,12 @@ import {
   plainText,
   recordLine,
   shortText,
-  type RequestRecord,
 } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { payloadText } from '../output/json.ts'
-import { formatMoment, formatPast, formatSecond, formatSpan } from '../output/moments.ts'
+import { formatMoment, formatPast, formatSecond, formatSpan, momentOf } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { pairsText, TextTable } from '../output/table.ts'
@@ -54,8 +52,8 @@ export async function listDeliveries(
   const destinations = await run.deliveries.destinations?.()
   const waitOf = waitsAt(nowMs, destinations)
   const table = deliveryTable({ nowMs, waitOf, style, columns })
-  const lineOf = (delivery: LoggedDelivery): string =>
-    recordLine({ ...loggedDeliveryRecord(delivery), ...waitFields(waitOf(delivery)) })
+  const lineOf = (delivery: DeliveryListRecord): string =>
+    recordLine({ ...delivery, ...waitFields(waitOf(delivery)) })
   const shownAt = new Set<string>()
   let shown = 0
   let isMore = false
@@ -63,7 +61,7 @@ export async function listDeliveries(
   for await (const page of pagesOf(run, { filter, limit: limit + 1 })) {
     const deliveries = page.slice(0, limit - shown)
     shown += deliveries.length
-    for (const { destinationId } of deliveries) shownAt.add(destinationId)
+    for (const { destination } of deliveries) shownAt.add(destination)
     isMore = deliveries.length < page.length
     if (json) stdout.write(deliveries.map(lineOf).join(''))
     else if (deliveries.length > 0) stdout.write(table.page(deliveries))
@@ -82,7 +80,7 @@ export async function listDeliveries(
   return exitCodes.ok
 }
 
-function narrowTexts({ dropped }: TextTable<LoggedDelivery>): readonly string[] {
+function narrowTexts({ dropped }: TextTable<DeliveryFields>): readonly string[] {
   return dropped.length === 0 ? [] : [`The terminal is too narrow for ${dropped.join(', ')}.`]
 }
 
@@ -90,13 +88,13 @@ function narrowTexts({ dropped }: TextTable<LoggedDelivery>): readonly string[] 
 const idColumnsMin = 18
 
 /** Makes a table of deliveries, most important column first. */
-export function deliveryTable(view: TableView): TextTable<LoggedDelivery> {
+export function deliveryTable(view: TableView): TextTable<DeliveryFields> {
   const { nowMs } = view
-  return new TextTable<LoggedDelivery>(
+  return new TextTable<DeliveryFields>(
     [
       {
         title: 'delivery',
-        text: formatDeliveryId,
+        text: ({ id }) => id,
         look: 'strong',
         columnsMin: idColumnsMin,
         cut: cutId,
@@ -110,15 +108,13 @@ export function deliveryTable(view: TableView): TextTable<LoggedDelivery> {
       },
       {
         title: 'accepted',
-        text: ({ acceptedAtMs }) => `${formatSpan(nowMs - acceptedAtMs)} ago`,
+        text: ({ acceptedAt }) => `${formatSpan(nowMs - momentOf(acceptedAt))} ago`,
         look: 'faint',
       },
       { title: 'tries', text: ({ attempts }) => String(attempts), isCount: true },
       { title: 'user', text: ({ userId }) => userId ?? '-', look: 'name' },
-      {
-        title: 'event',
-        text: ({ type, eventName }) => (eventName === null ? type : `${type} ${eventName}`),
-      },
+      // A service of an earlier version does not send a name.
+      { title: 'event', text: ({ type, eventName }) => [type, eventName].join(' ').trimEnd() },
       { title: 'messageId', text: ({ messageId }) => messageId, look: 'faint', columnsMin: 12 },
     ],
     view,
@@ -135,9 +131,10 @@ export function cutId(id: string, columnsMax: number): string {
 }
 
 /** Explains why the delivery failed, or when its next attempt is due. */
-function outlookOf(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): string {
-  const { reason, dueAtMs } = delivery
-  if (dueAtMs === null) return plainText(reason ?? '')
+function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): string {
+  const { reason, dueAt } = delivery
+  if (dueAt === null) return plainText(reason ?? '')
+  const dueAtMs = momentOf(dueAt)
   const parked = parkedText(waitOf(delivery), nowMs)
   if (parked !== undefined) return parked
   const due =
@@ -155,15 +152,15 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
   const waitOf = waitsAt(nowMs, await deliveries.destinations?.())
   let isFirst = true
   for await (const page of pagesOf(run, { filter, limit: Infinity })) {
-    for (const { destinationId, id } of page) {
-      const story = await deliveries.story({ destinationId, id })
+    for (const { id } of page) {
+      const key = parseDeliveryId(id)
+      const story = key && (await deliveries.story(key))
       // The delivery has been purged since it was listed.
       if (story === undefined) continue
-      const { delivery, ...record } = storyRecord(story)
-      const shown = { ...delivery, ...waitFields(waitOf(story)) }
+      const delivery = { ...story.delivery, ...waitFields(waitOf(story.delivery)) }
       const text = (): string =>
         `${isFirst ? '' : '\n'}${storyText(story, { nowMs, waitOf, style, columns })}`
-      stdout.write(json ? recordLine({ ...record, delivery: shown }) : text())
+      stdout.write(json ? recordLine({ ...story, delivery }) : text())
       isFirst = false
     }
     await stdout.ready()
@@ -176,57 +173,58 @@ const excerptCharactersMax = 400
 const outcomeLooks = { success: 'good', retry: 'warning', final: 'bad' } as const
 
 /** Formats the whole history of a delivery for people. */
-function storyText(story: DeliveryStory, view: TableView): string {
+function storyText(story: StoryRecord, view: TableView): string {
   const { style } = view
   const bytes = formatCount(Buffer.byteLength(story.body))
   const parts = [
     ['', style.strong('Requests'), ...requestLines(story, view)],
     ['', style.strong('Body') + style.faint(` (${bytes} bytes)`), bodyText(story, style)],
   ]
-  return `${pairsText(pairsOf(story, view), style)}${parts.flat().join('\n')}\n`
+  return `${pairsText(pairsOf(story.delivery, view), style)}${parts.flat().join('\n')}\n`
 }
 
-function pairsOf(story: DeliveryStory, view: TableView): (readonly [string, string])[] {
+function pairsOf(delivery: DeliveryFields, view: TableView): (readonly [string, string])[] {
   const { nowMs, style, waitOf } = view
-  const { type, messageId, userId, sourceId, destinationId, acceptedAtMs, manualRetries } = story
-  const wait = waitText(waitOf(story))
+  const { id, type, messageId, userId, source, destination, state, manualRetries } = delivery
+  const wait = waitText(waitOf(delivery))
   const pairs: (readonly [string, string])[] = [
-    ['Delivery', style.strong(plainText(formatDeliveryId(story)))],
+    ['Delivery', style.strong(plainText(id))],
     ['Event', `${style.strong(type.toUpperCase())} ${plainText(messageId)}`],
     ['User', style.name(plainText(userId ?? '-'))],
-    ['Source', plainText(sourceId)],
-    ['Destination', plainText(destinationId)],
-    ['Accepted', formatPast(acceptedAtMs, nowMs)],
-    ['State', style[stateLooks[story.state]](statusText(story, view))],
+    ['Source', plainText(source)],
+    ['Destination', plainText(destination)],
+    ['Accepted', formatPast(momentOf(delivery.acceptedAt), nowMs)],
+    ['State', style[stateLooks[state]](statusText(delivery, view))],
   ]
   if (wait !== undefined) pairs.push(['', wait])
   if (manualRetries > 0) {
     pairs.push(['By hand', manualRetries === 1 ? 'retried once' : `retried ${manualRetries} times`])
   }
-  return [...pairs, ...story.holds.map((hold) => ['Skipped', holdText(hold, nowMs)] as const)]
+  return [...pairs, ...delivery.holds.map((hold) => ['Skipped', holdText(hold, nowMs)] as const)]
 }
 
-function holdText({ url, untilMs }: DeliveryStory['holds'][number], nowMs: number): string {
-  const until = untilMs === null ? 'refused this delivery' : `until ${formatSecond(untilMs, nowMs)}`
-  return `${plainText(url)}: ${until}`
+function holdText({ url, until }: DeliveryFields['holds'][number], nowMs: number): string {
+  const why =
+    until === null ? 'refused this delivery' : `until ${formatSecond(momentOf(until), nowMs)}`
+  return `${plainText(url)}: ${why}`
 }
 
-function requestLines({ requests }: DeliveryStory, view: TableView): readonly string[] {
+function requestLines({ requests }: StoryRecord, view: TableView): readonly string[] {
   if (requests.length === 0) return [view.style.faint('  none yet')]
   return requests.flatMap((request) => requestText(request, view))
 }
 
-function requestText(request: RequestRecord, { nowMs, style, columns }: TableView): string[] {
-  const { atMs, attempt, lane, outcome, error, status, url, durationMs, excerpt } = request
+function requestText(request: RequestFields, { nowMs, style, columns }: TableView): string[] {
+  const { at, attempt, lane, outcome, error, status, url, ms, excerpt } = request
   const answer = style[outcomeLooks[outcome]](plainText(error ?? String(status)))
   const round = `attempt ${attempt}${lane === 'manual' ? ' by hand' : ''}`
-  const time = style.faint(formatMoment(atMs, nowMs))
-  const line = `  ${time}  ${round}  ${answer}  ${plainText(url)}  ${style.faint(formatDuration(durationMs))}`
+  const time = style.faint(formatMoment(momentOf(at), nowMs))
+  const line = `  ${time}  ${round}  ${answer}  ${plainText(url)}  ${style.faint(formatDuration(ms))}`
   const text = columns === undefined ? plainText(excerpt) : shortText(excerpt, excerptCharactersMax)
   return text.trim() === '' ? [line] : [line, `    ${style.faint('└')} ${text.trim()}`]
 }
 
-function bodyText({ body }: DeliveryStory, style: Style): string {
+function bodyText({ body }: StoryRecord, style: Style): string {
   if (body === '') return style.bad('  its text is missing from the store')
   const parsed = parseJson(body)
   const payload = { body: isJsonObject(parsed) ? parsed : null, rawBody: Buffer.from(body) }
@@ -266,7 +264,8 @@ async function keyOfNumber(
   if (!/^\d{1,15}$/.test(text)) return undefined
   const number = Number(text)
   const [found] = await deliveries.list({ filter: {}, limit: 1, beforeId: number + 1 })
-  return found?.id === number ? { destinationId: found.destinationId, id: number } : undefined
+  const key = parseDeliveryId(found?.id ?? '')
+  return key?.id === number ? key : undefined
 }
 
 /**
@@ -276,7 +275,7 @@ async function keyOfNumber(
 export async function* pagesOf(
   { deliveries, io }: Pick<ReadersRun, 'deliveries' | 'io'>,
   { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
-): AsyncGenerator<readonly LoggedDelivery[]> {
+): AsyncGenerator<readonly DeliveryListRecord[]> {
   let left = limit
   let beforeId: number | undefined
   while (left > 0) {
@@ -286,7 +285,7 @@ export async function* pagesOf(
     const page = await deliveries.list({ filter, limit: asked, beforeId })
     if (page.length > 0) yield page
     if (page.length < asked) return
-    beforeId = page.at(-1)?.id
+    beforeId = parseDeliveryId(page.at(-1)?.id ?? '')?.id
     left -= page.length
   }
 }

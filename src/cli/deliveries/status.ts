@@ -1,7 +1,7 @@
 import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
-import { isoOrNull, type LoggedDelivery, type LoggedState } from '../../delivery/index.ts'
+import { isoOrNull, type DeliveryFields, type LoggedState } from '../../delivery/index.ts'
 import { formatDuration, plainText } from '../../model/index.ts'
-import { formatPast, formatSecond } from '../output/moments.ts'
+import { formatPast, formatSecond, momentOf } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
@@ -35,7 +35,7 @@ export type Wait =
     }
 
 /** Returns why a due delivery has not been sent yet; undefined if it is not due. */
-export type WaitOf = (delivery: LoggedDelivery) => Wait | undefined
+export type WaitOf = (delivery: DeliveryFields) => Wait | undefined
 
 /**
  * Makes a function that says why a due delivery has not been sent yet.
@@ -48,19 +48,18 @@ export function waitsAt(
 ): WaitOf {
   const byId = new Map(destinations?.map((destination) => [destination.id, destination]))
   return (delivery) => {
-    const { dueAtMs, destinationId } = delivery
-    if (dueAtMs === null || dueAtMs > nowMs) return undefined
+    const { dueAt } = delivery
+    if (dueAt === null || momentOf(dueAt) > nowMs) return undefined
     if (destinations === undefined) return { kind: 'unknown' }
-    const destination = byId.get(destinationId)
+    const destination = byId.get(delivery.destination)
     if (destination === undefined) return { kind: 'removed' }
     return destination.enabled ? waitFor(destination, delivery, nowMs) : { kind: 'disabled' }
   }
 }
 
-function waitFor({ endpoints }: DestinationStatus, { holds }: LoggedDelivery, nowMs: number): Wait {
-  const held = new Set(
-    holds.filter(({ untilMs }) => (untilMs ?? Infinity) > nowMs).map(({ url }) => url),
-  )
+function waitFor({ endpoints }: DestinationStatus, { holds }: DeliveryFields, nowMs: number): Wait {
+  const isHeld = (until: string | null): boolean => until === null || momentOf(until) > nowMs
+  const held = new Set(holds.filter(({ until }) => isHeld(until)).map(({ url }) => url))
   const left = endpoints.filter(({ url }) => !held.has(url))
   const probeTimesMs = left.flatMap(({ probeAt }) => (probeAt === null ? [] : Date.parse(probeAt)))
   const isDown = left.length > 0 && probeTimesMs.length === left.length
@@ -106,7 +105,7 @@ export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): rea
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, since }) => {
       const webhooks = countOf(failures, 'webhook')
-      const begin = formatSecond(Date.parse(since ?? ''), nowMs)
+      const begin = formatSecond(momentOf(since), nowMs)
       return `${webhooks} to ${plainText(url)} failed with ${plainText(reason)} since ${begin}, without a retry`
     }),
   )
@@ -134,7 +133,7 @@ export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
 }
 
 /** Formats the status of a delivery and the reason for it, in one sentence. */
-export function statusText(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): string {
+export function statusText(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): string {
   switch (delivery.state) {
     case 'pending':
       return waitingText(delivery, nowMs, waitOf(delivery))
@@ -166,9 +165,9 @@ export function waitText(wait: Wait | undefined): string | undefined {
   }
 }
 
-function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undefined): string {
-  const { attempts, lane, expiresAtMs, reason } = delivery
-  const dueAtMs = delivery.dueAtMs ?? nowMs
+function waitingText(delivery: DeliveryFields, nowMs: number, wait: Wait | undefined): string {
+  const { attempts, lane, expiresAt, reason } = delivery
+  const dueAtMs = delivery.dueAt === null ? nowMs : momentOf(delivery.dueAt)
   const dueAt = formatSecond(dueAtMs, nowMs)
   const asked = lane === 'manual' ? ', which was requested by hand,' : ','
   const due =
@@ -176,17 +175,18 @@ function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undef
       ? `due in ${formatDuration(dueAtMs - nowMs)} (${dueAt})`
       : `due for ${formatDuration(nowMs - dueAtMs)} (since ${dueAt})`
   const when = parkedText(wait, nowMs) ?? due
-  const expiry = expiresAtMs === null ? '' : `; expires at ${formatSecond(expiresAtMs, nowMs)}`
+  const expiry =
+    expiresAt === null ? '' : `; expires at ${formatSecond(momentOf(expiresAt), nowMs)}`
   const last = reason === null ? '' : ` after ${plainText(reason)}`
   return `waits for its ${ordinal(attempts + 1)} attempt${last}${asked} ${when}${expiry}`
 }
 
-function ending({ settledAtMs }: LoggedDelivery, nowMs: number): string {
-  if (settledAtMs === null) return ''
-  return ` at ${formatPast(settledAtMs, nowMs)}`
+function ending({ settledAt }: DeliveryFields, nowMs: number): string {
+  if (settledAt === null) return ''
+  return ` at ${formatPast(momentOf(settledAt), nowMs)}`
 }
 
-function failureText({ reason }: LoggedDelivery): string {
+function failureText({ reason }: DeliveryFields): string {
   return causeText(reason, failures, (causes) =>
     causes.every((cause) => cause.startsWith('status_'))
       ? `the ${causes.length === 1 ? 'endpoint' : 'endpoints'} refused it`
@@ -200,7 +200,7 @@ const failures = {
   no_endpoint_left: 'no endpoint of its destination can take it any more',
 }
 
-function expiryText({ reason }: LoggedDelivery): string {
+function expiryText({ reason }: DeliveryFields): string {
   return causeText(reason, expiries, () => 'its retry window ended before an endpoint accepted it')
 }
 

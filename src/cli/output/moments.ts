@@ -8,6 +8,11 @@ const units: readonly (readonly [string, number])[] = [
   ['s', 1_000],
 ]
 
+/** Parses a moment of a record into milliseconds since 1970; 0 for null. */
+export function momentOf(at: string | null): number {
+  return at === null ? 0 : Date.parse(at)
+}
+
 /** Formats milliseconds in the largest unit that fits: `45s`, `12m`, `3h`, `5d`. Negative times become `0s`. */
 export function formatSpan(durationMs: number): string {
   const [unit, unitMs] = units.find(([, size]) => durationMs >= size) ?? ['s', 1_000]

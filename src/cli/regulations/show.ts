@@ -8,7 +8,7 @@ import { openDeliveryLog } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
-import { formatPast, formatSpan } from '../output/moments.ts'
+import { formatPast, formatSpan, momentOf } from '../output/moments.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { pairsText, textTable, type TableColumn } from '../output/table.ts'
@@ -130,11 +130,6 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
     isCount: true,
   })),
 ]
-
-/** Converts a moment in a record to milliseconds since 1970. */
-function momentOf(at: string | null): number {
-  return at === null ? 0 : Date.parse(at)
-}
 
 /**
  * Formats a regulation, and what it has erased and sent so far.

@@ -1,5 +1,16 @@
 import type { AudienceReader } from '../../audience/index.ts'
-import { readableLog, type DeliveryLog } from '../../delivery/index.ts'
+import {
+  auditRecord,
+  loggedDeliveryRecord,
+  readableLog,
+  storyRecord,
+  type AuditRecord,
+  type DeliveryKey,
+  type DeliveryListRecord,
+  type DeliveryLog,
+  type ListRequest,
+  type StoryRecord,
+} from '../../delivery/index.ts'
 import { emptyLedger, plainText } from '../../model/index.ts'
 import {
   listedRegulationRecord,
@@ -17,11 +28,13 @@ import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { findTarget, readAccess, type Access, type AccessValues } from './access.ts'
 import type { ServiceApi } from './service-api.ts'
 
-/** The deliveries of a store or a service. */
-export interface Deliveries extends Pick<
-  DeliveryLog,
-  'list' | 'story' | 'retry' | 'discard' | 'audit'
-> {
+/** The deliveries of a store or a service, as the records that programs get. */
+export interface Deliveries extends Pick<DeliveryLog, 'retry' | 'discard'> {
+  /** Deliveries, newest first. */
+  list(request: ListRequest): Promise<readonly DeliveryListRecord[]>
+  /** The history of a delivery; undefined if it does not exist. */
+  story(key: DeliveryKey): Promise<StoryRecord | undefined>
+  audit(): Promise<AuditRecord>
   /** The status of the destinations; absent if only a store is open. */
   destinations?(): Promise<readonly DestinationStatus[]>
 }
@@ -123,17 +136,26 @@ export async function withStore<Result>(
   try {
     return await work({
       from: 'store',
-      deliveries: {
-        ...readableLog(log, reveal),
-        retry: (request) => log.retry(request),
-        discard: (request) => log.discard(request),
-        audit: () => log.audit(),
-      },
+      deliveries: storedDeliveries(log, reveal),
       audiences: log.audiences,
       regulations: regulationRecords(log.regulations),
     })
   } finally {
     await log.close()
+  }
+}
+
+function storedDeliveries(log: DeliveryLog, reveal: boolean): Deliveries {
+  const readable = readableLog(log, reveal)
+  return {
+    list: async (request) => (await readable.list(request)).map(loggedDeliveryRecord),
+    story: async (key) => {
+      const story = await readable.story(key)
+      return story && storyRecord(story)
+    },
+    retry: (request) => log.retry(request),
+    discard: (request) => log.discard(request),
+    audit: async () => auditRecord(await log.audit()),
   }
 }
 
@@ -150,6 +172,7 @@ export function regulationRecords(reader: RegulationReader): RegulationRecords {
 
 const none = (): Promise<readonly never[]> => Promise.resolve([])
 const zero = { pending: 0, delivered: 0, failed: 0, expired: 0 }
+const emptyAudit = { ledger: emptyLedger, counted: zero, purged: zero, withoutBody: 0 }
 
 const emptyReaders: OpenedReaders = {
   from: 'store',
@@ -158,8 +181,7 @@ const emptyReaders: OpenedReaders = {
     story: () => Promise.resolve(undefined),
     retry: () => Promise.resolve(0),
     discard: () => Promise.resolve(0),
-    audit: () =>
-      Promise.resolve({ ledger: emptyLedger, counted: zero, purged: zero, withoutBody: 0 }),
+    audit: () => Promise.resolve(auditRecord(emptyAudit)),
   },
   audiences: { list: none, members: none },
   regulations: { find: () => Promise.resolve(undefined), list: none },

@@ -22,16 +22,7 @@ import type {
   SyncListener,
   SyncOutcome,
 } from '../../audience/index.ts'
-import {
-  formatDeliveryId,
-  type DeliveryFields,
-  type DeliveryFilter,
-  type DeliveryStory,
-  type LoggedDelivery,
-  type RetryRequest,
-  type StoreAudit,
-  type StoryRecord,
-} from '../../delivery/index.ts'
+import { formatDeliveryId, type DeliveryFilter, type RetryRequest } from '../../delivery/index.ts'
 import { formatTimestamp } from '../../model/index.ts'
 import type { RegulationRequest, WholeRegulationFields } from '../../privacy/index.ts'
 import type { Deliveries, RegulationRecords } from './readers.ts'
@@ -52,21 +43,15 @@ export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
     list: async ({ filter, limit, beforeId }) => {
       const query = queryOf({ limit, before: beforeId, ...conditionsOf(filter) })
       const path = `v1/deliveries${query}`
-      return (await api.read<DeliveriesRecord>({ path }, 'deliveries')).deliveries.map(deliveryOf)
+      return (await api.read<DeliveriesRecord>({ path }, 'deliveries')).deliveries
     },
-    story: async ({ destinationId, id }) => {
+    story: ({ destinationId, id }) => {
       const path = `v1/deliveries/${encodeURIComponent(destinationId)}/${id}${queryOf({})}`
-      // A delivery may have been purged since it was listed. That is not an error.
-      const story = await api.find<StoryRecord>(path, 'story')
-      return story && storyOf(story)
+      return api.find(path, 'story')
     },
     retry: (request) => change('retry', request),
     discard: (request) => change('discard', request),
-    audit: async () => {
-      const audit = await api.read<StoreAudit>({ path: 'v1/audit' }, 'audit')
-      const { ledger, counted, purged, withoutBody } = audit
-      return { ledger, counted, purged, withoutBody }
-    },
+    audit: () => api.read({ path: 'v1/audit' }, 'audit'),
     destinations: async () => {
       const path = `v1/destinations${queryOf({})}`
       return (await api.read<DestinationsRecord>({ path }, 'destinations')).destinations
@@ -112,56 +97,6 @@ function conditionsOf(filter: DeliveryFilter): Parameters {
     since: written(sinceMs),
     until: written(untilMs),
   }
-}
-
-function storyOf({ requests, body, ...story }: StoryRecord): DeliveryStory {
-  const delivery = deliveryOf(story.delivery)
-  const { destinationId, id: deliveryId, messageId } = delivery
-  return {
-    ...delivery,
-    requests: requests.map(({ ms, at, ...same }) => ({
-      ...{ ...same, destinationId, deliveryId, messageId },
-      ...{ durationMs: ms, atMs: moment(at) },
-    })),
-    body,
-  }
-}
-
-function deliveryOf(fields: DeliveryFields): LoggedDelivery {
-  const { messageId, type, userId, state, lane, attempts, windowAttempts, manualRetries } = fields
-  // A service of an earlier version does not send a name.
-  const { eventName }: Partial<DeliveryFields> = fields
-  return {
-    ...{
-      messageId,
-      type,
-      eventName: eventName ?? null,
-      userId,
-      state,
-      lane,
-      attempts,
-      windowAttempts,
-      manualRetries,
-    },
-    destinationId: fields.destination,
-    id: Number(fields.id.slice(fields.destination.length + 1)),
-    sourceId: fields.source,
-    reason: fields.reason,
-    acceptedAtMs: moment(fields.acceptedAt),
-    firstAttemptAtMs: momentOrNull(fields.firstAttemptAt),
-    dueAtMs: momentOrNull(fields.dueAt),
-    expiresAtMs: momentOrNull(fields.expiresAt),
-    settledAtMs: momentOrNull(fields.settledAt),
-    holds: fields.holds.map(({ url, until }) => ({ url, untilMs: momentOrNull(until) })),
-  }
-}
-
-function momentOrNull(at: string | null): number | null {
-  return at === null ? null : Date.parse(at)
-}
-
-function moment(at: string | null): number {
-  return momentOrNull(at) ?? 0
 }
 
 /** One line of a service's progress while it syncs or removes an audience. */

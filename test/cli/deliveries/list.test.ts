@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { DeliveryLog } from '../../../src/delivery/index.ts'
 import { CapturedStream } from '../../support/io.ts'
 import { logged, nowMs, storeWith } from './stores.ts'
 import { listDeliveries } from '../../../src/cli/deliveries/show.ts'
@@ -20,18 +19,18 @@ class SlowStream extends CapturedStream {
 }
 
 /** An endless list of deliveries that records the requests for it. */
-function endless(): { readonly log: DeliveryLog; readonly asked: number[] } {
+function endless(): { readonly log: Deliveries; readonly asked: number[] } {
   const asked: number[] = []
-  const list: DeliveryLog['list'] = ({ limit, beforeId = 1e9 }) => {
+  const list: Deliveries['list'] = ({ limit, beforeId = 1e9 }) => {
     asked.push(limit)
     return Promise.resolve(
       Array.from({ length: limit }, (_, index) => logged({ id: beforeId - 1 - index })),
     )
   }
-  return { log: { list } as DeliveryLog, asked }
+  return { log: { list } as Deliveries, asked }
 }
 
-function contextOf(log: DeliveryLog, stdout: CapturedStream, stop = new AbortController()) {
+function contextOf(log: Deliveries, stdout: CapturedStream, stop = new AbortController()) {
   const io = {
     stdin: [] as never,
     stdout,

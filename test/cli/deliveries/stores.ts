@@ -1,10 +1,12 @@
 import { join } from 'node:path'
-import type {
-  DeliveryStore,
-  EndpointHold,
-  LoggedDelivery,
-  NewEvent,
-  Settlement,
+import {
+  loggedDeliveryRecord,
+  type DeliveryListRecord,
+  type DeliveryStore,
+  type EndpointHold,
+  type LoggedDelivery,
+  type NewEvent,
+  type Settlement,
 } from '../../../src/delivery/index.ts'
 import type { EventType, RequestRecord } from '../../../src/model/index.ts'
 import { systemClock } from '../../../src/runtime/index.ts'
@@ -146,8 +148,8 @@ export async function falsify({ path }: SampleStore, sql: string): Promise<void>
 }
 
 /** A delivery as the log lists it. */
-export function logged(details: Partial<LoggedDelivery> = {}): LoggedDelivery {
-  return {
+export function logged(details: Partial<LoggedDelivery> = {}): DeliveryListRecord {
+  return loggedDeliveryRecord({
     destinationId: 'crm',
     id: 17,
     sourceId: 'website',
@@ -168,5 +170,5 @@ export function logged(details: Partial<LoggedDelivery> = {}): LoggedDelivery {
     reason: null,
     manualRetries: 0,
     ...details,
-  }
+  })
 }

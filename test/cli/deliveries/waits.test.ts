@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { LoggedDelivery } from '../../../src/delivery/index.ts'
+import type { DeliveryFields } from '../../../src/delivery/index.ts'
 import { formatTimestamp } from '../../../src/model/index.ts'
 import { logged } from './stores.ts'
 import {
@@ -32,7 +32,7 @@ const parkedAt = (untilMs: number, ...urls: readonly string[]) => ({
 })
 
 describe('waitsAt', () => {
-  test.each<[string, LoggedDelivery, readonly DestinationStatus[] | undefined, unknown]>([
+  test.each<[string, DeliveryFields, readonly DestinationStatus[] | undefined, unknown]>([
     ['a delivery that is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
     ['a settled delivery', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
     ['a delivery of a store without a service', due, undefined, { kind: 'unknown' }],
@@ -62,19 +62,19 @@ describe('waitsAt', () => {
     ],
     [
       'an endpoint that is left alone for good',
-      { ...due, holds: [{ url: b, untilMs: null }] },
+      { ...due, holds: [{ url: b, until: null }] },
       [standing([nowMs + minute, null])],
       parkedAt(nowMs + minute, a),
     ],
     [
       'an endpoint that was left alone until now',
-      { ...due, holds: [{ url: b, untilMs: nowMs }] },
+      { ...due, holds: [{ url: b, until: formatTimestamp(nowMs) }] },
       [standing([nowMs + minute, null])],
       { kind: 'in_turn' },
     ],
     [
       'no endpoint that is left',
-      { ...due, holds: [{ url: a, untilMs: nowMs + 1 }] },
+      { ...due, holds: [{ url: a, until: formatTimestamp(nowMs + 1) }] },
       [standing([nowMs + minute])],
       { kind: 'in_turn' },
     ],
