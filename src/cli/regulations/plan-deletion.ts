@@ -1,4 +1,4 @@
-import type { DestinationsRecord } from '../../admin-api/index.ts'
+import type { DestinationsRecord, SourcesRecord } from '../../admin-api/index.ts'
 import { effectsOf, plainText, recordLine } from '../../model/index.ts'
 import { lineLog } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
@@ -13,8 +13,8 @@ import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
 interface Surroundings {
-  /** The ids of all sources; undefined for a service, which only reports its destinations. */
-  readonly sourceIds: readonly string[] | undefined
+  /** The ids of all sources. */
+  readonly sourceIds: readonly string[]
   readonly destinations: readonly {
     /** Whether anything is sent to the destination. */
     readonly enabled: boolean
@@ -32,7 +32,9 @@ export async function planDeletion(
   { io, json }: { readonly io: Io; readonly json: boolean },
 ): Promise<ExitCode> {
   const surroundings = await lookAround(access, io, json)
-  const uncheckedSources = checkSources(command, surroundings)
+  const { sourceIds: knownIds } = surroundings
+  const unknown = command.sourceIds?.find((id) => !knownIds.includes(id))
+  if (unknown !== undefined) throw sourceError(unknown, knownIds)
   const streams = effectsOf(command.type).notifies ? streamCount(command, surroundings) : 0
   let [subjects, rejected] = [0, 0]
   const reading = readSubjects(command, io, {
@@ -56,22 +58,19 @@ export async function planDeletion(
     countOf(notifications, 'notification'),
   ]
   const text = `${command.type} would make ${counts.join(', ')}; nothing was stored\n`
-  const unchecked = uncheckedSources.length > 0 ? { uncheckedSources } : {}
-  await writeData(
-    io,
-    json ? recordLine({ kind: 'plan', ...plan, notifications, ...unchecked }) : text,
-  )
-  if (!json) for (const id of uncheckedSources) io.stderr.write(uncheckedText(id))
+  await writeData(io, json ? recordLine({ kind: 'plan', ...plan, notifications }) : text)
   return gravest([rejected > 0 ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
 }
 
 async function lookAround(access: Access, io: Io, json: boolean): Promise<Surroundings> {
   if (access.kind === 'service') {
     const api = new ServiceApi(access, io.stop)
-    const question = { path: 'v1/destinations' }
-    const { destinations } = await api.read<DestinationsRecord>(question, 'destinations')
+    const [{ sources }, { destinations }] = await Promise.all([
+      api.read<SourcesRecord>({ path: 'v1/sources' }, 'sources'),
+      api.read<DestinationsRecord>({ path: 'v1/destinations' }, 'destinations'),
+    ])
     return {
-      sourceIds: undefined,
+      sourceIds: sources.map(({ id }) => id),
       destinations: destinations.map(({ enabled, sources }) => ({ enabled, sourceIds: sources })),
     }
   }
@@ -79,33 +78,6 @@ async function lookAround(access: Access, io: Io, json: boolean): Promise<Surrou
   const { configuration } = await readForCommand({ path: access.path, json, log }, io)
   const { sources, destinations } = configuration
   return { sourceIds: sources.map(({ id }) => id), destinations }
-}
-
-/**
- * Checks the sources of a deletion. A service only reports the sources of its destinations, so there an unknown
- * source is no error.
- *
- * @returns the sources that could not be checked
- */
-function checkSources(
-  { sourceIds }: DeleteCommand,
-  { sourceIds: knownIds, destinations }: Surroundings,
-): readonly string[] {
-  const asked = sourceIds ?? []
-  if (knownIds === undefined) {
-    const connected = new Set(destinations.flatMap((destination) => destination.sourceIds))
-    return asked.filter((id) => !connected.has(id))
-  }
-  const unknown = asked.find((id) => !knownIds.includes(id))
-  if (unknown !== undefined) throw sourceError(unknown, knownIds)
-  return []
-}
-
-function uncheckedText(sourceId: string): string {
-  return (
-    `No destination of the service has the source "${plainText(sourceId)}", so it is not known whether this ` +
-    'source exists\n'
-  )
 }
 
 /** Returns the number of notifications per user: one for each pair of source and destination. */
