@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TableRow } from '../importer/index.ts'
+import { stoppableStream } from '../runtime/index.ts'
 import type { Member } from './audience.ts'
 import { partMembersMax } from './begun-sync.ts'
 import type { MemberFields } from './member-fields.ts'
-import { RowGroups } from './row-groups.ts'
 import type { RejectedRow } from './sync-listener.ts'
 
 /** A member, and the row it was read from. */
@@ -34,7 +35,7 @@ export interface MemberListOptions {
 
 /** Reads the members of a list in parts, holding one part at a time. */
 export class MemberList {
-  readonly #groups: RowGroups<readonly TableRow[]>
+  readonly #groups: AsyncGenerator<readonly TableRow[], void>
   readonly #options: MemberListOptions
   #group: readonly TableRow[] | undefined
   #rowsOfGroupRead = 0
@@ -44,7 +45,7 @@ export class MemberList {
 
   constructor(options: MemberListOptions) {
     this.#options = options
-    this.#groups = new RowGroups(options.rows, options.signal)
+    this.#groups = stoppableStream(options.rows, options.signal)
   }
 
   /**
@@ -53,7 +54,7 @@ export class MemberList {
    * @throws SettingError for a CSV without the named columns
    */
   async open(): Promise<void> {
-    this.#group = await this.#groups.next()
+    this.#group = await this.#nextGroup()
     const first = this.#group?.[0]
     if (first?.kind === 'header') this.#options.fields.readHeader(first.columns)
   }
@@ -65,7 +66,7 @@ export class MemberList {
     while (this.#group !== undefined && this.#members.length < partMembersMax) {
       const row = this.#group[this.#rowsOfGroupRead++]
       if (row === undefined) {
-        this.#group = await this.#groups.next()
+        this.#group = await this.#nextGroup()
         this.#rowsOfGroupRead = 0
       } else {
         this.#read(row)
@@ -87,7 +88,19 @@ export class MemberList {
 
   /** Stops reading, and ends the iteration over the rows. */
   async close(): Promise<void> {
-    await this.#groups.close()
+    await this.#groups.return()
+  }
+
+  /** Yields to the event loop, then returns the next rows; undefined at the end or after an abort. */
+  async #nextGroup(): Promise<readonly TableRow[] | undefined> {
+    await nextTurn()
+    try {
+      const { value } = await this.#groups.next()
+      return value ?? undefined
+    } catch (error) {
+      if (this.#options.signal.aborted) return undefined
+      throw error
+    }
   }
 
   #read(row: TableRow): void {

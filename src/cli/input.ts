@@ -1,6 +1,7 @@
 import { openInput } from '../importer/index.ts'
 import { EvrouteError, SettingError } from '../model/index.ts'
-import { stoppable, type Io } from './io.ts'
+import { stoppable, stoppableStream } from '../runtime/index.ts'
+import type { Io } from './io.ts'
 
 /** Says that a command is reading from the terminal. Otherwise it would seem to hang. */
 export function tellOfTerminalInput(paths: readonly string[], io: Io): void {
@@ -50,26 +51,7 @@ async function readBytes(path: string, io: Io): Promise<Buffer> {
  */
 export async function openListInput(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
   tellOfTerminalInput([path], io)
-  return breakingOff(await openInput(path, io.stdin), io.stop)
-}
-
-async function* breakingOff(
-  input: AsyncIterable<Uint8Array>,
-  stop: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const chunks = input[Symbol.asyncIterator]()
-  try {
-    for (;;) {
-      const next = await stoppable(chunks.next(), stop)
-      stop.throwIfAborted()
-      if (next === undefined || next.done === true) return
-      yield next.value
-    }
-  } finally {
-    // If the next chunk never comes, closing would wait for it.
-    const closed = chunks.return?.()
-    if (!stop.aborted) await closed
-  }
+  return stoppableStream(await openInput(path, io.stdin), io.stop)
 }
 
 const columnFlags = new Map([

@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import { EvrouteError, messageOf, recordLine, systemCode } from '../model/index.ts'
+import { stoppable } from '../runtime/index.ts'
 import type { Terminal } from './terminal/process-terminal.ts'
 
 /** An output stream of a command. */
@@ -182,20 +183,4 @@ function isOutputGone({ reason }: AbortSignal): boolean {
 
 async function drained(io: Io): Promise<void> {
   await stoppable(new Promise<void>((resolve) => io.stdout.once('drain', resolve)), io.stop)
-}
-
-/** Resolves with the result of the work, or with undefined as soon as the command must end early. */
-export async function stoppable<Result>(
-  work: Promise<Result>,
-  stop: AbortSignal,
-): Promise<Result | undefined> {
-  let end = (): void => undefined
-  const stopped = new Promise<undefined>((resolve) => (end = () => resolve(undefined)))
-  if (stop.aborted) end()
-  stop.addEventListener('abort', end, { once: true })
-  try {
-    return await Promise.race([work, stopped])
-  } finally {
-    stop.removeEventListener('abort', end)
-  }
 }

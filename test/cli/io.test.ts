@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { processIo, stoppable, writeData, type Io } from '../../src/cli/io.ts'
+import { processIo, writeData, type Io } from '../../src/cli/io.ts'
 import { CapturedStream } from '../support/io.ts'
 
 class SlowStream extends CapturedStream {
@@ -48,18 +48,6 @@ describe('writeData', () => {
       await wait
     }
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-  })
-})
-
-describe('stoppable', () => {
-  test('gives the result of the work, or its error', async () => {
-    const { signal } = new AbortController()
-    expect(await stoppable(Promise.resolve(1), signal)).toBe(1)
-    await expect(stoppable(Promise.reject(new Error('no')), signal)).rejects.toThrow('no')
-  })
-
-  test('does not wait if the stop came before', async () => {
-    expect(await stoppable(new Promise(() => undefined), AbortSignal.abort())).toBeUndefined()
   })
 })
 

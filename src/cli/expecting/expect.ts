@@ -24,11 +24,11 @@ import {
   type JsonValue,
 } from '../../model/index.ts'
 import { readEventRecord, readCapture } from '../../receiver/index.ts'
-import { stopwatch } from '../../runtime/index.ts'
+import { stoppable, stopwatch } from '../../runtime/index.ts'
 import type { ExpectValues } from '../commands/expect.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { tellOfTerminalInput } from '../input.ts'
-import { stoppable, writeData, type Io } from '../io.ts'
+import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { jsonReply, sendRequest } from '../request.ts'
 import { readGiven } from '../secret.ts'

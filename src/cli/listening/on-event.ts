@@ -74,14 +74,14 @@ export class EventProgram {
   }
 
   async #close(stop: AbortSignal): Promise<void> {
-    await this.#untilIdle({ stop, timeoutMs: finishMs })
+    await this.#untilIdle(AbortSignal.any([stop, AbortSignal.timeout(finishMs)]))
     this.#closed = true
     this.#left += this.#waiting.length
     this.#waiting.length = 0
     this.#signal('SIGTERM')
-    await this.#untilIdle({ timeoutMs: killMs })
+    await this.#untilIdle(AbortSignal.timeout(killMs))
     this.#kill()
-    await this.#untilIdle({})
+    await this.#untilIdle()
     process.off('exit', this.#kill)
     if (this.#left > 0) this.#tell(`was not run for ${this.#left} of the events`)
   }
@@ -141,21 +141,12 @@ export class EventProgram {
     this.#options.write(`--on-event ${this.#options.program} ${text}\n`)
   }
 
-  /** Resolves when nothing is running or waiting, after the timeout, or when the signal aborts. */
-  #untilIdle(bounds: { readonly stop?: AbortSignal; readonly timeoutMs?: number }): Promise<void> {
-    const { stop, timeoutMs } = bounds
-    if (this.#running.size === 0 || stop?.aborted === true) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer =
-        timeoutMs === undefined ? undefined : systemClock.schedule(timeoutMs, () => end())
-      const end = (): void => {
-        timer?.cancel()
-        stop?.removeEventListener('abort', end)
-        this.#idle = () => undefined
-        resolve()
-      }
-      this.#idle = end
-      stop?.addEventListener('abort', end, { once: true })
+  /** Resolves when nothing is running or waiting, or when the signal aborts. */
+  async #untilIdle(end?: AbortSignal): Promise<void> {
+    if (this.#running.size === 0 || end?.aborted === true) return
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve
+      end?.addEventListener('abort', () => resolve(), { once: true })
     })
   }
 }

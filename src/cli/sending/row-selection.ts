@@ -10,7 +10,8 @@ import {
   type EventType,
   type JsonObject,
 } from '../../model/index.ts'
-import { stoppable, type Io } from '../io.ts'
+import { stoppable } from '../../runtime/index.ts'
+import type { Io } from '../io.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
 import { InputMeter, type RowGroup } from './row-source.ts'
 

@@ -9,6 +9,7 @@ import {
 } from '../../model/index.ts'
 import {
   createRuntime,
+  stoppable,
   stopwatch,
   systemClock,
   VirtualClock,
@@ -16,7 +17,7 @@ import {
   type Runtime,
 } from '../../runtime/index.ts'
 import { isOutputClosed, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import { stoppable, type Io } from '../io.ts'
+import type { Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import { applyOnly } from './only.ts'

@@ -1,13 +1,19 @@
 import { resolve } from 'node:path'
 import type { AudienceOperations } from '../../admin-api/index.ts'
 import { EvrouteError, imbalances, plainText, type DeliveryLedger } from '../../model/index.ts'
-import { createRuntime, stopwatch, type Observer, type Runtime } from '../../runtime/index.ts'
+import {
+  createRuntime,
+  stoppable,
+  stopwatch,
+  type Observer,
+  type Runtime,
+} from '../../runtime/index.ts'
 import { AudiencePreviews, OfflineService, type Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { namingColumnFlag } from '../input.ts'
-import { DataWriter, stoppable, type Io } from '../io.ts'
+import { DataWriter, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
