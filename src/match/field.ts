@@ -17,7 +17,7 @@ export type FieldName =
   | 'path'
   | 'bytes'
 
-/** What a term reads: a named field, a member of the body, or the texts in which words are searched. */
+/** What a term reads: a named field, a member of the body, or all texts of a request (see `words.ts`). */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
   | { readonly kind: 'body'; readonly keys: readonly string[] }
@@ -51,7 +51,7 @@ export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }
 
-/** Reads the values of a field; none if it is absent. A term holds if one of the values fits. */
+/** Reads the values of a field; none if it is absent. For words, returns only the texts that name a request. */
 export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   switch (field.kind) {
     case 'named':
@@ -112,7 +112,7 @@ export function fieldLabel(field: Field): string {
     case 'body':
       return field.keys.length === 0 ? 'body' : field.keys.map(keyText).join('.')
     case 'word':
-      return 'type, event or name'
+      return 'text'
   }
 }
 

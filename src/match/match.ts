@@ -1,6 +1,7 @@
 import { fieldText, valuesOf, type Field } from './field.ts'
 import type { Subject } from './subject.ts'
 import { valueHolds, type ValueTest } from './value-test.ts'
+import { wordHolds } from './words.ts'
 
 /** One condition: a value of the field passes one of the tests; if negated, none does. */
 export interface Term {
@@ -38,9 +39,10 @@ export class Match {
 
 /** Whether a term holds for a request. */
 export function termHolds({ field, isNegated, tests }: Term, subject: Subject): boolean {
-  const isFound = valuesOf(field, subject).some((value) =>
-    tests.some((test) => valueHolds(test, value)),
-  )
+  const isFound =
+    field.kind === 'word'
+      ? tests.some((test) => wordHolds(test, subject))
+      : valuesOf(field, subject).some((value) => tests.some((test) => valueHolds(test, value)))
   return isFound !== isNegated
 }
 

@@ -20,13 +20,13 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  *
  * White space separates terms, which must all hold. A `-` negates a term. Commas separate alternative values. `*`
  * stands for any characters. Text with white space needs single or double quotes. A backslash escapes the next
- * character. Case matters, except in words.
+ * character. Case matters, except in words and in the values of `type` and `sig`.
  *
  * - `type:track,page`: one of the seven types
  * - `event:"Order*"`: the event of a track call; `name:`, `category:`: those of a page or screen
  * - `user:u_1`, `anonymous:`, `group:`, `previous:`, `id:`: ids. `user` and `previous` also read the keys of an
  *   alias; `id` is the messageId
- * - `sig:valid,unchecked`: the verdict on the signature
+ * - `sig:valid,unchecked`: the verdict on the signature; `wrong` is another word for `invalid`
  * - `status:503`, `status:5xx`, `status:>=500`: the status of the answer
  * - `path:/hook*`: the path, with or without the query
  * - `bytes:1kb..2kb`, `larger:2kb`: the size of the body
@@ -34,7 +34,8 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  *   keys and array indexes. A key needs quotes if it has characters other than letters, digits, `_`, `$` and `-`:
  *   `traits."Company Size"`. A quoted first key is a key of the body itself: `"Previous ID":anon_9`
  * - `has:context.ip`: the member is present, even with the value null
- * - `order`: type, event or name contains the word, ignoring case; `*` alone matches any webhook
+ * - `order`: a value of the body, a key inside `properties`, `traits` or `context`, or a word that a list of requests
+ *   shows, such as `wrong`, contains the word, ignoring case; `*` alone matches any webhook
  *
  * A value of the body can be a number or a range (`10`, `>10`, `>=`, `<`, `<=`, `10..20`, `10..`, `..20`, ends
  * included), which also matches numbers in strings. It can be `true`, `false` or `null`. Anything else, and anything

@@ -2,7 +2,7 @@ import { eventTypes, shortText, nearestName } from '../model/index.ts'
 import type { Field, FieldName } from './field.ts'
 import { globText } from './glob.ts'
 import type { Scanner, Written } from './scanner.ts'
-import { subjectSignatures } from './subject.ts'
+import { signatureWords, subjectSignatures } from './subject.ts'
 import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
 
 /** A value and the operator before it. */
@@ -32,11 +32,20 @@ interface NumberRange {
 type ValueKind =
   | NumberKind
   | { readonly kind: 'text' | 'any' }
-  | { readonly kind: 'name'; readonly names: readonly string[] }
+  | {
+      readonly kind: 'name'
+      readonly names: readonly string[]
+      /** Other words for some of the names. */
+      readonly synonyms?: ReadonlyMap<string, string>
+    }
 
 const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
   type: { kind: 'name', names: eventTypes },
-  sig: { kind: 'name', names: subjectSignatures },
+  sig: {
+    kind: 'name',
+    names: subjectSignatures,
+    synonyms: new Map([[signatureWords.invalid, 'invalid']]),
+  },
   status: {
     kind: 'number',
     parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : undefined),
@@ -108,7 +117,7 @@ function readValue(scanner: Scanner): WrittenValue {
 function testOf(value: WrittenValue, kind: ValueKind, scanner: Scanner): ValueTest {
   switch (kind.kind) {
     case 'name':
-      return nameTest(value, kind.names, scanner)
+      return nameTest(value, kind, scanner)
     case 'number':
       return numberTest(value, kind, scanner) ?? scanner.fail(value, noValue(value), kind.accepted)
     case 'any':
@@ -118,10 +127,15 @@ function testOf(value: WrittenValue, kind: ValueKind, scanner: Scanner): ValueTe
   }
 }
 
-function nameTest(value: WrittenValue, names: readonly string[], scanner: Scanner): ValueTest {
-  const text = textOf(value)
+function nameTest(
+  value: WrittenValue,
+  { names, synonyms }: Extract<ValueKind, { readonly kind: 'name' }>,
+  scanner: Scanner,
+): ValueTest {
+  const written = textOf(value).toLowerCase()
+  const text = synonyms?.get(written) ?? written
   if (value.operator === '' && names.includes(text)) return { kind: 'glob', glob: [text], text }
-  const near = nearestName(text, names)
+  const near = nearestName(written, [...names, ...(synonyms?.keys() ?? [])])
   const meant = near === undefined ? '' : `Did you mean ${near}? `
   return scanner.fail(value, noValue(value), `${meant}Values are ${names.join(', ')}.`)
 }

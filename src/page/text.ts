@@ -22,7 +22,7 @@ const signatureWords: Readonly<Record<EventSummary['signature'], string>> = {
   valid: '✓ valid',
   invalid: '✗ wrong',
   missing: '– missing',
-  unchecked: 'not checked',
+  unchecked: 'unchecked',
 }
 
 /** A signature verdict in words, readable without the colour. */

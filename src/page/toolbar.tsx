@@ -69,7 +69,7 @@ function Filter({ session }: { readonly session: Session }): JSX.Element {
         aria-label="Filter"
         aria-invalid={problem !== undefined}
         aria-describedby={problem === undefined ? undefined : 'filter-problem'}
-        placeholder="type:track event:Order*"
+        placeholder="any text, or type:track sig:wrong"
         autocomplete="off"
         spellcheck={false}
         value={filterText.value}

@@ -25,7 +25,7 @@ describe('difference', () => {
       { field: 'properties.coupon', expected: 'x', received: 'null', holds: false },
       { field: 'traits.plan', expected: 'pro', received: 'absent', holds: false },
       {
-        field: 'type, event or name',
+        field: 'text',
         expected: 'cart',
         received: 'track, "Order Completed"',
         holds: false,

@@ -153,6 +153,18 @@ describe('a match finds', () => {
     ['-ali -a*k', ['group', 'page', 'broken']],
     ['*', allBut('broken')],
     ['"foo:bar"', []],
+
+    ['type:TRACK,Page', ['order', 'page']],
+    ['sig:wrong', ['page']],
+    ['sig:WRONG,Missing', ['group', 'page']],
+    ['m-1', ['order']],
+    ['ANON_9', ['group', 'alias', 'page']],
+    ['b-2', ['order']],
+    ['39.9', ['order']],
+    ['example.com', ['order']],
+    ['"company size"', ['group']],
+    ['properties', []],
+    ['toString', []],
     ['"never"', []],
 
     ['body.__proto__:*', []],
@@ -163,6 +175,28 @@ describe('a match finds', () => {
   ])('%s', (text, expected) => {
     expect(matching(text)).toEqual(expected)
   })
+})
+
+test('words find a received request by the words of its row', () => {
+  const wrong = subject(page, {
+    signature: 'invalid',
+    status: 401,
+    reason: 'It is a digest in hex',
+  })
+  const forward = { status: 502, error: null }
+  const hungUp = subject(null, { signature: 'unchecked', status: null, reason: null, forward })
+  const found = (text: string): readonly string[] =>
+    Object.entries({ wrong, hungUp, unreceived: subject(page) })
+      .filter(([, each]) => parseMatch(text).test(each))
+      .map(([name]) => name)
+  expect(found('WRONG')).toEqual(['wrong'])
+  expect(found('401')).toEqual(['wrong'])
+  expect(found('hex')).toEqual(['wrong'])
+  expect(found('PAGE')).toEqual(['wrong', 'unreceived'])
+  expect(found('no webhook')).toEqual(['hungUp'])
+  expect(found('"no answer" unchecked')).toEqual(['hungUp'])
+  expect(found('502')).toEqual(['hungUp'])
+  expect(found('*')).toEqual(['wrong', 'unreceived'])
 })
 
 test('keys that every object inherits are data when a body brings them', () => {
@@ -190,6 +224,7 @@ describe('a match is written', () => {
     ['traits."plan".\'a b\':"true"', 'traits.plan."a b":"true"'],
     ['"Previous ID":x', 'body."Previous ID":x'],
     ['has:signature', 'has:sig'],
+    ['type:TRACK sig:wrong', 'type:track sig:invalid'],
     ['Order "never" "x3"', 'order "never" "x3"'],
     ['"a*b" "a\\*b"', 'a*b "a\\*b"'],
   ])('%s as %s', (text, written) => {

@@ -56,6 +56,36 @@ test('the list follows the filter while it is typed', async () => {
   await expect.poll(() => rows.count()).toBe(2)
 })
 
+test('the filter finds the texts of payloads and the words of rows, as they are shown', async () => {
+  const { url, send, post } = await startReceiver()
+  await send({ ...paid, messageId: 'm_77', properties: { coupon: 'SPRING' } })
+  await send({ type: 'page', userId: 'u_2', name: 'Pricing' })
+  await post(JSON.stringify({ ...paid, version: 1 }), { 'x-signature': 'x' })
+  await post('{"no json')
+  const page = await openPage(url)
+  const rows = page.getByRole('option')
+  await expect.poll(() => rows.count()).toBe(4)
+  const filter = page.getByRole('searchbox', { name: 'Filter' })
+  const shownWords = (selector: string): Promise<readonly string[]> =>
+    page.locator(selector).allInnerTexts()
+  expect(await shownWords('.row .type')).toEqual(['NO WEBHOOK', 'TRACK', 'PAGE', 'TRACK'])
+  for (const [text, numbers] of [
+    ['spring', ['#1']],
+    ['COUPON', ['#1']],
+    ['m_77', ['#1']],
+    ['"Order Paid"', ['#3', '#1']],
+    ['TRACK wrong', ['#3']],
+    ['type:PAGE', ['#2']],
+    ['sig:Wrong', ['#3']],
+    ['NO WEBHOOK', ['#4']],
+    ['400', ['#4']],
+  ] as const) {
+    await filter.fill(text)
+    await filter.press('Enter')
+    await expect.poll(() => shownWords('.row .seq')).toEqual(numbers)
+  }
+})
+
 test('the list shows only failures, pauses, and is cleared and shown again', async () => {
   const { url, send, post } = await startReceiver()
   await send(paid)
