@@ -13,7 +13,7 @@ if (!process.features.require_module) {
 nodeModule.enableCompileCache?.()
 const { main, processIo } = require('../dist/command/index.cjs')
 
-// The code of a process that has nothing left to wait for before the command has come to its end.
+// The exit code if the process runs out of work before the command has ended.
 process.exitCode = 1
 void run()
 

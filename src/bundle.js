@@ -1,14 +1,13 @@
-// Puts the command together in a few files, of the modules in `dist`: to find, read and compile one takes
-// Node about half a millisecond, and to send needs a hundred of them. They are CommonJS, because to start
-// its loader of ES modules takes Node longer than all that `--version` needs. Who imports the library gets
-// the modules as they are.
+// Bundles the command line into a few files. Node needs about half a millisecond to find, read and compile a module,
+// and sending needs a hundred of them. The files are CommonJS, because starting Node's loader of ES modules takes
+// longer than all of `--version`. Programs that import the library get the modules unbundled.
 import { isAbsolute } from 'node:path'
 import { build } from 'rolldown'
 
 await build({
   input: {
     index: 'dist/cli/index.js',
-    // A program of its own, which is looked for beside the file that starts it.
+    // A separate program: the file that starts it expects it in the same folder.
     'store-thread': 'dist/store/threaded/store-thread.js',
   },
   // Packages stay packages, so that users get their patches without waiting for our release.
@@ -21,7 +20,7 @@ await build({
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
     codeSplitting: {
-      // What these import is always loaded together. All else is parted by who needs it.
+      // Everything that these files import is loaded together. The other chunks follow from who imports them.
       groups: [
         { name: 'start', test: /cli[\\/]index\.js$/ },
         { name: 'send', test: /cli[\\/](?:program|commands[\\/]send)\.js$/ },

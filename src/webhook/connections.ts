@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { errors, Pool, type buildConnector, type Dispatcher } from 'undici'
+import type { buildConnector, Dispatcher } from 'undici'
 import {
   AnswerHandler,
   type AddressGuard,
@@ -12,6 +12,7 @@ import type { Clock } from '../runtime/index.ts'
 import { connector, proxyTimeout, type Connect } from './connector.ts'
 import type { Deadline } from './deadline.ts'
 import { isShortage } from './outcome.ts'
+import { errors, Pool } from './undici.ts'
 
 export { TlsFiles }
 

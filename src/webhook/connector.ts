@@ -1,6 +1,6 @@
 import { request, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { buildConnector } from 'undici'
+import type { buildConnector as BuildConnector } from 'undici'
 import {
   lookupBy,
   systemNames,
@@ -10,14 +10,15 @@ import {
 } from '../http/index.ts'
 import { AddressRefusedError } from '../model/index.ts'
 import { isShortage, ProxyError } from './outcome.ts'
+import { buildConnector } from './undici.ts'
 
 /**
  * Opens a socket and returns it before it is connected; undefined if the address is forbidden. undici's own type
  * omits the return value.
  */
 export type Connect = (
-  options: buildConnector.Options,
-  callback: buildConnector.Callback,
+  options: BuildConnector.Options,
+  callback: BuildConnector.Callback,
 ) => Socket | undefined
 
 /** Returns the function that opens sockets to endpoints, through the guard's proxy if it has one. */

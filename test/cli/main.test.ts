@@ -230,6 +230,15 @@ describe('main', () => {
     ])
   })
 
+  test('loads only the parts of undici that send requests', async () => {
+    const loaded = [...(await importedBy('webhook/connections.ts'))]
+    expect(loaded.filter((name) => name.startsWith('undici')).sort()).toEqual([
+      'undici/lib/core/connect.js',
+      'undici/lib/core/errors.js',
+      'undici/lib/dispatcher/pool.js',
+    ])
+  })
+
   test('ends with 7 when the output could not be written', async () => {
     const command = start(['send', 'track', '-n', '--count', '5000'])
     await command.stdout.matching(/TRACK/)
