@@ -6,7 +6,7 @@ import express, {
   type Response,
   type Router,
 } from 'express'
-import { closeOf, tokenCheck, type ConnectionLimits } from '../http/index.ts'
+import { closeOf, isBrowserAtRoot, tokenCheck, type ConnectionLimits } from '../http/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { actionFields } from './action-fields.ts'
 import { json, refuse, refuseMethod, send, type Answer } from './answer.ts'
@@ -21,7 +21,8 @@ import { streamingHandler } from './streaming.ts'
 
 /**
  * The admin API. Refuses requests from foreign web pages. All paths except `/healthz` and `/readyz` need the admin
- * token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies instead.
+ * token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies instead;
+ * browsers that open `/` are redirected to it.
  * Answers are JSON, except `/metrics` and the files of the page; a refusal is `{"error":{"code","message"}}`.
  */
 export function adminApp(options: AdminApiOptions): RequestListener {
@@ -33,6 +34,10 @@ export function adminApp(options: AdminApiOptions): RequestListener {
     const foreign = foreignRequest(request.headers, access.host)
     if (foreign !== undefined) {
       send(response, refuse(foreign))
+      return
+    }
+    if (isBrowserAtRoot(request)) {
+      send(response, { status: 303, headers: { location: '/_evroute/' }, body: '' })
       return
     }
     health(request, response, () => {

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 import { lingerOver } from './linger.ts'
 
@@ -25,6 +25,11 @@ export function jsonAnswer(
 /** Makes an answer with an error in JSON: a stable code for programs, and a sentence for people. */
 export function errorAnswer(status: number, code: string, message: string): HttpAnswer {
   return jsonAnswer(status, { error: { code, message } })
+}
+
+/** Whether a person opened the root of this server in a browser. Programs don't accept HTML first. */
+export function isBrowserAtRoot({ method, url, headers }: IncomingMessage): boolean {
+  return method === 'GET' && url === '/' && headers.accept?.startsWith('text/html') === true
 }
 
 /** Adds headers to an answer. The headers that it already has win. */

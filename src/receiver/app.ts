@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { errorAnswer, sendAnswer } from '../http/index.ts'
+import { errorAnswer, isBrowserAtRoot, sendAnswer } from '../http/index.ts'
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { accepted } from './answer.ts'
@@ -12,7 +12,7 @@ export type Receive = (request: IncomingMessage, response: ServerResponse) => Pr
 export interface Routes {
   /** Handles `GET` below `/_evroute/`, and `POST` below `/_evroute/actions/`. */
   readonly ask: Receive
-  /** Handles all other requests except `GET /healthz`. A webhook can have any other path, even below `/_evroute/`. */
+  /** Handles all other requests except `GET /healthz`, and `GET /` from a browser, which is redirected to the page. A webhook can have any other path, even below `/_evroute/`. */
   readonly receive: Receive
 }
 
@@ -23,6 +23,10 @@ export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener
     const isRead = method === 'GET' || method === 'HEAD'
     if (isRead && /^\/healthz(?:$|\?)/.test(url)) {
       sendAnswer(response, accepted(200))
+      return
+    }
+    if (isBrowserAtRoot(request)) {
+      sendAnswer(response, { status: 303, headers: { location: apiPrefix }, body: '' })
       return
     }
     const handle = isAsked(request) ? ask : receive

@@ -5,6 +5,7 @@ import {
   FairBudget,
   clientNetwork,
   inTurn,
+  isBrowserAtRoot,
   sendAnswer,
   sendLingering,
   withHeaders,
@@ -102,6 +103,10 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
     return refuse('store_unavailable', message, tryLaterMs)
   }
   return inTurn((request, response) => {
+    if (isBrowserAtRoot(request)) {
+      sendAnswer(response, welcome)
+      return
+    }
     app(request as Request, response as Response, (error?: unknown) => {
       const refused = (): HttpAnswer => {
         const answered = collector.refused(refusalOf(error))
@@ -110,6 +115,15 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
       void answer(request, response, { ...reading, decide: refused })
     })
   })
+}
+
+/** Tells a person who opens the API in a browser what is here. */
+const welcome: HttpAnswer = {
+  status: 404,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body: `This is the tracking API of an evroute service. SDKs send calls here: POST /v1/batch, /v1/track and others.
+The page of the service is on its admin port. \`evroute serve\` prints its address.
+`,
 }
 
 /** Returns the client's address, and the protocol and host it used. express reads them from proxies' headers. */

@@ -43,6 +43,15 @@ test('the link of an open receiver lets a browser of another machine in, and not
   expect(other.receiver.events).toHaveLength(1)
 })
 
+test('a browser at the root is sent to the page, and leaves no request in the list', async () => {
+  const { url, receiver } = await start()
+  const answer = await get(url, { accept: 'text/html,*/*;q=0.8' })
+  expect(answer).toMatchObject({ status: 303, headers: { location: '/_evroute/' } })
+  expect(receiver.events).toHaveLength(0)
+  expect(await get(url, { accept: '*/*' })).toMatchObject({ status: 405 })
+  expect(receiver.events).toHaveLength(1)
+})
+
 test('a receiver on loopback has no link', async () => {
   const { url, pageToken } = await start()
   expect(pageToken).toBeNull()

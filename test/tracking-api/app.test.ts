@@ -41,6 +41,13 @@ describe('paths', () => {
   )
 })
 
+test('a browser at the root reads what is here, and a program gets JSON', async () => {
+  const { url } = await startApi()
+  const get = (accept: string): Promise<Response> => fetch(url, { headers: { accept } })
+  expect(await (await get('text/html,*/*;q=0.8')).text()).toMatch(/^This is the tracking API/)
+  expect(await (await get('*/*')).json()).toMatchObject({ code: 'not_found' })
+})
+
 describe('write keys', () => {
   const body = (key?: string) => JSON.stringify({ ...ids, writeKey: key })
   const wrong = 'wk_wrong'
