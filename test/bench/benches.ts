@@ -21,6 +21,7 @@ export const benches: Readonly<Record<string, (plan: DayPlan) => Promise<BenchRe
   replay: async () => (await import('./replay/replay.ts')).benchReplay(),
   'replay-delivered': async () => (await import('./replay/delivered.ts')).benchReplayDelivered(),
   delivery: withPeers(async () => (await import('./delivery/delivery.ts')).benchDelivery()),
+  cores: async () => (await import('./cores/cores.ts')).benchCores(),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
   backlog: async () => (await import('./backlog.ts')).benchBacklog(),
   growth: async () => (await import('./growth/growth.ts')).benchGrowth(),
