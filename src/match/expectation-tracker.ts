@@ -29,7 +29,6 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   readonly deadlineMs: number
   #matched = 0
   #late = 0
-  #other = 0
   #surplus: Candidate | undefined
   #nearest: Candidate | undefined
   #nearness = 0
@@ -42,16 +41,6 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   /** The number of requests that matched in time. */
   get matched(): number {
     return this.#matched
-  }
-
-  /** The number of requests that matched and arrived after `deadlineMs`. */
-  get late(): number {
-    return this.#late
-  }
-
-  /** The number of requests that did not match. */
-  get other(): number {
-    return this.#other
   }
 
   /** The first matching request above the maximum count. */
@@ -74,7 +63,6 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
       return
     }
     if (isMatch) this.#late += 1
-    else this.#other += 1
     const near = isMatch ? Infinity : nearness(match, subject)
     if (near <= this.#nearness) return
     this.#nearest = subject

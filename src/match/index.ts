@@ -28,7 +28,6 @@ export {
   type ValuePredicate,
 } from './match-of.ts'
 export type { Match } from './match.ts'
-export { nearest, nearness } from './nearness.ts'
 export { parseExpectation } from './parse-expectation.ts'
 export { parseMatch } from './parse-match.ts'
 export type { Subject } from './subject.ts'

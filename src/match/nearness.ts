@@ -21,27 +21,6 @@ export function nearness(match: Match, subject: Subject): number {
   return sum
 }
 
-/**
- * Returns the non-matching request that comes nearest to a match, the first if several are equally near; undefined if
- * none comes near.
- */
-export function nearest<Candidate extends Subject>(
-  match: Match,
-  subjects: Iterable<Candidate>,
-): Candidate | undefined {
-  let found: Candidate | undefined
-  let best = 0
-  for (const subject of subjects) {
-    if (match.test(subject)) continue
-    const next = nearness(match, subject)
-    if (next > best) {
-      found = subject
-      best = next
-    }
-  }
-  return found
-}
-
 function termNearness(term: Term, subject: Subject): number {
   if (termHolds(term, subject)) return 1
   if (term.isNegated) return 0

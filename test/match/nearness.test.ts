@@ -1,7 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { matchOf, nearest, nearness, parseMatch, type Subject } from '../../src/match/index.ts'
+import {
+  ExpectationTracker,
+  expectationOf,
+  matchOf,
+  parseMatch,
+  type Match,
+  type Subject,
+} from '../../src/match/index.ts'
+import { nearness } from '../../src/match/nearness.ts'
 import type { JsonObject } from '../../src/model/index.ts'
 import { subject } from './subjects.ts'
+
+/** The request that a report shows beside an unmet expectation. */
+function nearest(match: Match, subjects: readonly Subject[]): Subject | undefined {
+  const tracker = new ExpectationTracker(expectationOf(match), 0)
+  for (const each of subjects) tracker.observe(each)
+  return tracker.nearest
+}
 
 const track = (event: string, properties: JsonObject = {}): Subject =>
   subject({ type: 'track', event, properties })
@@ -39,7 +54,7 @@ describe('the nearest is', () => {
   })
 
   test('nothing where nothing is there', () => {
-    expect(nearest<Subject>(match, [])).toBeUndefined()
+    expect(nearest(match, [])).toBeUndefined()
     expect(nearest(parseMatch('event:A'), [subject({ type: 'page' })])).toBeUndefined()
     expect(nearest(parseMatch('-type:page'), [subject({ type: 'page' })])).toBeUndefined()
   })
