@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemCode } from '../model/index.ts'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
 /**
  * Returns the folder that holds a source's events. The source id is encoded, so that it can't lead to another
@@ -38,4 +38,14 @@ export function isTemporary(name: string): boolean {
 /** An empty stream to pass as standard input: an archive is read from files only. */
 export async function* noInput(): AsyncGenerator<Uint8Array> {
   yield* await Promise.resolve([])
+}
+
+/** Makes the error for an archive, or a file in it, that cannot be written. */
+export function cannotWrite(path: string, cause: unknown): EvrouteError {
+  return new EvrouteError({
+    code: 'cannot_write_file',
+    message: `Cannot write the archive ${path}: ${messageOf(cause)}`,
+    hint: 'Check the permissions of the folder and the free space on its disk.',
+    cause,
+  })
 }

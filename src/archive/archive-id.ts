@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+import { systemCode } from '../model/index.ts'
+import { cannotWrite } from './archive-files.ts'
 
 /**
  * The file that holds the id, so that the id moves with the folder. No source's folder has this name: their
@@ -22,12 +23,7 @@ export async function archiveIdOf(directory: string, newId: () => string): Promi
     await writeFile(join(directory, fileName), `${id}\n`, { flush: true, mode: 0o600 })
     return id
   } catch (error) {
-    throw new EvrouteError({
-      code: 'cannot_write_file',
-      message: `Cannot write the archive ${directory}: ${messageOf(error)}`,
-      hint: 'Check the permissions of the folder and the free space on its disk.',
-      cause: error,
-    })
+    throw cannotWrite(directory, error)
   }
 }
 

@@ -3,14 +3,12 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import {
-  EvrouteError,
   formatTimestamp,
-  messageOf,
   systemCode,
   type AnalyticsEvent,
   type JsonObject,
 } from '../model/index.ts'
-import { archiveFolder } from './archive-files.ts'
+import { archiveFolder, cannotWrite } from './archive-files.ts'
 import { archivedRow } from './archived-row.ts'
 import {
   eraseFromArchive,
@@ -222,13 +220,4 @@ async function sizeBytesOf(path: string): Promise<number> {
     throw error
   }
   throw new Error('it is not a file')
-}
-
-function cannotWrite(path: string, cause: unknown): EvrouteError {
-  return new EvrouteError({
-    code: 'cannot_write_file',
-    message: `Cannot write the archive ${path}: ${messageOf(cause)}`,
-    hint: 'Check the permissions of the folder and the free space on its disk.',
-    cause,
-  })
 }

@@ -20,7 +20,10 @@ export interface SyncMeans {
   readonly listener: SyncListener
   /** How long messageIds are remembered for deduplication. */
   readonly dedupeWindowMs: number
-  /** Called before every part. Resolves with true once the backlog has room, or with false to end the sync. */
+  /**
+   * Called before every part. Resolves with true once the backlog has room, or with false to end the sync, also if
+   * the signal aborts.
+   */
   readonly hasRoom: () => Promise<boolean>
   /** Clock, ids and log. */
   readonly runtime: Runtime
@@ -96,13 +99,7 @@ export async function mayGoOn({
   signal,
 }: Pick<SyncMeans, 'hasRoom' | 'signal'>): Promise<boolean> {
   await nextTurn()
-  if (signal.aborted || !(await hasRoom())) return false
-  return !isAborted(signal)
-}
-
-/** Reads the signal in a function of its own: after one check, TypeScript would take `aborted` for false. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted
+  return !signal.aborted && (await hasRoom())
 }
 
 function isChange(outcome: TakeOutcome | undefined): boolean {

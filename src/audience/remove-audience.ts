@@ -2,7 +2,7 @@ import type { Audience, NewAudience } from './audience.ts'
 import { audienceNow, BegunSync, mayGoOn, type SyncMeans } from './begun-sync.ts'
 import { memberPages } from './member-pages.ts'
 import type { AudienceReader } from './store-port.ts'
-import { SyncTally } from './sync-tally.ts'
+import { noSyncCounts } from './sync-tally.ts'
 
 /** What a removal needs. */
 export interface RemovalOptions extends SyncMeans {
@@ -43,7 +43,7 @@ export interface RemovalOutcome {
 export async function removeAudience(options: RemovalOptions): Promise<RemovalOutcome> {
   const { store, runtime } = options
   const known = await knownAudience(options)
-  const leaving = new Leaving(options)
+  const leaving = new Leaving(options.listener)
   const begun = await store.begin({ audience: options.audience, nowMs: runtime.clock.nowMs() })
   const kind =
     begun.kind === 'taken'
@@ -51,7 +51,7 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
       : await new BegunSync(options, begun).releaseAll((left) => leaving.add(left))
   const audience = await audienceNow(store, known)
   if (kind === 'complete') await store.remove({ key: audience.key })
-  return leaving.outcome(kind, audience)
+  return { kind: kind === 'complete' ? 'removed' : kind, audience, left: leaving.left }
 }
 
 /**
@@ -62,13 +62,13 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
 export async function previewRemoval(options: RemovalPreviewOptions): Promise<RemovalOutcome> {
   const { store, listener } = options
   const audience = await knownAudience(options)
-  const leaving = new Leaving(options)
+  const leaving = new Leaving(options.listener)
   for await (const members of memberPages(store, audience.key)) {
-    if (!(await mayGoOn(options))) return leaving.outcome('ended', audience)
+    if (!(await mayGoOn(options))) return { kind: 'ended', audience, left: leaving.left }
     listener.changed(members.map(({ identity }) => ({ identity, value: null })))
     leaving.add(members.length)
   }
-  return leaving.outcome('complete', audience)
+  return { kind: 'removed', audience, left: leaving.left }
 }
 
 function knownAudience({ store, audience, runtime }: RemovalPreviewOptions): Promise<Audience> {
@@ -78,20 +78,15 @@ function knownAudience({ store, audience, runtime }: RemovalPreviewOptions): Pro
 
 /** Counts and reports the members that leave. */
 class Leaving {
-  readonly #tally = new SyncTally()
   readonly #listener: SyncMeans['listener']
+  left = 0
 
-  constructor({ listener }: Pick<SyncMeans, 'listener'>) {
+  constructor(listener: SyncMeans['listener']) {
     this.#listener = listener
   }
 
   add(left: number): void {
-    this.#tally.add('left', left)
-    this.#listener.progress(this.#tally.counts())
-  }
-
-  outcome(kind: 'complete' | 'ended' | 'superseded', audience: Audience): RemovalOutcome {
-    const { left } = this.#tally.counts()
-    return { kind: kind === 'complete' ? 'removed' : kind, audience, left }
+    this.left += left
+    this.#listener.progress({ ...noSyncCounts, left: this.left })
   }
 }

@@ -4,24 +4,29 @@ import type { NamedSecret } from '../receiver/index.ts'
 import { readReference, type ReferencedValue } from '../runtime/index.ts'
 import type { Io } from './io.ts'
 
+/** Reads `--secret` like {@link readGiven}. Falls back to EVROUTE_SECRET. */
+export function readSecret(value: string | undefined, io: Io): Promise<string | undefined> {
+  // An empty variable counts as unset.
+  return readGiven(value ?? (io.env['EVROUTE_SECRET'] || undefined), io, '--secret')
+}
+
 /**
- * Reads a secret: the value itself, the contents of a file for `@file` (without the final line break), or a
- * variable for `env:NAME`. Falls back to EVROUTE_SECRET.
+ * Reads the value of a flag: the value itself, the contents of a file for `@file` (without the final line break), or
+ * a variable for `env:NAME`.
  *
  * @param flag - the flag that errors name
- * @returns undefined if there is no secret
- * @throws SettingError for an empty secret or an unset variable; EvrouteError `cannot_read_file` for a file
+ * @returns undefined if there is no value
+ * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file` for a file
  */
-export async function readSecret(
-  value: string | undefined,
+export async function readGiven(
+  given: string | undefined,
   io: Io,
-  flag = '--secret',
+  flag: string,
 ): Promise<string | undefined> {
-  // An empty variable counts as unset. An empty flag would silently disable signatures, so it is an error.
-  const given = value ?? (io.env['EVROUTE_SECRET'] || undefined)
   if (given === undefined) return undefined
+  // An empty secret would silently disable signatures.
   if (given === '') {
-    const hint = 'Check the variable that it comes from, or omit the flag.'
+    const hint = 'Check the variable that it comes from.'
     throw new SettingError(flag, `Cannot use an empty ${flag}`, hint)
   }
   const referenced = await readReference(given, {
@@ -40,9 +45,6 @@ export async function readSecret(
 
 /** Like {@link readSecret}, but throws a SettingError if there is no secret. */
 export async function requireSecret(value: string | undefined, io: Io): Promise<string> {
-  if (value === '') {
-    throw new SettingError('--secret', 'Cannot use an empty --secret', 'Check where it comes from.')
-  }
   const secret = await readSecret(value, io)
   if (secret !== undefined) return secret
   throw new SettingError(
@@ -53,7 +55,7 @@ export async function requireSecret(value: string | undefined, io: Io): Promise<
 }
 
 /**
- * Reads the values of headers like {@link readSecret}. A value may be empty.
+ * Reads the values of headers like {@link readGiven}. A value may be empty.
  *
  * @param flag - the flag that errors name
  */
@@ -64,7 +66,7 @@ export async function readHeaders(
 ): Promise<Readonly<Record<string, string>>> {
   const read: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers ?? {})) {
-    read[name] = value === '' ? '' : ((await readSecret(value, io, `${flag} ${name}`)) ?? '')
+    read[name] = value === '' ? '' : ((await readGiven(value, io, `${flag} ${name}`)) ?? '')
   }
   return read
 }
@@ -80,15 +82,6 @@ export const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
  */
 export function readStoreUrl(given: string | undefined, io: Io): Promise<string | undefined> {
   return readGiven(given ?? (io.env['EVROUTE_STORE'] || undefined), io, '--store')
-}
-
-/** Like {@link readSecret}, but does not fall back to EVROUTE_SECRET. */
-export async function readGiven(
-  given: string | undefined,
-  io: Io,
-  flag: string,
-): Promise<string | undefined> {
-  return given === undefined ? undefined : readSecret(given, io, flag)
 }
 
 /**

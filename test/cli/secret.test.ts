@@ -32,6 +32,6 @@ test('an empty secret that is required is no reason to leave the flag out', asyn
   const { code, stderr } = await run(['check', 'http://127.0.0.1:1/', '--secret', ''])
   expect([code, stderr]).toEqual([
     2,
-    'evroute: Cannot use an empty --secret. Check where it comes from.\n',
+    'evroute: Cannot use an empty --secret. Check the variable that it comes from.\n',
   ])
 })

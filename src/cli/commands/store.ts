@@ -3,7 +3,7 @@ import { command, flag, option } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { readSecret } from '../secret.ts'
+import { readGiven } from '../secret.ts'
 import { accessOptions, readStoreAccess, storeOptions, storeUrlOf } from '../store-access/access.ts'
 
 /** Adds `evroute audit`. */
@@ -83,7 +83,7 @@ can only be read. It still contains users who are erased later, so remove it whe
 Exit codes: 0 moved, now or earlier, 1 the database stored something else, 2 usage, 7 the file or the
 database cannot be used, 130 interrupted.`,
   run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
-    const to = (await readSecret(given, io, '--to')) ?? given
+    const to = (await readGiven(given, io, '--to')) ?? given
     const { migrate, planMigrate } = await import('../migrating/migrate.ts')
     return (isDryRun ? planMigrate : migrate)({ places: { from, to }, io, view })
   },
