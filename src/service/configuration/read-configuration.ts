@@ -136,8 +136,7 @@ function presentable(problems: readonly PlacedProblem[]): readonly Configuration
     const formatted = formatPath(path)
     if (!byPath.has(formatted)) byPath.set(formatted, { path: formatted, message, hint })
   }
+  // Sort `sources[2]` before `sources[10]`.
+  const collator = new Intl.Collator('en', { numeric: true })
   return [...byPath.values()].sort((a, b) => collator.compare(a.path, b.path))
 }
-
-/** Sorts `sources[2]` before `sources[10]`. */
-const collator = new Intl.Collator('en', { numeric: true })
