@@ -94,7 +94,7 @@ export async function runReaders(
   const { url, isNamed } = target
   const note = (): void => {
     const name = plainText(storeName(url))
-    io.stderr.write(`There is no store yet: what is first synced or delivered makes ${name}\n`)
+    io.stderr.write(`There is no store yet. The first delivery or sync creates ${name}\n`)
   }
   const opening = { write, reveal, missing: isNamed || write ? undefined : note }
   return gravest([await withStore(url, opening, withOutput), codeOfEnd(io)])
