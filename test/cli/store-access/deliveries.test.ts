@@ -8,7 +8,7 @@ test('deliveries and audit find the store of a configuration', async () => {
   expect(await place.run(['deliveries'])).toMatchObject({
     code: 0,
     stdout: '',
-    stderr: expect.stringMatching(/^There is no store yet: .*evroute\.db\n/) as string,
+    stderr: expect.stringMatching(/^There is no store yet. .*evroute\.db\n/) as string,
   })
   expect(await place.run(['deliveries', 'retry', '--all'])).toMatchObject({ code: 7 })
   await place.run(['audience', 'sync', '--key', 'vip', '--file', '-'], { stdin: 'id\nu_1\n' })
