@@ -39,66 +39,32 @@ export interface AttemptContext {
   readonly policy: RetryPolicy
   /** Called with every request as it ends, before it settles the round. */
   readonly ended: (record: RequestRecord) => void
+  /** Called with the settlement of the delivery: on the first success, or once every request has failed. */
+  readonly settled: (settlement: Settlement) => void
 }
 
-/** A round in progress. */
-export interface Attempt {
-  /** The settlement of the delivery. Resolves on the first success, or once every request has failed. */
-  readonly settlement: Promise<Settlement>
-  /** Resolves once every request has ended, including those that end after the settlement. */
-  readonly ended: Promise<unknown>
-}
+/** A round in progress. Requests that end add their results. */
+type OpenRound = Pick<Round, 'delivery' | 'startedAtMs'> & { readonly results: EndpointResult[] }
 
-/** Makes one round: sends a request to each given endpoint at the same time. There must be at least one. */
-export function attempt(delivery: LeasedDelivery, context: AttemptContext): Attempt {
-  const startedAtMs = context.runtime.clock.nowMs()
-  const requests = context.endpoints.map((endpoint) => askEndpoint(endpoint, delivery, context))
-  return {
-    settlement: untilDecided(requests).then((results) =>
-      settlementOf({ delivery, results, startedAtMs }, context),
-    ),
-    ended: allEnded(requests),
-  }
-}
-
-function settlementOf(
-  { delivery, results, startedAtMs }: Pick<Round, 'delivery' | 'results' | 'startedAtMs'>,
-  { destination, policy, runtime }: AttemptContext,
-): Settlement {
-  const urls = destination.endpoints.map(({ url }) => url)
-  const endedAtMs = runtime.clock.nowMs()
-  const round = { delivery, urls, results, startedAtMs, endedAtMs }
-  return settleRound(round, policy, runtime.random)
-}
-
-/** Creates no extra promise for a single endpoint, which is the usual case. */
-function allEnded(requests: readonly Promise<EndpointResult>[]): Promise<unknown> {
+/**
+ * Makes one round: sends a request to each given endpoint at the same time. There must be at least one. Resolves
+ * once every request has ended, including those that end after the settlement.
+ */
+export function attempt(delivery: LeasedDelivery, context: AttemptContext): Promise<unknown> {
+  const round = { delivery, startedAtMs: context.runtime.clock.nowMs(), results: [] }
+  const requests = context.endpoints.map((endpoint) => askEndpoint(endpoint, round, context))
   const [only] = requests
-  return requests.length === 1 && only !== undefined ? only : Promise.allSettled(requests)
-}
-
-/** Resolves on the first success, with all results so far, or with every result if none succeeds. */
-function untilDecided(
-  requests: readonly Promise<EndpointResult>[],
-): Promise<readonly EndpointResult[]> {
-  const [only] = requests
-  if (requests.length === 1 && only !== undefined) return only.then((result) => [result])
-  return new Promise((resolve, reject) => {
-    const results: EndpointResult[] = []
-    for (const request of requests) {
-      request.then((result) => {
-        results.push(result)
-        if (result.verdict === 'success' || results.length === requests.length) resolve(results)
-      }, reject)
-    }
-  })
+  // Create no extra promise for a single endpoint, which is the usual case.
+  return requests.length === 1 && only !== undefined ? only : Promise.all(requests)
 }
 
 async function askEndpoint(
   endpoint: Endpoint,
-  delivery: LeasedDelivery,
-  { runtime, destination, post, ended }: AttemptContext,
-): Promise<EndpointResult> {
+  round: OpenRound,
+  context: AttemptContext,
+): Promise<void> {
+  const { delivery } = round
+  const { runtime, destination, post, ended } = context
   const { clock, log, observer } = runtime
   const atMs = clock.nowMs()
   const release = clock.hold()
@@ -127,7 +93,7 @@ async function askEndpoint(
   }
   observer.request(record)
   ended(record)
-  return {
+  const result = {
     url,
     verdict,
     error,
@@ -135,4 +101,19 @@ async function askEndpoint(
     throttled: isThrottled(outcome),
     interrupted: isOurs(outcome),
   }
+  addResult(result, round, context)
+}
+
+/** Adds the result of a request to its round, and settles the round if the result decides it. */
+function addResult(result: EndpointResult, round: OpenRound, context: AttemptContext): void {
+  const { delivery, startedAtMs, results } = round
+  const { destination, endpoints, policy, runtime, settled } = context
+  const isSettled = results.some(({ verdict }) => verdict === 'success')
+  results.push(result)
+  const isLast = results.length === endpoints.length
+  if (isSettled || (result.verdict !== 'success' && !isLast)) return
+  const urls = destination.endpoints.map(({ url }) => url)
+  const endedAtMs = runtime.clock.nowMs()
+  const ended = { delivery, urls, results, startedAtMs, endedAtMs }
+  settled(settleRound(ended, policy, runtime.random))
 }

@@ -336,9 +336,12 @@ export class DestinationQueue {
     }
     const gates = this.#gates.filter(({ endpoint }) => !isHeld(endpoint.url, delivery.holds, nowMs))
     if (gates.length === 0) return { kind: 'settled', settlement: this.#withoutEndpoint(delivery) }
-    const accesses = gates.map((gate) => gate.access(nowMs, delivery.lane))
-    if (accesses.includes('wait')) return undefined
-    const asked = gates.filter((_, index) => accesses[index] === 'ask')
+    const asked: EndpointGate[] = []
+    for (const gate of gates) {
+      const access = gate.access(nowMs, delivery.lane)
+      if (access === 'wait') return undefined
+      if (access === 'ask') asked.push(gate)
+    }
     if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined

@@ -54,7 +54,7 @@ export class Rounds {
   #targets: ReadonlyMap<string, RoundTarget> = new Map()
   /** Targets that may have ready deliveries, in the order of their turns. */
   #ready = new Set<RoundTarget>()
-  readonly #running = new Set<Promise<void>>()
+  readonly #running = new Map<RoundStart, Promise<void>>()
   readonly #shortage: Shortage
   #requests = 0
   #pacedTimer: Timer | undefined
@@ -163,7 +163,7 @@ export class Rounds {
 
   /** Resolves once the rounds that are in progress now have ended and are settled. */
   async endedSoFar(): Promise<void> {
-    await Promise.all(this.#running)
+    await Promise.all(this.#running.values())
   }
 
   #isFull(): boolean {
@@ -183,42 +183,37 @@ export class Rounds {
     const start = target.queue.next(this.#options.runtime.clock.nowMs())
     if (start === undefined) return false
     if (start.kind === 'settled') this.#options.outbox.settle(start.settlement)
-    else this.#begin(start, target)
+    else this.#running.set(start, this.#run(start, target))
     return true
   }
 
-  #begin(start: RoundStart, target: RoundTarget): void {
-    const run = this.#run(start, target).finally(() => {
-      this.#running.delete(run)
-      this.#options.ended()
-    })
-    this.#running.add(run)
-  }
-
-  async #run({ delivery, gates }: RoundStart, target: RoundTarget): Promise<void> {
-    const { runtime, outbox, failed } = this.#options
-    const { queue, retryPolicy } = target
-    const { settlement, ended } = attempt(delivery, {
-      runtime,
-      destination: queue.destination,
-      endpoints: gates.map(({ endpoint }) => endpoint),
-      policy: retryPolicy,
-      post: (endpoint) => this.#post({ endpoint, delivery, gates }, target),
-      ended: (record) => outbox.log(record),
-    })
+  async #run(start: RoundStart, { queue, sender, retryPolicy }: RoundTarget): Promise<void> {
+    const { runtime, outbox, failed, ended } = this.#options
+    const { delivery, gates } = start
     try {
-      const result = await settlement
-      queue.end(delivery)
-      outbox.settle(result)
-      await ended
+      await attempt(delivery, {
+        runtime,
+        destination: queue.destination,
+        endpoints: gates.map(({ endpoint }) => endpoint),
+        policy: retryPolicy,
+        post: (endpoint) => this.#post({ endpoint, delivery, gates }, { queue, sender }),
+        ended: (record) => outbox.log(record),
+        settled: (settlement) => {
+          queue.end(delivery)
+          outbox.settle(settlement)
+        },
+      })
     } catch (error) {
       failed(error)
+    } finally {
+      this.#running.delete(start)
+      ended()
     }
   }
 
   async #post(
     { endpoint, delivery, gates }: Request,
-    { queue, sender }: RoundTarget,
+    { queue, sender }: Pick<RoundTarget, 'queue' | 'sender'>,
   ): Promise<RequestOutcome> {
     const { runtime, requestsMax } = this.#options
     const { clock } = runtime

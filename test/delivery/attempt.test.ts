@@ -36,15 +36,23 @@ function start(
   const told = recordingRuntime(clock)
   const logged: RequestRecord[] = []
   const destination = destinationOf(endpoints)
-  const round = attempt(delivery, {
-    runtime: told.runtime,
-    destination,
-    endpoints: destination.endpoints,
-    post,
-    policy: defaultRetryPolicy,
-    ended: (record) => logged.push(record),
+  const settlements: Settlement[] = []
+  let ended: Promise<unknown> | undefined
+  const settlement = new Promise<Settlement>((resolve) => {
+    ended = attempt(delivery, {
+      runtime: told.runtime,
+      destination,
+      endpoints: destination.endpoints,
+      post,
+      policy: defaultRetryPolicy,
+      ended: (record) => logged.push(record),
+      settled: (each) => {
+        settlements.push(each)
+        resolve(each)
+      },
+    })
   })
-  return { ...round, logged, told }
+  return { settlement, settlements, ended, logged, told }
 }
 
 interface Round {
@@ -85,7 +93,8 @@ describe('a round', () => {
   test('asks only the given endpoints', async () => {
     const asked: string[] = []
     const destination = destinationOf(3)
-    const { settlement } = attempt(leased(), {
+    const settlements: Settlement[] = []
+    await attempt(leased(), {
       runtime: recordingRuntime(new ManualClock(startMs)).runtime,
       destination,
       endpoints: destination.endpoints.slice(1, 2),
@@ -95,12 +104,12 @@ describe('a round', () => {
       },
       policy: defaultRetryPolicy,
       ended: () => undefined,
+      settled: (settlement) => settlements.push(settlement),
     })
     // The others may still take it.
-    expect(await settlement).toMatchObject({
-      kind: 'retry',
-      progress: { holds: [{ url: urlOf('b'), untilMs: null }] },
-    })
+    expect(settlements).toMatchObject([
+      { kind: 'retry', progress: { holds: [{ url: urlOf('b'), untilMs: null }] } },
+    ])
     expect(asked).toEqual([urlOf('b')])
   })
 
@@ -125,7 +134,7 @@ describe('a round', () => {
     expect(await settlement).toMatchObject({ kind: 'delivered' })
     expect(logged.map(({ url }) => url)).toEqual([urlOf('b'), urlOf('c')])
     let hasEnded = false
-    void ended.then(() => {
+    void ended?.then(() => {
       hasEnded = true
     })
     await quiet()
@@ -137,6 +146,14 @@ describe('a round', () => {
       [urlOf('c'), 'success'],
       [urlOf('a'), 'retry'],
     ])
+  })
+
+  test('is settled once, even if two endpoints succeed', async () => {
+    const { settlements, ended } = start(3, ({ url }) =>
+      Promise.resolve(answered(url === urlOf('b') ? 503 : 200)),
+    )
+    await ended
+    expect(settlements).toEqual([{ kind: 'delivered', delivery: leased(), attempts: 1 }])
   })
 
   test('without success waits for the last answer', async () => {
@@ -260,15 +277,15 @@ describe('a request', () => {
   test('is logged without secrets of its URL, and recorded with them', async () => {
     const url = 'https://example.com/a?token=no-secret'
     const { runtime, warnings, requests } = recordingRuntime(new ManualClock(startMs))
-    const { ended } = attempt(leased(), {
+    await attempt(leased(), {
       runtime,
       destination: destinationOf(1),
       endpoints: [{ url, headers: {} }],
       post: () => Promise.resolve({ kind: 'timeout' }),
       policy: defaultRetryPolicy,
       ended: () => undefined,
+      settled: () => undefined,
     })
-    await ended
     expect(warnings).toMatchObject([{ url: hiddenEndpoint(url) }])
     expect(requests).toMatchObject([{ url }])
   })
