@@ -3,6 +3,7 @@ import type { SyncRequest } from '../../audience/index.ts'
 import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
 import { Gathering } from './gathering.ts'
+import { readSettleMessage } from './settle-message.ts'
 import {
   openingCall,
   type MadeEvents,
@@ -80,7 +81,8 @@ async function open(
     queue: {
       add: (batch) => store.addSlim(batch),
       claim: (request) => store.claim(request),
-      async settle(batch) {
+      async settle(message) {
+        const batch = readSettleMessage(message)
         const effective = new Set(await store.settle(batch))
         return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
       },

@@ -10,14 +10,13 @@ import type {
   ClaimRequest,
   DeliveryLog,
   DeliveryStore,
-  LeaseEnd,
   LeasedDelivery,
   NewEvent,
 } from '../../delivery/index.ts'
 import type { RegulationStore } from '../../privacy/index.ts'
 import type { Addition } from '../sqlite/adding.ts'
-import type { EndRequest } from '../sqlite/settling.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
+import type { SettleMessage } from './settle-message.ts'
 import type { ThrownError } from './thrown-error.ts'
 
 /** The settings of a thread. */
@@ -39,7 +38,7 @@ export interface ThreadQueue {
   /** As `claim` of the DeliveryStore. */
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
   /** As `settle` of the DeliveryStore; returns the places of the settlements that took effect. */
-  settle(batch: EndRequest<LeaseEnd>): Promise<readonly number[]>
+  settle(message: SettleMessage): Promise<readonly number[]>
 }
 
 /** Audiences whose events the calling thread makes. */

@@ -1,10 +1,11 @@
 import type { SyncRequest } from '../../audience/index.ts'
-import type { AddRequest, AddResult, Lease } from '../../delivery/index.ts'
+import type { AddRequest, AddResult } from '../../delivery/index.ts'
 import type { Addition } from '../sqlite/adding.ts'
 import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
 import { leasedOf } from '../added-deliveries.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
+import { writeSettleMessage } from './settle-message.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls, type Answer, type Argument } from './store-calls.ts'
 import type { Questions, ThreadParts } from './thread-messages.ts'
@@ -50,11 +51,9 @@ export async function openThreadedStore(
     add: (batch) => add(calls, batch),
     claim: (request) => calls.ask('queue', 'claim', request),
     async settle(batch) {
-      const settlements = batch.settlements.map((settlement) => {
-        return { ...settlement, delivery: leaseOf(settlement.delivery) }
-      })
-      const places = await calls.ask('queue', 'settle', { ...batch, settlements })
-      return places.flatMap((place) => batch.settlements[place] ?? [])
+      const { message, inOrder } = writeSettleMessage(batch)
+      const places = await calls.ask('queue', 'settle', message)
+      return places.flatMap((place) => inOrder[place] ?? [])
     },
     list: (request) => reading.ask('list', request),
     story: (key) => reading.ask('story', key),
@@ -93,11 +92,6 @@ async function withLeased(answer: Promise<Addition>, batch: AddRequest): Promise
 async function withoutLeased(answer: Promise<Addition>): Promise<AddResult> {
   const { outcomes, refused } = await answer
   return { outcomes, leased: [], refused }
-}
-
-/** Returns the fields of a lease, without the text of its delivery. */
-function leaseOf({ id, destinationId, lease, lane, acceptedAtMs, attempts }: Lease): Lease {
-  return { id, destinationId, lease, lane, acceptedAtMs, attempts }
 }
 
 function audiencesOf(calls: StoreCalls): Store['audiences'] {
