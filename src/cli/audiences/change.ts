@@ -145,21 +145,22 @@ class SyncReport implements SyncListener {
   }
 
   #interrupted(): ExitCode {
-    const { io, report, offline } = this.#run
-    const code = codeOfEnd(io)
-    if (code === exitCodes.interrupted) {
-      const next = this.#command.isDryRun
-        ? ''
-        : '. The changes so far are kept; run the same command again to continue'
-      report.note(`Interrupted after ${countOf(this.#counts.read, 'row')}${next}`)
-    } else if (!io.stop.aborted && offline === undefined) {
-      report.note(
-        'The service ended the sync early. The changes so far are kept; run the same command again to continue',
-      )
-      return exitCodes.cannotUse
-    }
-    return code
+    const { isDryRun } = this.#command
+    const { stop } = this.#run.io
+    const what = stop.aborted
+      ? `Interrupted after ${countOf(this.#counts.read, 'row')}`
+      : 'The service ended the sync early'
+    return interrupted(what, isDryRun, this.#run)
   }
+}
+
+/** Reports that a change ended early. @returns 0 if only the reader of the output has left */
+function interrupted(what: string, isDryRun: boolean, { io, report }: AudiencesRun): ExitCode {
+  const code = codeOfEnd(io)
+  if (io.stop.aborted && code === exitCodes.ok) return code
+  const kept = '. The changes so far are kept; run the same command again to continue'
+  report.note(`${what}${isDryRun ? '' : kept}`)
+  return io.stop.aborted ? code : exitCodes.cannotUse
 }
 
 /**
@@ -221,7 +222,10 @@ export async function removeMembers(command: RemoveCommand, run: AudiencesRun): 
     signal: io.stop,
   })
   const outcome = await unlessEnded(removal, io)
-  const code = outcome === undefined ? interrupted(run) : tell(begun(outcome, key), command, run)
+  const code =
+    outcome === undefined
+      ? interrupted('Ended early', isDryRun, run)
+      : tell(begun(outcome, key), command, run)
   return finish({ code, outcome, isDryRun }, run)
 }
 
@@ -230,7 +234,8 @@ function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {
   throw refusalError(outcome, { key })
 }
 
-function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: AudiencesRun): ExitCode {
+function tell(outcome: BegunRemoval, command: RemoveCommand, run: AudiencesRun): ExitCode {
+  const { isDryRun } = command
   const { json, stdout, style, report, io } = run
   const key = plainText(outcome.audience.key)
   const left = `${formatCount(outcome.left)} left`
@@ -244,17 +249,8 @@ function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: Audiences
       report.note(`A sync of ${key} has begun, so it was not removed`)
       return exitCodes.cannotUse
     case 'ended':
-      return interrupted(run)
+      return interrupted('Ended early', isDryRun, run)
   }
-}
-
-function interrupted({ io, report }: AudiencesRun): ExitCode {
-  const code = codeOfEnd(io)
-  if (io.stop.aborted && code === exitCodes.ok) return code
-  report.note(
-    'Ended early. Members removed so far stay removed; run the same command again to continue',
-  )
-  return io.stop.aborted ? code : exitCodes.cannotUse
 }
 
 /** Writes the changes that a dry run found, as records or lines. */
