@@ -98,7 +98,9 @@ function rewriterOf(taken: readonly string[]): Rewriter {
 }
 
 const refusesAllRight: Rule = (evidence) => {
-  const lost = evidence.wrong((verdict) => evidence.isMistakenForForgery(verdict)).filter(isRefused)
+  const lost = evidence
+    .wrong((verdict) => evidence.isMistakenForForgery(verdict))
+    .filter(({ reaction }) => reaction === 'refused')
   const isAnyTaken = evidence.verdicts.some(
     ({ expected, reaction }) => expected === 'taken' && reaction === 'taken',
   )
@@ -106,78 +108,66 @@ const refusesAllRight: Rule = (evidence) => {
   return evidence.explain(lost, keyTexts.unknown)
 }
 
-const losses: Rule = (evidence) => {
-  const lost = (ids: (id: string) => boolean): readonly CaseVerdict[] =>
-    evidence.wrong(isLost).filter((verdict) => isRefused(verdict) && ids(verdict.id))
-  return [
-    ...evidence.explain(
-      lost((id) => id.startsWith('type-')),
-      lossTexts.types,
-    ),
-    ...evidence.explain(
-      lost((id) => id === 'repeated'),
-      lossTexts.repeats,
-    ),
-    ...(evidence.had('plain', 'taken') ? evidence.explain(largeOf(evidence), lossTexts.large) : []),
-    ...evidence.explain(
-      evidence.wrong((verdict) => isLost(verdict) && verdict.reaction === 'timeout'),
-      lossTexts.slow,
-    ),
-    ...evidence.explain(
-      evidence.wrong((verdict) => isLost(verdict) && verdict.reaction === 'redirected'),
-      lossTexts.redirected,
-    ),
-    ...evidence.explain(
-      evidence.wrong(
-        (verdict) => isLost(verdict) && ['failed', 'closed'].includes(verdict.reaction),
-      ),
-      lossTexts.fails,
-    ),
-    ...evidence.explain(evidence.wrong(isLost), lossTexts.other),
-  ]
+/** Explains a wrong verdict with a text if it matches. */
+type Explanation = readonly [
+  matches: (verdict: CaseVerdict, evidence: Evidence) => boolean,
+  text: MistakeText,
+]
+
+/** Makes a rule for some of the wrong verdicts. An earlier explanation takes precedence. */
+function ruleFor(
+  isMeant: (verdict: CaseVerdict) => boolean,
+  explanations: readonly Explanation[],
+): Rule {
+  return (evidence) =>
+    explanations.flatMap(([matches, text]) => {
+      const wrong = evidence.wrong((verdict) => isMeant(verdict) && matches(verdict, evidence))
+      return evidence.explain(wrong, text)
+    })
 }
 
-function largeOf(evidence: Evidence): readonly CaseVerdict[] {
-  return evidence.wrongOf(['large']).filter((verdict) => isLost(verdict) && verdict.status !== null)
-}
+const losses = ruleFor(isLost, [
+  [({ id, reaction }) => reaction === 'refused' && id.startsWith('type-'), lossTexts.types],
+  [({ id, reaction }) => reaction === 'refused' && id === 'repeated', lossTexts.repeats],
+  [
+    ({ id, status }, evidence) =>
+      id === 'large' && status !== null && evidence.had('plain', 'taken'),
+    lossTexts.large,
+  ],
+  [({ reaction }) => reaction === 'timeout', lossTexts.slow],
+  [({ reaction }) => reaction === 'redirected', lossTexts.redirected],
+  [({ reaction }) => reaction === 'failed' || reaction === 'closed', lossTexts.fails],
+  [() => true, lossTexts.other],
+])
 
-const forgeries: Rule = (evidence) => {
-  const taken = (ids: (id: string) => boolean): readonly CaseVerdict[] =>
-    evidence.wrong((verdict) => isForgedAndTaken(verdict) && ids(verdict.id))
-  return [
-    ...evidence.explain(
-      taken((id) => id.startsWith('forged-')),
-      forgeryTexts.someTypes,
-    ),
-    ...evidence.explain(
-      evidence.isRight('missing-header') && evidence.isRight('empty-header')
-        ? []
-        : taken((id) => ['missing-header', 'empty-header', 'other-header'].includes(id)),
-      forgeryTexts.unsigned,
-    ),
-    ...Object.entries(compareTexts).flatMap(([id, text]) =>
-      evidence.explain(
-        taken((each) => each === id),
-        text,
-      ),
-    ),
-    ...evidence
-      .wrong(isForgedAndTaken)
-      .flatMap((verdict) => evidence.explain([verdict], takesForged(verdict.about))),
-  ]
-}
+const unsignedCases = ['missing-header', 'empty-header', 'other-header']
 
-const badRefusals: Rule = (evidence) =>
-  Object.entries(refusalTexts).flatMap(([reaction, text]: readonly [string, MistakeText]) =>
-    evidence.explain(
-      evidence.wrong((verdict) => verdict.reaction === reaction),
-      text,
-    ),
-  )
+const knownForgeries = ruleFor(isForgedAndTaken, [
+  [({ id }) => id.startsWith('forged-'), forgeryTexts.someTypes],
+  [
+    ({ id }, evidence) =>
+      unsignedCases.includes(id) &&
+      !(evidence.isRight('missing-header') && evidence.isRight('empty-header')),
+    forgeryTexts.unsigned,
+  ],
+  ...Object.entries(compareTexts).map(([known, text]): Explanation => [
+    ({ id }) => id === known,
+    text,
+  ]),
+])
 
-function isRefused({ reaction }: CaseVerdict): boolean {
-  return reaction === 'refused'
-}
+const otherForgeries: Rule = (evidence) =>
+  evidence
+    .wrong(isForgedAndTaken)
+    .flatMap((verdict) => evidence.explain([verdict], takesForged(verdict.about)))
+
+const badRefusals = ruleFor(
+  () => true,
+  Object.entries(refusalTexts).map(([known, text]): Explanation => [
+    ({ reaction }) => reaction === known,
+    text,
+  ]),
+)
 
 const rules: readonly Rule[] = [
   unreachable,
@@ -186,7 +176,8 @@ const rules: readonly Rule[] = [
   wrongKey,
   otherBytes,
   refusesAllRight,
-  forgeries,
+  knownForgeries,
+  otherForgeries,
   losses,
   badRefusals,
 ]
