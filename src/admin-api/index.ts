@@ -29,7 +29,6 @@ export type {
   DestinationState,
   EndpointState,
   RegulationOperations,
-  RegulationOutcome,
   ReplayCounts,
   ReplayOutcome,
   ReplayRequest,

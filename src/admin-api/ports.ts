@@ -9,7 +9,11 @@ import type {
 import type { BreakerState, DeliveryFilter, DeliveryLog, EndpointFault } from '../delivery/index.ts'
 import type { PageSessions } from '../http/index.ts'
 import type { DeliveryLedger } from '../model/index.ts'
-import type { Regulation, RegulationReader, RegulationRequest } from '../privacy/index.ts'
+import type {
+  CreateRegulationOutcome,
+  RegulationReader,
+  RegulationRequest,
+} from '../privacy/index.ts'
 import type { LogLine, Runtime } from '../runtime/index.ts'
 import type { RecentActivity } from './metrics/recent-activity.ts'
 import type { SourceActivity } from './metrics/source-activity.ts'
@@ -208,10 +212,5 @@ export type AudienceRefusal =
 /** Reads and creates deletion requests. */
 export interface RegulationOperations extends RegulationReader {
   /** Stores a regulation, which is then carried out in the background. */
-  create(request: RegulationRequest): Promise<RegulationOutcome>
+  create(request: RegulationRequest): Promise<CreateRegulationOutcome>
 }
-
-/** The outcome of a request for a regulation. */
-export type RegulationOutcome =
-  | { readonly kind: 'created'; readonly regulation: Regulation }
-  | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }

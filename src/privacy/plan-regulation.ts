@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { NewEvent } from '../delivery/index.ts'
 import { deletionEvent, planEvent } from '../intake/index.ts'
-import { effectsOf, type Destination, type RegulationType } from '../model/index.ts'
+import { effectsOf, SettingError, type Destination, type RegulationType } from '../model/index.ts'
 import type { NewRegulation } from './regulation.ts'
 
 /** The limits of a regulation. */
@@ -42,74 +42,56 @@ export interface PlannedRegulation {
   readonly notifications: readonly NewEvent[]
 }
 
-/**
- * The reason why a request is refused.
- *
- * - `no_users`, `too_many_users`: it names no user, or more than {@link regulationLimits} allow
- * - `invalid_user_id`: the id at this index is empty or longer than {@link regulationLimits} allow
- * - `no_sources`: it neither names a source nor asks for all
- * - `unknown_source`: a source that it names doesn't exist
- */
-export type RegulationRefusal =
-  | { readonly kind: 'no_users' }
-  | { readonly kind: 'too_many_users'; readonly users: number; readonly usersMax: number }
-  | { readonly kind: 'invalid_user_id'; readonly index: number; readonly lengthMax: number }
-  | { readonly kind: 'no_sources' }
-  | {
-      readonly kind: 'unknown_source'
-      readonly sourceId: string
-      readonly knownIds: readonly string[]
-    }
+/** The answer to a request with a source that does not exist. */
+export interface UnknownSource {
+  readonly kind: 'unknown_source'
+  /** The ids of the configured sources. */
+  readonly knownIds: readonly string[]
+}
 
 /** A plan, or the reason for a refusal. */
-export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | RegulationRefusal
+export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | UnknownSource
 
 /**
  * Plans a regulation and, if its type notifies, the notifications. For each user there is one event per
  * affected source that has enabled destinations; each of these destinations gets the event. Pure except for the
  * id.
+ *
+ * @throws SettingError for a request without users or sources, or beyond {@link regulationLimits}
  */
 export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
-  const outcome = toRegulation(options)
-  if (outcome.kind !== 'valid') return outcome
-  const { regulation } = outcome
-  const { notifies } = effectsOf(regulation.type)
-  const notifications = notifies ? notificationsOf(regulation, options) : []
+  const { type, newId } = options
+  const userIds = [...new Set(options.userIds)]
+  checkUsers(options.userIds, userIds.length)
+  const sourceIds = options.sourceIds === null ? null : [...new Set(options.sourceIds)]
+  if (sourceIds?.length === 0) {
+    const message = 'Cannot create a regulation with an empty list of sources'
+    throw new SettingError('sourceIds', message)
+  }
+  const knownIds = options.sources.map(({ id }) => id)
+  if (sourceIds?.some((id) => !knownIds.includes(id)) === true) {
+    return { kind: 'unknown_source', knownIds }
+  }
+  const regulation = { id: regulationId(newId()), type, userIds, sourceIds }
+  const notifications = effectsOf(type).notifies ? notificationsOf(regulation, options) : []
   return { kind: 'planned', regulation, notifications }
 }
 
-/** Checks a request and makes the regulation. */
-function toRegulation({
-  type,
-  sources,
-  newId,
-  ...request
-}: Omit<RegulationPlanOptions, 'destinations' | 'nowMs'>):
-  { readonly kind: 'valid'; readonly regulation: NewRegulation } | RegulationRefusal {
-  const userIds = [...new Set(request.userIds)]
-  const sourceIds = request.sourceIds === null ? null : [...new Set(request.sourceIds)]
-  const refusal = refuseUsers(request.userIds, userIds.length) ?? refuseSources(sourceIds, sources)
-  if (refusal !== undefined) return refusal
-  return { kind: 'valid', regulation: { id: regulationId(newId()), type, userIds, sourceIds } }
-}
-
-function refuseUsers(userIds: readonly string[], users: number): RegulationRefusal | undefined {
-  const { usersMax, userIdLengthMax: lengthMax } = regulationLimits
-  if (users === 0) return { kind: 'no_users' }
-  const index = userIds.findIndex(({ length }) => length === 0 || length > lengthMax)
-  if (index !== -1) return { kind: 'invalid_user_id', index, lengthMax }
-  return users > usersMax ? { kind: 'too_many_users', users, usersMax } : undefined
-}
-
-function refuseSources(
-  sourceIds: readonly string[] | null,
-  sources: RegulationPlanOptions['sources'],
-): RegulationRefusal | undefined {
-  if (sourceIds === null) return undefined
-  if (sourceIds.length === 0) return { kind: 'no_sources' }
-  const knownIds = sources.map(({ id }) => id)
-  const sourceId = sourceIds.find((id) => !knownIds.includes(id))
-  return sourceId === undefined ? undefined : { kind: 'unknown_source', sourceId, knownIds }
+/** @param users - how many of the ids are different */
+function checkUsers(userIds: readonly string[], users: number): void {
+  const { usersMax, userIdLengthMax } = regulationLimits
+  if (users === 0) {
+    throw new SettingError('userIds', 'Cannot create a regulation without a user id')
+  }
+  const invalid = userIds.findIndex(({ length }) => length === 0 || length > userIdLengthMax)
+  if (invalid !== -1) {
+    const message = `Cannot use user id ${invalid + 1}: it must have 1 to ${userIdLengthMax} characters`
+    throw new SettingError('userIds', message)
+  }
+  if (users > usersMax) {
+    const message = `Cannot create a regulation for ${users} users: at most ${usersMax} are allowed`
+    throw new SettingError('userIds', message)
+  }
 }
 
 /** Makes the notifications user by user, so that no source has to wait for the others. */

@@ -6,8 +6,8 @@ import { ArchiveErasures, type ArchiveErasuresOptions } from './archive-erasures
 import {
   planRegulation,
   type PlannedRegulation,
-  type RegulationRefusal,
   type RegulationRequest,
+  type UnknownSource,
 } from './plan-regulation.ts'
 import { logCreated, logFinished } from './regulation-log.ts'
 import type { Regulation } from './regulation.ts'
@@ -41,9 +41,9 @@ export interface RegulationsOptions extends Pick<
   readonly runtime: Runtime
 }
 
-/** The regulation that a request created, or why the request was refused. */
+/** The regulation that a request created, or why there is none. */
 export type CreateRegulationOutcome =
-  { readonly kind: 'created'; readonly regulation: Regulation } | RegulationRefusal
+  { readonly kind: 'created'; readonly regulation: Regulation } | UnknownSource
 
 /** How often to retry regulations that wait for deliveries or for the store. */
 const lookEveryMs = 1_000
@@ -127,7 +127,7 @@ export class Regulations implements RegulationReader {
   /**
    * Stores a regulation with its notifications, and begins to carry it out.
    *
-   * @throws EvrouteError of the store
+   * @throws SettingError for a request with no user ids, too many or invalid ones; EvrouteError of the store
    */
   async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
     const { configuration, wake, runtime } = this.#options

@@ -1,5 +1,4 @@
-import type { RegulationOperations, RegulationOutcome } from '../admin-api/index.ts'
-import { SettingError } from '../model/index.ts'
+import type { RegulationOperations } from '../admin-api/index.ts'
 import {
   Regulations,
   RegulationWatch,
@@ -100,9 +99,8 @@ export class ServiceRegulations implements RegulationOperations {
     return this.#regulations.list(request)
   }
 
-  /** @throws SettingError for a request with no user ids, too many or invalid ones */
-  async create(request: RegulationRequest): Promise<RegulationOutcome> {
-    return understood(await this.#regulations.create(request))
+  create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
+    return this.#regulations.create(request)
   }
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
@@ -121,31 +119,5 @@ export class ServiceRegulations implements RegulationOperations {
   async #own(sources: Configuration['sources']): Promise<Configuration['sources']> {
     const { shared, keepsArchives = true } = this.#options
     return shared === undefined || keepsArchives ? sources : withoutKept(sources)
-  }
-}
-
-/** Turns refusals that callers should have ruled out into errors. */
-function understood(outcome: CreateRegulationOutcome): RegulationOutcome {
-  switch (outcome.kind) {
-    case 'created':
-      return outcome
-    case 'unknown_source':
-      return { kind: 'unknown_source', knownIds: outcome.knownIds }
-    case 'no_users':
-      throw new SettingError('userIds', 'Cannot create a regulation without a user id')
-    case 'too_many_users': {
-      const message = `Cannot create a regulation for ${outcome.users} users: at most ${outcome.usersMax} are allowed`
-      throw new SettingError('userIds', message)
-    }
-    case 'invalid_user_id': {
-      const { index, lengthMax } = outcome
-      const message = `Cannot use user id ${index + 1}: it must have 1 to ${lengthMax} characters`
-      throw new SettingError('userIds', message)
-    }
-    case 'no_sources':
-      throw new SettingError(
-        'sourceIds',
-        'Cannot create a regulation with an empty list of sources',
-      )
   }
 }

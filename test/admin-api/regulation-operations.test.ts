@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { RegulationOperations, RegulationOutcome } from '../../src/admin-api/index.ts'
+import type { RegulationOperations } from '../../src/admin-api/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
+  type CreateRegulationOutcome,
   type Regulation,
   type RegulationRequest,
   type RegulationsRequest,
@@ -36,7 +37,7 @@ const path = '/v1/regulations'
 const good = { regulationType: 'SUPPRESS_WITH_DELETE', subjectIds: ['u_1', 'u_2', 'u_1'] }
 
 /** An API over some regulations, newest first, and what is asked of them. */
-async function start(ids: readonly string[] = [], outcome?: RegulationOutcome) {
+async function start(ids: readonly string[] = [], outcome?: CreateRegulationOutcome) {
   const created: RegulationRequest[] = []
   const listed: RegulationsRequest[] = []
   const regulations: RegulationOperations = {

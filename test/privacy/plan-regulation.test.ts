@@ -105,29 +105,25 @@ describe('planRegulation', () => {
   })
 
   test.each([
-    ['no users', { userIds: [] }, { kind: 'no_users' }],
+    ['no users', { userIds: [] }, 'without a user id'],
     [
       'more users',
       { userIds: users(usersMax + 1) },
-      { kind: 'too_many_users', users: usersMax + 1, usersMax },
+      `for ${usersMax + 1} users: at most ${usersMax}`,
     ],
     [
       'an empty id',
       { userIds: ['u_1', 'u_1', ''] },
-      { kind: 'invalid_user_id', index: 2, lengthMax: userIdLengthMax },
+      `user id 3: it must have 1 to ${userIdLengthMax}`,
     ],
-    [
-      'a longer id',
-      { userIds: ['x'.repeat(userIdLengthMax + 1)] },
-      { kind: 'invalid_user_id', index: 0, lengthMax: userIdLengthMax },
-    ],
-    ['no sources', { sourceIds: [] }, { kind: 'no_sources' }],
-    [
-      'an unknown source',
-      { sourceIds: ['app', 'shop'] },
-      { kind: 'unknown_source', sourceId: 'shop', knownIds: ['website', 'app'] },
-    ],
-  ])('refuses %s', (_, changes, refusal) => {
-    expect(plan(changes)).toEqual(refusal)
+    ['a longer id', { userIds: ['x'.repeat(userIdLengthMax + 1)] }, 'user id 1'],
+    ['no sources', { sourceIds: [] }, 'an empty list of sources'],
+  ])('refuses %s', (_, changes, message) => {
+    expect(() => plan(changes)).toThrow(message)
+  })
+
+  test('reports an unknown source with the known ones', () => {
+    const knownIds = ['website', 'app']
+    expect(plan({ sourceIds: ['app', 'shop'] })).toEqual({ kind: 'unknown_source', knownIds })
   })
 })
