@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openInput, readRows, type Row } from '../importer/index.ts'
+import { openInput, readRows } from '../importer/index.ts'
 import { messageOf, parseTimestamp, type JsonObject } from '../model/index.ts'
 import { archiveFolder, isTemporary, namesIn, noInput } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
@@ -82,9 +82,9 @@ async function* readFile(path: string, selection: ArchiveSelection): AsyncGenera
     const rows: JsonObject[] = []
     const problems: string[] = []
     for (const row of group) {
-      const reading = read(row, selection)
-      if (reading.kind === 'wanted') rows.push(reading.row)
-      else if (reading.kind === 'unreadable') problems.push(reading.reason)
+      const reading = readArchivedRow(row)
+      if (reading.kind === 'unreadable') problems.push(reading.reason)
+      else if (isWanted(reading.row, reading.receivedAtMs, selection)) rows.push(reading.row)
     }
     yield { path, rows, problems }
   }
@@ -98,18 +98,6 @@ function mayHold(
 ): boolean {
   const startMs = parseTimestamp(day)
   return startMs !== undefined && startMs + dayMs > sinceMs && startMs < untilMs
-}
-
-type RowReading =
-  | { readonly kind: 'wanted'; readonly row: JsonObject }
-  | { readonly kind: 'not_wanted' }
-  | { readonly kind: 'unreadable'; readonly reason: string }
-
-function read(row: Row, selection: ArchiveSelection): RowReading {
-  const reading = readArchivedRow(row)
-  if (reading.kind === 'unreadable') return reading
-  const isKept = isWanted(reading.row, reading.receivedAtMs, selection)
-  return isKept ? { kind: 'wanted', row: reading.row } : { kind: 'not_wanted' }
 }
 
 function isWanted(row: JsonObject, receivedAtMs: number, selection: ArchiveSelection): boolean {
