@@ -1,6 +1,5 @@
 import { constants } from 'node:os'
 import { EvrouteError, messageOf, recordLine, systemCode } from '../model/index.ts'
-import { stoppable } from '../runtime/index.ts'
 import type { Terminal } from './terminal/process-terminal.ts'
 
 /** An output stream of a command. */
@@ -182,5 +181,8 @@ function isOutputGone({ reason }: AbortSignal): boolean {
 }
 
 async function drained(io: Io): Promise<void> {
-  await stoppable(new Promise<void>((resolve) => io.stdout.once('drain', resolve)), io.stop)
+  const drain = new Promise<void>((resolve) => io.stdout.once('drain', resolve))
+  // Loaded here, because `--version` starts without the runtime.
+  const { stoppable } = await import('../runtime/index.ts')
+  await stoppable(drain, io.stop)
 }

@@ -112,7 +112,7 @@ describe('serve', () => {
     const { service, url } = await serving(path)
     await writeFile(path, JSON.stringify({ ...document, limits: { backlogMax: 'many' } }))
     service.signal('SIGHUP')
-    await logged(service, 'the configuration is refused')
+    await logged(service, 'the new configuration is invalid')
     expect(service.stderr.text).toContain('limits.backlogMax: Cannot use \\"many\\"')
     expect((await post(url, writeKey, 'm_1')).status).toBe(200)
 

@@ -138,19 +138,22 @@ export function judgeScenario(
   const errors = requests.flatMap(({ error }) => error ?? [])
   const isUnlogged = expected.error === 'timeout' && !logged.includes('timeout')
   const complaints: readonly (readonly [isWrong: boolean, complaint: string])[] = [
-    [settled.length !== webhooks, `${settled.length} of ${webhooks} came to an end`],
+    [settled.length !== webhooks, `${settled.length} of ${webhooks} were settled`],
     [
       settled.some(({ state }) => state !== expected.state),
       `not every delivery is ${expected.state}`,
     ],
     [
       counts.some((count) => count < atLeast || count > atMost),
-      `${countText({ atLeast, atMost })} had to arrive for each webhook, ${counts.join(', ')} did`,
+      `${countText({ atLeast, atMost })} must arrive for each webhook, but ${counts.join(', ')} arrived`,
     ],
     [!errors.includes(expected.error), `no request failed with ${expected.error}`],
     [errors.some((error) => error !== expected.error), 'a request failed for another reason'],
     [isUnlogged, 'the timeout is not in the log'],
-    [isRetriedAfterSuccess(requests), 'an endpoint was asked again after one had taken it'],
+    [
+      isRetriedAfterSuccess(requests),
+      'a webhook was sent to an endpoint after another one had accepted it',
+    ],
     [spanMs(requests) > limits.retryWindowMs, 'it was retried for more than four hours'],
   ]
   return complaints.flatMap(([isWrong, complaint]) => (isWrong ? [complaint] : []))

@@ -44,14 +44,14 @@ export function readCapturedRequest(row: JsonObject): CapturedRow {
   const { type, userId, code, reason, headers, rawBase64 } = row
   if (typeof type !== 'string' || !isEventType(type)) return noWebhook(code, reason)
   if (!isHeaders(headers))
-    return rejected('wrong_type', 'headers of the captured request must be texts')
+    return rejected('wrong_type', 'The headers of a captured request must be strings')
   const body = readText(rawBase64)
   if (body === undefined) {
-    return rejected('wrong_type', 'rawBase64 of the captured request must be text in base64')
+    return rejected('wrong_type', 'The rawBase64 of a captured request must be base64')
   }
   const parsed = parseJson(body.replace(/^\ufeff/, ''))
   if (!isJsonObject(parsed)) {
-    return rejected('not_an_object', 'The body of the captured request is no JSON object')
+    return rejected('not_an_object', 'The body of the captured request is not a JSON object')
   }
   const { messageId } = parsed
   const request = {

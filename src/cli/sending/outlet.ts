@@ -143,7 +143,7 @@ type DeletionRow =
 export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',
-  message: 'A tracking API takes no deletions',
+  message: 'A tracking API does not accept deletions',
 })
 
 /**

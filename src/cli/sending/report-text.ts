@@ -60,7 +60,7 @@ function nextTryText(attempt: number, retryForMs: number): string {
   const soonestMs = sinceFirstMs * (1 - jitter)
   if (soonestMs > retryForMs) {
     const window = `--retry-for ${formatDuration(retryForMs)}`
-    return attempt === 1 ? '' : `  no further try: ${window} ends before it`
+    return attempt === 1 ? '' : `  no more attempts: ${window} ends first`
   }
   const next = `  next try in about ${formatDuration(waitsMs.at(-1) ?? 0)}`
   const isSure = sinceFirstMs * (1 + jitter) <= retryForMs

@@ -178,7 +178,7 @@ export class Report implements Observer {
     const text =
       probeAtMs === null
         ? `${name} answers again`
-        : `${name} gets nothing until ${formatTimeOfDay(probeAtMs)}: ${failureText(error ?? '')}; its deliveries wait`
+        : `${name} is down: ${failureText(error ?? '')}; its deliveries wait until the next probe at ${formatTimeOfDay(probeAtMs)}`
     this.#problem(text)
   }
 

@@ -153,7 +153,7 @@ function isNoOtherRecord(row: Row): boolean {
 
 function requestOfRow(row: Row): Row {
   if (row.kind === 'bad' || isCapturedRow(row.value)) return row
-  const message = 'The row is no captured request, and the first row is one'
+  const message = 'The row is not a captured request, but the first row is'
   return { kind: 'bad', line: row.line, code: 'wrong_type', message }
 }
 
@@ -169,7 +169,7 @@ function callOfRow(row: Row): Row {
     return { kind: 'bad', line, code: 'event_too_large', message }
   }
   if (isCapturedRow(value)) {
-    const message = 'The row is a captured request, and the first row is a call'
+    const message = 'The row is a captured request, but the first row is a call'
     return { kind: 'bad', line, code: 'wrong_type', message }
   }
   return { ...row, value: callOfArchivedRow(value) }

@@ -228,7 +228,7 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   if (dryRun) {
     throw new SettingError(
       '--store',
-      'Cannot use --store together with --dry-run: nothing is stored where nothing is sent',
+      'Cannot use --store together with --dry-run: a dry run stores nothing',
     )
   }
   if (clock === 'virtual') {

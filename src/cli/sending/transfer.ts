@@ -235,7 +235,7 @@ function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
     report.note(`Interrupted: ${open} pending${whereTheyStay(outlet)}`)
     codes.push(exitCodes.interrupted)
   } else if (ledger.pending > 0) {
-    report.note(`${open} could not be finished now${whereTheyStay(outlet)}`)
+    report.note(`${open} are still pending${whereTheyStay(outlet)}`)
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)

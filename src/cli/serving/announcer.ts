@@ -51,7 +51,7 @@ function forPerson(
         `  tracking API  ${url}/v1/batch`,
         ...(admin === null ? [] : [`  admin API     ${admin}`]),
         ...(link === null ? [] : [`  page          ${link}`, '                (opens once)']),
-        `Ctrl-C ends it: requests under way are given ${grace}, the rest stays in the store`,
+        `Ctrl-C ends it: requests in flight get ${grace}, and everything else stays in the store`,
       ]
       write(`${lines.join('\n')}\n`)
     },
@@ -60,8 +60,8 @@ function forPerson(
         `Draining: /readyz answers 503, requests are still served for ${formatDuration(drainMs)}; press Ctrl-C again to end at once\n`,
       ),
     ending: ({ requests }) => {
-      const underWay = `${countOf(requests, 'webhook is', 'webhooks are')} under way`
-      write(`Ending: ${underWay}, given ${grace}; press Ctrl-C again to end at once\n`)
+      const underWay = `${countOf(requests, 'webhook is', 'webhooks are')} in flight`
+      write(`Ending: ${underWay} and may take ${grace}; press Ctrl-C again to end at once\n`)
     },
     ended: (store, { pending }) => write(`Ended: ${whatStays(store, pending)}\n`),
   }
@@ -69,7 +69,7 @@ function forPerson(
 
 function whatStays(store: string, pending: number): string {
   return store === 'memory:'
-    ? `${countOf(pending, 'delivery is', 'deliveries are')} gone with the store in memory`
+    ? `${countOf(pending, 'delivery is', 'deliveries are')} lost, because the store was in memory`
     : `${countOf(pending, 'delivery stays', 'deliveries stay')} in ${plainText(storeName(store))}`
 }
 

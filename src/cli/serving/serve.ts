@@ -144,7 +144,7 @@ class Reloads {
       }
     } catch (error) {
       service.refuseConfiguration()
-      log.warn('the configuration is refused, the one before stays in force', {
+      log.warn('the new configuration is invalid; the previous one stays in force', {
         file: this.#path,
         problems: problemsText(error),
       })

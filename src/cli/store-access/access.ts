@@ -32,7 +32,7 @@ export const storeOptions = {
   config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
   store: option(
     '--store <url>',
-    `a store other than that of the configuration: ${storeForms}; also EVROUTE_STORE`,
+    `the store, instead of the configured one: ${storeForms}; also EVROUTE_STORE`,
   ),
 }
 

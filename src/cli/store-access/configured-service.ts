@@ -13,7 +13,7 @@ export interface WhyAsked {
 
 /** For a store in memory. */
 export const inMemory: WhyAsked = {
-  because: 'The store is memory:, where everything a command does is lost when it ends',
+  because: 'The store is memory:, so everything that a command does is lost when it ends',
   hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 
@@ -21,7 +21,7 @@ export const inMemory: WhyAsked = {
 export function inUse(storeUrl: string): WhyAsked {
   return {
     because: `Another process delivers from ${storeName(storeUrl)}`,
-    hint: 'Where that is a service, name its admin API with --api and --token; else run this again once it has ended.',
+    hint: 'If it is a service, name its admin API with --api and --token. Otherwise, run this again when it has ended.',
   }
 }
 
@@ -39,9 +39,10 @@ export async function askConfiguredService(
   const refuse = (why: string, cause?: unknown): EvrouteError =>
     new EvrouteError({ code: 'store_in_use', message: `${because}, ${why}`, hint, cause })
   if (admin === undefined) throw refuse('and the configuration has no admin API to ask')
-  if (admin.port === 0) throw refuse('and the admin API of the configuration has any free port')
+  if (admin.port === 0)
+    throw refuse('and the admin API of the configuration uses a random free port')
   if (admin.tls !== undefined)
-    throw refuse('and its admin API speaks https for a name that is not known here')
+    throw refuse('and its admin API uses https, whose host name the configuration does not tell')
   const url = `http://127.0.0.1:${admin.port}/`
   const api = new ServiceApi({ kind: 'service', url, token: admin.token }, stop)
   try {

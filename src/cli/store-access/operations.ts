@@ -55,7 +55,7 @@ export type OperationsRun = OpenedOperations & WorkRun
 
 /** The note about deliveries that will be retried. */
 const retryNote =
-  'It is tried again, as long as its destination says; Ctrl-C leaves the rest in the store'
+  'It will be retried until its retry window ends. Ctrl-C leaves the rest in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /**
@@ -285,8 +285,8 @@ function verdict(
     const how = io.stop.aborted ? 'Interrupted: ' : ''
     const open = `${formatCount(pending)} of ${formatCount(deliveries)} deliveries`
     report.note(
-      `${how}${open} were not made; they stay in ${plainText(storeName(storeUrl))}, and the next such command or ` +
-        '`evroute serve` goes on with them',
+      `${how}${open} are still pending. They stay in ${plainText(storeName(storeUrl))}; the next such command or ` +
+        '`evroute serve` continues with them',
     )
   }
   const isOpen = pending + failed + expired > 0

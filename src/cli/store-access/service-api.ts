@@ -114,7 +114,7 @@ export class ServiceApi {
     return new SettingError(
       '--api',
       `The server at ${this.#url} does not answer as the admin API of this version of evroute`,
-      'Check the URL: the admin API has a port of its own, 4001 unless it is configured otherwise.',
+      'Check the URL: the admin API has its own port, 4001 by default.',
     )
   }
 
@@ -126,8 +126,8 @@ export class ServiceApi {
 
   /** Makes the error for a service that stopped in the middle of its work. */
   brokenOff(why: string): EvrouteError {
-    const hint = 'Its changes so far stay; see its log, and run the command again.'
-    return unusable(`The service at ${this.#url} broke off: ${plainText(why)}`, hint)
+    const hint = 'The changes so far are kept. See its log, and run the command again.'
+    return unusable(`The service at ${this.#url} stopped early: ${plainText(why)}`, hint)
   }
 
   /** Sends a request. Returns the reply whatever its status: an error status does not throw. */
@@ -169,7 +169,7 @@ export class ServiceApi {
       return new SettingError(
         '--token',
         `The service at ${this.#url} does not accept the token`,
-        'It is the admin token of its configuration; pass it with --token or EVROUTE_ADMIN_TOKEN.',
+        'Pass the admin.token of its configuration with --token or EVROUTE_ADMIN_TOKEN.',
       )
     }
     const error = this.#refuses(refusal.message)

@@ -6,7 +6,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { openListInput } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
 import { readSecret } from '../secret.ts'
 
 /** Shows a capture on a page until a signal. */
@@ -20,7 +20,7 @@ export async function view(path: string, values: ViewValues, io: Io): Promise<Ex
   const page = inspectorUrl(viewer.url)
   if (json) await writeData(io, recordLine({ kind: 'view', inspector: page, shown, read }))
   const others = read > shown ? ` of ${formatCount(read)}, the newest` : ''
-  const bad = badRows > 0 ? `; rows that are no requests: ${formatCount(badRows)}` : ''
+  const bad = badRows > 0 ? `; ${countOf(badRows, 'row is', 'rows are')} not requests` : ''
   io.stderr.write(`Requests   ${formatCount(shown)}${others} of ${plainText(path)}${bad}\n`)
   io.stderr.write(`Page       ${page ?? ''}\nPress Ctrl-C to stop.\n`)
   if (open) io.stderr.write(`${await openPage(page)}\n`)

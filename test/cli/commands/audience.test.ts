@@ -113,7 +113,7 @@ describe('audience sync', () => {
     expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n' })
     expect(existsSync(join(place.folder, 'evroute.db'))).toBe(false)
     const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
-    await command.stderr.matching(/It is tried again/)
+    await command.stderr.matching(/It will be retried/)
     const before = endpoint.requests.length
     // A command that only reads may run while another process delivers.
     expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n- u_1\n' })
@@ -158,12 +158,14 @@ describe('audience sync', () => {
     const endpoint = await TestEndpoint.start(503)
     const place = await placeFor(endpoint.url)
     const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
-    await command.stderr.matching(/It is tried again, as long as its destination says/)
+    await command.stderr.matching(/It will be retried until its retry window ends/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stdout).toContain('1 entered')
-    expect(stderr).toContain('Interrupted: 1 of 1 deliveries were not made; they stay in sqlite:')
+    expect(stderr).toContain(
+      'Interrupted: 1 of 1 deliveries are still pending. They stay in sqlite:',
+    )
     const store = await openStore(place.store)
     onTestFinished(() => store.close())
     expect(await store.ledger()).toMatchObject({ deliveries: 1, pending: 1 })

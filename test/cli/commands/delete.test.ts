@@ -171,12 +171,12 @@ describe('delete', () => {
     const place = await placeFor((await TestEndpoint.start(503)).url)
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY']
     const command = place.start(argv)
-    await command.stderr.matching(/It is tried again/)
+    await command.stderr.matching(/It will be retried/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stdout).toMatch(/Status {7}(INITIALIZED|RUNNING)\n/)
-    expect(stderr).toContain('Interrupted: 1 of 1 deliveries were not made')
+    expect(stderr).toContain('Interrupted: 1 of 1 deliveries are still pending')
     const store = await openStore(place.store)
     onTestFinished(() => store.close())
     expect(await store.regulations.list({ limit: 9 })).toMatchObject([{ finishedAtMs: null }])

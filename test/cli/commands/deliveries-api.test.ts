@@ -239,8 +239,16 @@ describe('the token', () => {
       'Set the variable',
     ],
     [[['--token', 'a\nb'], {}], 'it has a line break', 'that it comes from'],
-    [[['--token', 'wrong'], {}], 'does not accept the token', 'pass it with --token'],
-    [[[], { EVROUTE_ADMIN_TOKEN: 'wrong' }], 'does not accept the token', 'pass it with --token'],
+    [
+      [['--token', 'wrong'], {}],
+      'does not accept the token',
+      'with --token or EVROUTE_ADMIN_TOKEN',
+    ],
+    [
+      [[], { EVROUTE_ADMIN_TOKEN: 'wrong' }],
+      'does not accept the token',
+      'with --token or EVROUTE_ADMIN_TOKEN',
+    ],
     [[['--store', 'sqlite:x.db'], {}], 'Cannot use --api together with --store', ''],
   ])('%j ends with 2 and says what to do', async ([flags, env], message, hint) => {
     const { url } = await startAdmin()

@@ -57,7 +57,7 @@ describe('send --dry-run', () => {
     const { code, stdout, stderr } = await run(argv, { stdin })
     expect(code).toBe(3)
     expect(stdout).toContain(`POST ${service.url}`)
-    expect(stderr).toContain('line 2: A tracking API takes no deletions (unknown_type)')
+    expect(stderr).toContain('line 2: A tracking API does not accept deletions (unknown_type)')
     expect(service.connections).toBe(0)
   })
 })

@@ -132,7 +132,7 @@ describe('--store', () => {
     await writeFile(file, many.join('\n'))
     const down = await run([...replayTo(url), '--retry-for', '0s'])
     expect(down.code).toBe(4)
-    expect(down.stderr).toContain('deliveries could not be finished now; they stay in sqlite:')
+    expect(down.stderr).toContain('deliveries are still pending; they stay in sqlite:')
     const { pending, expired } = down.records.at(-1) as Record<string, number>
     expect(pending).toBeGreaterThan(0)
     expect(pending! + expired!).toBe(40)

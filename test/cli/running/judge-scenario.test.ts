@@ -60,10 +60,10 @@ describe('the observations of a scenario', () => {
   })
 
   test.each<[string, Partial<ScenarioObservation>]>([
-    ['0 of 1 came to an end', { settled: [] }],
+    ['0 of 1 were settled', { settled: [] }],
     ['not every delivery is delivered', { settled: [{ ...delivered, state: 'expired' }] }],
-    ['exactly 2 had to arrive for each webhook, 3 did', { arrived: [3] }],
-    ['exactly 2 had to arrive for each webhook, 0 did', { arrived: [] }],
+    ['exactly 2 must arrive for each webhook, but 3 arrived', { arrived: [3] }],
+    ['exactly 2 must arrive for each webhook, but 0 arrived', { arrived: [] }],
     ['no request failed with timeout', { requests: [request()] }],
     [
       'a request failed for another reason',
@@ -71,7 +71,7 @@ describe('the observations of a scenario', () => {
     ],
     ['the timeout is not in the log', { logged: [] }],
     [
-      'an endpoint was asked again after one had taken it',
+      'a webhook was sent to an endpoint after another one had accepted it',
       { requests: [request(timeout), request(), request({ attempt: 2 })] },
     ],
     [

@@ -62,7 +62,9 @@ describe('run --scenario', () => {
     const options = { scenarios: [scenario], json: false, color: false }
     expect(await runScenarios(options, io)).toBe(5)
     expect(stdout.text).toMatch(/^✖ 5xx-then-ok\n/)
-    expect(stdout.text).toContain('wrong     exactly 4 had to arrive for each webhook, 2 did\n')
+    expect(stdout.text).toContain(
+      'wrong     exactly 4 must arrive for each webhook, but 2 arrived\n',
+    )
   })
 
   test('ends early on a signal', async () => {

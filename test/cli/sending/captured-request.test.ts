@@ -40,7 +40,7 @@ describe('readCapturedRequest', () => {
     [{ rawBase64: 'not base64' }, 'wrong_type', /rawBase64/],
     [{ rawBase64: 5 }, 'wrong_type', /rawBase64/],
     [{ rawBase64: '6Q==' }, 'wrong_type', /rawBase64/],
-    [{ rawBase64: 'bm9wZQ==' }, 'not_an_object', /no JSON object/],
+    [{ rawBase64: 'bm9wZQ==' }, 'not_an_object', /not a JSON object/],
     [{ headers: null }, 'wrong_type', /headers/],
     [{ headers: { a: 5 } }, 'wrong_type', /headers/],
     [{ headers: { a: 'b\r\nc: d' } }, 'wrong_type', /headers/],

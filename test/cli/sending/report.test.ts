@@ -83,7 +83,7 @@ describe('text', () => {
       new RegExp(
         `^${time}  attempt 1  ${refused}  ${url}  \\d+ms  [\\w-]{36}  next try in about 10s\n` +
           '  └ Nothing is listening there\\. Is `evroute listen` running\\? Retrying for 20s; see --retry-for\n' +
-          `${time}  attempt 2  ${refused}  .*  no further try: --retry-for 20s ends before it\n` +
+          `${time}  attempt 2  ${refused}  .*  no more attempts: --retry-for 20s ends first\n` +
           `✖ track "Order Completed" → ${url} expired after 2 attempts: ${refused}\n$`,
       ),
     )

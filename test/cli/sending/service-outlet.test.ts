@@ -220,7 +220,7 @@ describe('--endpoint', () => {
     expect(code).toBe(3)
     expect(records[0]).toMatchObject({
       code: 'unknown_type',
-      message: 'A tracking API takes no deletions',
+      message: 'A tracking API does not accept deletions',
     })
   })
 })

@@ -22,7 +22,7 @@ describe('serve', () => {
   test('prints its addresses on a terminal', async () => {
     const { path } = await configured()
     const command = start(['serve', '--config', path, '--grace', '2s'], { isTTY: true })
-    await command.stderr.matching(/Ctrl-C ends it: requests under way are given 2s/)
+    await command.stderr.matching(/Ctrl-C ends it: requests in flight get 2s/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
@@ -31,7 +31,7 @@ describe('serve', () => {
       /^ {2}page {10}http:\/\/127\.0\.0\.1:\d+\/_evroute\/sign-in\?token=[\w-]{43}\n {16}\(opens once\)$/m,
     )
     expect(stderr).toMatch(
-      /\nEnding: 0 webhooks are under way, given 2s; press Ctrl-C again to end at once\nEnded: 0 deliveries stay in sqlite:.*store\.db\n$/,
+      /\nEnding: 0 webhooks are in flight and may take 2s; press Ctrl-C again to end at once\nEnded: 0 deliveries stay in sqlite:.*store\.db\n$/,
     )
     expect(stderr).toMatch(/^ {2}tracking API {2}http:\/\/127\.0\.0\.1:\d+\/v1\/batch$/m)
     expect(stderr).toMatch(/^ {2}admin API {5}http:\/\/127\.0\.0\.1:\d+$/m)
@@ -177,10 +177,10 @@ describe('serve', () => {
     const command = start(['serve', '--config', path, '--json'])
     const { admin } = await command.stdout.record('ready')
     await writeFile(path, '{"sources": [], "store": 7}')
-    const [line = ''] = await command.stderr.matching(/.*"the configuration is refused.*\n/)
+    const [line = ''] = await command.stderr.matching(/.*"the new configuration is invalid.*\n/)
     expect(JSON.parse(line)).toMatchObject({
       level: 'warn',
-      message: 'the configuration is refused, the one before stays in force',
+      message: 'the new configuration is invalid; the previous one stays in force',
       file: path,
       problems: expect.stringMatching(
         /^sources: Cannot use .*; store: Cannot use this value/,

@@ -134,7 +134,7 @@ describe('a running service', () => {
     const refused = await place.run(shoppers, { stdin: 'id\nu_1\n' })
     expect(refused).toMatchObject({ code: 7, stdout: '' })
     expect(refused.stderr).toBe(
-      'evroute: The store is memory:, where everything a command does is lost when it ends, and no ' +
+      'evroute: The store is memory:, so everything that a command does is lost when it ends, and no ' +
         `service answers at http://127.0.0.1:${port}/. Start \`evroute serve\` with an admin API, or ` +
         'name a store that lasts: --store sqlite:<file> or postgres://...\n',
     )
@@ -147,13 +147,13 @@ describe('a running service', () => {
 
   test.each([
     [{ admin: null }, 'and the configuration has no admin API to ask'],
-    [{}, 'and the admin API of the configuration has any free port'],
+    [{}, 'and the admin API of the configuration uses a random free port'],
   ])('hidden by %j is reported, with a remedy', async (changes, why) => {
     const place = await placeFor('http://127.0.0.1:1/', changes)
     await serving(place)
     const { code, stdout, stderr } = await place.run(shoppers, { stdin: 'id\nu_1\n' })
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-    expect(stderr).toContain(`Another process delivers from ${place.store}, ${why}. Where that is`)
+    expect(stderr).toContain(`Another process delivers from ${place.store}, ${why}. If it is`)
   })
 
   test('is not asked for another store than its own', async () => {
@@ -189,7 +189,7 @@ describe('a service that misbehaves', () => {
   const errorLine = (code: string) => lines({ kind: 'error', code, message: 'why' })
   test.each([
     { body: lines({ kind: 'progress', ...counts }), ends: 7, told: 'it ended its answer early' },
-    { body: errorLine('internal_error'), ends: 7, told: 'broke off: why' },
+    { body: errorLine('internal_error'), ends: 7, told: 'stopped early: why' },
     { body: errorLine('invalid_request'), ends: 2, told: 'refuses: why' },
     {
       body: lines({ kind: 'hello' }),

@@ -83,12 +83,12 @@ describe('view', () => {
     await without.command.ended
   })
 
-  test('counts rows that are no requests, and ends with 3', async () => {
+  test('counts rows that are not requests, and ends with 3', async () => {
     const { path } = await makeCapture()
     await writeFile(path, '{"v":1,"kind":"ready"}\n{"a":1}\nno json\n', { flag: 'a' })
     const { command } = await viewing(path, '--json')
     expect(command.stdout.records).toMatchObject([{ kind: 'view', shown: 3, read: 3 }])
-    expect(command.stderr.text).toContain('rows that are no requests: 2')
+    expect(command.stderr.text).toContain('; 2 rows are not requests')
     command.stop('SIGINT')
     expect(await command.ended).toMatchObject({ code: 3 })
   })
