@@ -7,10 +7,20 @@ import type {
   ShownExpectation,
 } from '../receiver/index.ts'
 
+/** What the stream says of its receiver. */
+export interface ReceiverFacts {
+  /** Differs after a restart of the receiver. */
+  readonly run: string
+  /** Whether the receiver checks signatures. */
+  readonly isSigned: boolean
+  /** Whether a target or a program gets the requests that may be passed on. */
+  readonly passesOn: boolean
+}
+
 /** Callbacks for the messages of the stream. */
 export interface StreamListener {
-  /** The list starts over. The run differs if the receiver restarted; `isSigned` if it checks signatures. */
-  readonly reset: (run: string, isSigned: boolean) => void
+  /** The list starts over. */
+  readonly reset: (receiver: ReceiverFacts) => void
   /** The receiver dropped this many requests before they were sent. */
   readonly missed: (count: number) => void
   /** New requests that match, oldest first. `lastSeq` also counts requests that don't match. */
@@ -81,9 +91,7 @@ export function follow(filter: string, listener: StreamListener): () => void {
     )
   source.addEventListener('open', () => listener.connection('open'))
   source.addEventListener('error', () => listener.connection('lost'))
-  on('reset', ({ run, isSigned }: { run: string; isSigned: boolean }) =>
-    listener.reset(run, isSigned),
-  )
+  on('reset', listener.reset)
   on('missed', ({ from, to }: { from: number; to: number }) => listener.missed(to - from + 1))
   on('webhooks', ({ summaries, crowd = [] }: Arrivals, seq) => {
     const before = crowd.flatMap(([from, to, failed]) =>

@@ -75,7 +75,7 @@ function ShownRequest({
         <Actions {...{ record, session, dialogs }} />
       </header>
       <Diagnosed {...{ record, session, dialogs }} />
-      <Facts record={record} />
+      <Facts {...{ record, session }} />
       {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
       {record.body === null ? (
         <Part title="Payload">
@@ -279,8 +279,12 @@ const withheldTexts = {
   signature_not_valid: 'its signature is not valid',
 } as const
 
-function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
+function Facts({
+  record,
+  session,
+}: Pick<DetailParts, 'session'> & { readonly record: EventRecord }): JSX.Element {
   const { at, method, path, userId, signature, status, injected, withheld, ms } = record
+  const passesOn = session.receiver.value?.passesOn === true
   return (
     <dl class="pairs facts-list">
       <Pair name="Arrived">
@@ -298,7 +302,7 @@ function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
         <span class="muted">in {ms} ms</span>
         {injected === null ? null : ` (planned: ${injected})`}
       </Pair>
-      {withheld === null ? null : (
+      {withheld === null || !passesOn ? null : (
         <Pair name="Passed on">
           No: {withheldTexts[withheld]}, so it is neither forwarded nor given to{' '}
           <span class="nowrap">--on-event</span>.

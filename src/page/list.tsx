@@ -211,7 +211,7 @@ function Empty({ session }: { readonly session: Session }): JSX.Element {
   if (session.filter.value !== '' || session.onlyFailed.value) {
     return <p class="empty">No request matches. New ones that match appear here.</p>
   }
-  const signed = session.isSigned.value ? ' --secret <your secret>' : ''
+  const signed = session.receiver.value?.isSigned === true ? ' --secret <your secret>' : ''
   const command = `npx evroute send track --to ${location.origin}${signed}`
   return (
     <div class="empty">

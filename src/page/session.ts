@@ -33,8 +33,7 @@ export class Session {
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
   readonly connection = signal<'connecting' | 'open' | 'lost'>('connecting')
-  /** Whether the receiver checks signatures. */
-  readonly isSigned = signal(false)
+  readonly receiver = signal<api.ReceiverFacts | undefined>(undefined)
   readonly selected = signal<number | null>(null)
   readonly detail = signal<Detail>({ kind: 'none' })
   readonly notice = signal<Notice | undefined>(undefined)
@@ -45,7 +44,6 @@ export class Session {
   #clearedSeq = 0
   readonly #lastSeq = signal(0)
   #typingPause: number | undefined
-  #run: string | undefined
   #endFollowing: () => void = () => undefined
   readonly #showText: (title: string, text: string) => void
 
@@ -65,7 +63,7 @@ export class Session {
     this.#endFollowing()
     this.list.clear()
     this.#endFollowing = api.follow(this.filter.value, {
-      reset: (run, isSigned) => this.#reset(run, isSigned),
+      reset: (receiver) => this.#reset(receiver),
       missed: (count) => this.list.missed(count),
       arrived: (summaries, lastSeq) => this.#arrived(summaries, lastSeq),
       connection: (state) => this.#connected(state),
@@ -301,13 +299,13 @@ export class Session {
     return true
   }
 
-  #reset(run: string, isSigned: boolean): void {
-    this.isSigned.value = isSigned
+  #reset(receiver: api.ReceiverFacts): void {
+    const { value: before } = this.receiver
+    this.receiver.value = receiver
     this.list.clear()
-    if (run === this.#run) return
+    if (receiver.run === before?.run) return
     // A new run counts from 1 again, so the selected number would mean another request.
-    if (this.#run !== undefined) this.close()
-    this.#run = run
+    if (before !== undefined) this.close()
     this.#clearedSeq = this.#lastSeq.value = 0
   }
 

@@ -54,6 +54,7 @@ export class CaptureViewer implements AsyncDisposable {
       urls: () => Promise.resolve(resendTo === undefined ? [] : [resendTo]),
       sessions: undefined,
       answers: undefined,
+      passesOn: false,
     })
     const app = receiverApp(
       {

@@ -53,6 +53,11 @@ export interface ReceiverOptions {
    * signature; default false.
    */
   readonly allowUnverified?: boolean | undefined
+  /**
+   * Whether a program of yours gets the requests too. The page then says which requests must not be passed on to it, as
+   * it does for those that are not forwarded; default false.
+   */
+  readonly passesOn?: boolean | undefined
   /** Headers to set on forwarded requests; they replace headers of the same name. */
   readonly forwardHeaders?: Readonly<Record<string, string>> | undefined
   /** Accepts any certificate from a target, even a self-signed one; default false. */
@@ -91,6 +96,8 @@ export interface ReceiverSettings {
   readonly token: string | undefined
   /** Where and how webhooks are forwarded. */
   readonly forwarding: ForwardingSettings
+  /** Whether a target or a program gets the requests. */
+  readonly passesOn: boolean
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number
   /** Maximum number of events in memory. */
@@ -125,6 +132,7 @@ export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSet
     injections: checkInjections(options, endpoints),
     token: options.token,
     forwarding: checkForwarding(options),
+    passesOn: options.passesOn === true || (options.forwardTo ?? []).length > 0,
     random: seed === undefined ? runtime.random : seededRandom(seed),
     eventsMax: options.eventsMax ?? eventsMaxDefault,
     runtime,

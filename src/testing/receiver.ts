@@ -25,6 +25,7 @@ const receiverOptions: Readonly<Record<keyof ReceiverOptions, true>> = {
   forwardTo: true,
   forwardTimeoutMs: true,
   allowUnverified: true,
+  passesOn: true,
   forwardHeaders: true,
   forwardInsecure: true,
   forwardFilter: true,

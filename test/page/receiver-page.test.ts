@@ -144,7 +144,7 @@ describe('a request', () => {
   })
 
   test('with a wrong signature says why, and what to do', async () => {
-    const { url, post } = await startReceiver()
+    const { url, post } = await startReceiver({ passesOn: true })
     await post(...signedWrongly(paid))
     const page = await openPage(url)
     await page.getByRole('option').click()
@@ -161,6 +161,9 @@ describe('a request', () => {
     const page = await openPage(url)
     await page.getByRole('option').click()
     const note = page.getByRole('note')
+    await page.getByText('Arrived').waitFor()
+    // Nothing is configured to which it could be passed on.
+    expect(await page.getByText('Passed on').count()).toBe(0)
     expect(await note.innerText()).toMatch(
       /different secret[^]*Check that the sender has the secret/,
     )

@@ -45,7 +45,11 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   const elapsedMs = stopwatch()
   const screen = await listenScreen(options, io)
   const view = options.json ? jsonView(screen) : await textView(screen, options)
-  const receiver = new Receiver({ ...options, ...scenarioSettings(options) })
+  const receiver = new Receiver({
+    ...options,
+    ...scenarioSettings(options),
+    passesOn: options.onEvent !== undefined,
+  })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   let authority: AuthorityFile | undefined
   const program = eventProgram(options, screen.io)

@@ -19,6 +19,8 @@ export interface Inspected {
   readonly sessions: PageSessions | undefined
   /** Checks the token in an Authorization header; undefined if no token is set. */
   readonly isToken?: ((authorization: string | undefined) => boolean) | undefined
+  /** Whether a target or a program gets the requests that may be passed on. */
+  readonly passesOn: boolean
   /** The planned answers; undefined for a capture, which receives nothing. */
   readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext' | 'dropNext'> | undefined
 }

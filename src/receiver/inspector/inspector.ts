@@ -105,7 +105,7 @@ export class Inspector {
     }
     this.#streams += 1
     const lastId = request.headers['last-event-id']
-    const { log, waits, secret } = this.#inspected
+    const { log, waits, secret, passesOn } = this.#inspected
     const wait = waits.begin()
     response.once('close', () => wait.abort())
     const ended = waits.endOf(wait)
@@ -114,6 +114,7 @@ export class Inspector {
       summaries: this.#summaries,
       run: this.#run,
       isSigned: secret !== undefined,
+      passesOn,
       match: wanted,
       isSampled: sample === 'true',
       lastId: typeof lastId === 'string' ? lastId : undefined,

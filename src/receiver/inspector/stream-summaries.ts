@@ -27,6 +27,8 @@ export interface SummaryStream {
   readonly run: string
   /** Whether the receiver checks signatures. */
   readonly isSigned: boolean
+  /** Whether a target or a program gets the requests that may be passed on. */
+  readonly passesOn: boolean
   /** Selects requests; undefined for all. */
   readonly match: Match | undefined
   /** Whether to send most requests of a burst as numbers only. The reader fetches the summaries that it needs. */
@@ -44,7 +46,7 @@ export interface SummaryStream {
  */
 export async function streamSummaries(
   response: ServerResponse,
-  { log, summaries, run, isSigned, match, isSampled, lastId, signal }: SummaryStream,
+  { log, summaries, run, isSigned, passesOn, match, isSampled, lastId, signal }: SummaryStream,
 ): Promise<void> {
   const arrivals = new ArrivalBell(log, signal)
   const write = async (name: string, data: unknown, seq: number): Promise<void> => {
@@ -55,7 +57,7 @@ export async function streamSummaries(
   // By default, browsers reconnect after three seconds.
   response.write(`retry: ${reconnectMs}\n`)
   let after = seqOf(lastId, run)
-  if (after === undefined) await write('reset', { run, isSigned }, 0)
+  if (after === undefined) await write('reset', { run, isSigned, passesOn }, 0)
   after ??= 0
   let frameMs = 0
   while (!signal.aborted) {
