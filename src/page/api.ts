@@ -120,9 +120,12 @@ export function readEvent(seq: number): Promise<EventRecord | undefined> {
   return read('event', { seq })
 }
 
-/** Compares a payload with the previous one; undefined if the receiver dropped the request. */
-export function readChanges(seq: number): Promise<PayloadChanges | undefined> {
-  return read('changes', { seq })
+/**
+ * Compares a payload with that of another request, or with the previous one of its user or group; undefined if the
+ * receiver dropped a request.
+ */
+export function readChanges(seq: number, other?: number): Promise<PayloadChanges | undefined> {
+  return read('changes', other === undefined ? { seq } : { seq, with: other })
 }
 
 /** Reads the match condition that selects requests with this value. */

@@ -74,6 +74,7 @@ function ShownRequest({
         </h2>
         <Actions {...{ record, session, dialogs }} />
       </header>
+      <Comparison {...{ record, session }} />
       <Diagnosed {...{ record, session, dialogs }} />
       <Facts {...{ record, session }} />
       {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
@@ -103,6 +104,31 @@ function ShownRequest({
         </pre>
       </Part>
     </article>
+  )
+}
+
+/** How the request differs from the one that was chosen. */
+function Comparison({
+  record: { seq },
+  session,
+}: Pick<DetailParts, 'session'> & { readonly record: EventRecord }): JSX.Element | null {
+  const other = session.compared.value
+  if (other == null) return null
+  return (
+    <section class="comparison" aria-label="Comparison">
+      <div class="actions">
+        <h3>
+          #{seq} compared with #{other}
+        </h3>
+        <button type="button" class="link push" onClick={() => session.compare()}>
+          Choose another
+        </button>
+        <button type="button" class="link" onClick={() => session.leave()}>
+          End comparison
+        </button>
+      </div>
+      <Changes {...{ seq, other }} />
+    </section>
   )
 }
 
@@ -173,6 +199,11 @@ function Actions({
       >
         Copy as curl
       </button>
+      {session.capture.value === undefined ? (
+        <button type="button" onClick={() => session.compare()}>
+          Compare with…
+        </button>
+      ) : null}
       {record.body === null ? null : <OtherCopies record={record} session={session} />}
       {record.type === null || session.capture.value !== undefined ? null : (
         <button type="button" onClick={() => void session.expectLike(record.seq)}>

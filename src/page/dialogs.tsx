@@ -41,6 +41,7 @@ const keys = [
   ['r', 'resend'],
   ['e', 'edit and resend'],
   ['c', 'copy as curl'],
+  ['d', 'compare with another request'],
   ['p', 'pause'],
   ['/', 'filter'],
   ['esc', 'close'],

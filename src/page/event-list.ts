@@ -30,7 +30,8 @@ export class EventList {
   #held: ListRow[] = []
   /** The failed rows; undefined until they are collected again. */
   #failed: ListRow[] | undefined
-  #isPaused = false
+  /** While the list is paused, the last request that it shows. */
+  #pausedAt = Infinity
   /** Timer of the pause after a crowd was drawn. */
   #drawingPause: number | undefined
   /** Rows that wait for the next drawing. */
@@ -43,12 +44,13 @@ export class EventList {
     return this.#failed
   }
 
-  /** Adds requests, oldest first. While the list is paused, holds them back. */
+  /** Adds requests, oldest first. While the list is paused, holds new ones back. */
   add(rows: readonly ListRow[]): void {
-    if (this.#isPaused) {
-      this.#held = bounded([...this.#held, ...rows])
+    if (this.#pausedAt !== Infinity) {
+      this.#held = bounded([...this.#held, ...rows.filter(({ seq }) => seq > this.#pausedAt)])
       this.heldCount.value = this.#held.length
-      return
+      rows = rows.filter(({ seq }) => seq <= this.#pausedAt)
+      if (rows.length === 0) return
     }
     const isFirst = this.#rows.length === 0
     for (const row of rows) {
@@ -89,10 +91,14 @@ export class EventList {
     this.#changed()
   }
 
-  /** Holds new requests back, or shows the held ones. */
-  pause(isPaused: boolean): void {
-    this.#isPaused = isPaused
-    if (isPaused) return
+  /** Holds requests after this one back. */
+  pause(lastSeq: number): void {
+    this.#pausedAt = lastSeq
+  }
+
+  /** Shows the requests that were held back, and new ones. */
+  resume(): void {
+    this.#pausedAt = Infinity
     const held = this.#held
     this.#held = []
     this.heldCount.value = 0

@@ -16,7 +16,7 @@ const settledMs = 60
 export function List({ session }: { readonly session: Session }): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const view = useSignal({ top: 0, height: 600 })
-  const { list, selected, onlyFailed } = session
+  const { list, selected, compared, onlyFailed } = session
   const version = list.version.value
   const rows = list.rows(onlyFailed.value)
   const countBefore = useRef(rows.length)
@@ -46,7 +46,7 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
   }, [])
 
   useSignalEffect(() => {
-    const seq = selected.value
+    const { current: seq } = session
     const element = box.current
     if (seq !== null && element !== null) showRow(element, list.rows(onlyFailed.peek()), seq)
   })
@@ -60,8 +60,9 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
     if (row === undefined) continue
     if (row.summary === undefined) unread.push(row.seq)
     const isSelected = row.seq === selected.value
+    const isCompared = row.seq === compared.value
     const position = { place, count: rows.length }
-    shown.push(<Row key={row.seq} {...{ row, isSelected, position, session }} />)
+    shown.push(<Row key={row.seq} {...{ row, isSelected, isCompared, position, session }} />)
   }
 
   useEffect(() => {
@@ -75,6 +76,14 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
       <Count key={version} session={session} shown={rows.length} />
       <div class="list" ref={box}>
         <Missed session={session} />
+        {compared.value === null ? (
+          <p class="choosing" role="status">
+            Choose the request to compare #{selected.value} with.{' '}
+            <button type="button" class="link" onClick={() => session.leave()}>
+              Cancel
+            </button>
+          </p>
+        ) : null}
         {rows.length === 0 ? (
           <Empty session={session} />
         ) : (
@@ -84,7 +93,7 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
             tabIndex={0}
             aria-label="Requests"
             aria-activedescendant={
-              selected.value === null ? undefined : `request-${selected.value}`
+              session.current === null ? undefined : `request-${session.current}`
             }
             style={{ height: `${rows.length * rowPixels}px` }}
             onKeyDown={(event) => moveByKey(event, session)}
@@ -121,22 +130,24 @@ function Count({
 interface RowParts {
   readonly row: ListRow
   readonly isSelected: boolean
+  /** Whether the selected request is compared with this one. */
+  readonly isCompared: boolean
   readonly position: { readonly place: number; readonly count: number }
   readonly session: Session
 }
 
-function Row({ row, isSelected, position, session }: RowParts): JSX.Element {
+function Row({ row, isSelected, isCompared, position, session }: RowParts): JSX.Element {
   const { place, count } = position
   return (
     <div
-      class={`row ${row.failed ? 'failed' : ''}`}
+      class={`row ${row.failed ? 'failed' : ''} ${isCompared ? 'compared' : ''}`}
       id={`request-${row.seq}`}
       role="option"
       aria-selected={isSelected}
       aria-setsize={count}
       aria-posinset={place + 1}
       style={{ top: `${place * rowPixels}px` }}
-      onClick={() => void session.select(row.seq)}
+      onClick={() => session.choose(row.seq)}
     >
       {row.summary === undefined ? (
         <>

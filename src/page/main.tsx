@@ -1,6 +1,7 @@
 import { effect } from '@preact/signals'
 import { render, type JSX } from 'preact'
 import type { EventRecord } from '../receiver/index.ts'
+import { keepAddress } from './address.ts'
 import { CaptureBanner, openDroppedCaptures } from './captures.tsx'
 import { curlCommand } from './copies.ts'
 import { Detail } from './detail.tsx'
@@ -16,7 +17,7 @@ const dialogs = new Dialogs()
 const session = new Session((title, text) => dialogs.show({ kind: 'text', title, text }))
 
 function Page(): JSX.Element {
-  const { connection, isPaused, selected } = session
+  const { connection, isPaused, selected, compared } = session
   const state = connection.value === 'open' && isPaused.value ? 'paused' : connection.value
   return (
     <>
@@ -35,7 +36,7 @@ function Page(): JSX.Element {
         <Toolbar session={session} dialogs={dialogs} />
         <CaptureBanner session={session} />
       </header>
-      <main class={selected.value === null ? '' : 'has-detail'}>
+      <main class={selected.value === null || compared.value === null ? '' : 'has-detail'}>
         <section class="list-side" aria-label="List of requests">
           <List session={session} />
         </section>
@@ -65,10 +66,11 @@ const keyActions: Readonly<Record<string, () => void>> = {
   e: () => withRecord((record) => dialogs.show({ kind: 'edit', record })),
   c: () =>
     withRecord((record) => void session.copy('curl command', curlCommand(record, location.origin))),
+  d: () => session.compare(),
   p: () => session.togglePause(),
   '/': () => document.getElementById('filter')?.focus(),
   '?': () => dialogs.show({ kind: 'keys' }),
-  Escape: () => session.close(),
+  Escape: () => session.leave(),
 }
 
 function withRecord(act: (record: EventRecord) => void): void {
@@ -94,4 +96,4 @@ effect(() => {
   document.title = count === 0 ? 'evroute' : `(${countText(count)}) evroute`
 })
 openDroppedCaptures(session)
-session.follow()
+void keepAddress(session)

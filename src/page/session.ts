@@ -3,20 +3,18 @@ import type { EventRecord, Resent } from '../receiver/index.ts'
 import * as api from './api.ts'
 import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
 import { EventList } from './event-list.ts'
+import { readDetail, type Detail } from './read-detail.ts'
 import type { Notice } from './notice.tsx'
 import { signatureText } from './text.ts'
 import { hasNoAnswer, messageOf } from './use-read.ts'
-
-/** State of the view of the selected request. */
-export type Detail =
-  | { readonly kind: 'none' | 'loading' | 'gone' }
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'shown'; readonly record: EventRecord }
 
 /** A capture that replaces the live requests in the list. */
 export interface ShownCapture extends api.Capture {
   readonly file: File
 }
+
+/** Where the browser keeps up to which request the list was cleared, for as long as the tab is open. */
+const clearedKey = 'cleared'
 
 /** A filter that is typed applies after this pause, not after each letter. */
 const typingPauseMs = 200
@@ -36,10 +34,14 @@ export class Session {
   readonly receiver = signal<api.ReceiverFacts | undefined>(undefined)
   readonly selected = signal<number | null>(null)
   readonly detail = signal<Detail>({ kind: 'none' })
+  /** What the selected request is compared with; undefined without a comparison, null while it is chosen. */
+  readonly compared = signal<number | null | undefined>(undefined)
   readonly notice = signal<Notice | undefined>(undefined)
   readonly capture = signal<ShownCapture | undefined>(undefined)
   /** Grows with each action on the receiver, so that components read its state again. */
   readonly version = signal(0)
+  /** Whether the selection is moving by a key, from one request to the next. */
+  isStep = false
   /** Requests up to this number were cleared. */
   #clearedSeq = 0
   readonly #lastSeq = signal(0)
@@ -126,24 +128,49 @@ export class Session {
 
   togglePause(): void {
     this.isPaused.value = !this.isPaused.value
-    this.list.pause(this.isPaused.value)
+    if (this.isPaused.value) this.list.pause(this.#lastSeq.value)
+    else this.list.resume()
   }
 
   /** Empties the list. The receiver keeps the requests. */
   clear(): void {
     const before = this.#clearedSeq
-    this.#clearedSeq = this.#lastSeq.value
+    this.#clearUpTo(this.#lastSeq.value)
     this.list.clear()
     this.close()
     const undo = (): void => {
-      this.#clearedSeq = before
+      this.#clearUpTo(before)
       this.follow()
     }
     this.tell('The list is cleared.', { label: 'Undo', act: undo })
   }
 
+  /** Clears requests up to this number, also after a reload of the page. */
+  #clearUpTo(seq: number): void {
+    this.#clearedSeq = seq
+    sessionStorage.setItem(clearedKey, `${this.receiver.value?.run ?? ''}-${seq}`)
+  }
+
+  /** The request in the list that the arrow keys move from. */
+  get current(): number | null {
+    return this.compared.value ?? this.selected.value
+  }
+
+  /** Lets the person choose the request to compare the selected one with. */
+  compare(): void {
+    const isShown = this.detail.value.kind === 'shown' && this.capture.value === undefined
+    if (isShown) this.compared.value = null
+  }
+
+  /** Acts on a click or a key in the list: selects a request, or compares it with the selected one. */
+  choose(seq: number): void {
+    if (this.compared.value === undefined) void this.select(seq)
+    else if (seq !== this.selected.value) this.compared.value = seq
+  }
+
   /** Selects a request and reads it. */
   async select(seq: number): Promise<void> {
+    if (seq !== this.selected.value) this.compared.value = undefined
     this.selected.value = seq
     if (this.detail.value.kind !== 'shown') this.detail.value = { kind: 'loading' }
     const captured = this.capture.value?.records.get(seq)
@@ -164,18 +191,33 @@ export class Session {
   /** Selects the next newer (1) or older (-1) request. */
   selectNeighbour(step: 1 | -1): void {
     const rows = this.list.rows(this.onlyFailed.value)
-    const index = rows.findIndex(({ seq }) => seq === this.selected.value)
-    const next = index === -1 ? rows.at(-1) : rows[index + step]
-    if (next !== undefined) void this.select(next.seq)
+    const index = rows.findIndex(({ seq }) => seq === this.current)
+    let place = index === -1 ? rows.length - 1 : index + step
+    // A request is not compared with itself.
+    if (this.compared.value != null && rows[place]?.seq === this.selected.value) place += step
+    this.#step(rows[place])
   }
 
   selectEnd(end: 'newest' | 'oldest'): void {
-    const summary = this.list.rows(this.onlyFailed.value).at(end === 'newest' ? -1 : 0)
-    if (summary !== undefined) void this.select(summary.seq)
+    this.#step(this.list.rows(this.onlyFailed.value).at(end === 'newest' ? -1 : 0))
+  }
+
+  #step(row: api.ListRow | undefined): void {
+    if (row === undefined) return
+    this.isStep = this.selected.value !== null
+    this.choose(row.seq)
+    this.isStep = false
+  }
+
+  /** Ends the comparison if there is one; otherwise deselects the request. */
+  leave(): void {
+    if (this.compared.value === undefined) this.close()
+    else this.compared.value = undefined
   }
 
   /** Deselects the request. */
   close(): void {
+    this.compared.value = undefined
     this.selected.value = null
     this.detail.value = { kind: 'none' }
   }
@@ -306,7 +348,10 @@ export class Session {
     if (receiver.run === before?.run) return
     // A new run counts from 1 again, so the selected number would mean another request.
     if (before !== undefined) this.close()
-    this.#clearedSeq = this.#lastSeq.value = 0
+    this.#lastSeq.value = 0
+    if (this.isPaused.value && before !== undefined) this.list.pause(0)
+    const [run, seq] = (sessionStorage.getItem(clearedKey) ?? '').split('-')
+    this.#clearedSeq = run === receiver.run ? Number(seq) : 0
   }
 
   #arrived(rows: readonly api.ListRow[], lastSeq: number): void {
@@ -340,14 +385,5 @@ export class Session {
       this.notice.value = { text: messageOf(error), isProblem: true, cause }
       return undefined
     }
-  }
-}
-
-async function readDetail(seq: number): Promise<Detail> {
-  try {
-    const record = await api.readEvent(seq)
-    return record === undefined ? { kind: 'gone' } : { kind: 'shown', record }
-  } catch (error) {
-    return { kind: 'failed', message: messageOf(error) }
   }
 }

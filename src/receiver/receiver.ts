@@ -85,7 +85,7 @@ export class Receiver implements AsyncDisposable {
       sessions: this.#pageAccess?.sessions,
       isToken: token === undefined ? undefined : tokenCheck(token),
       answers: this.#injections,
-      passesOn: this.#settings.passesOn,
+      passesOn: this.#settings.passesOn || forwarding.targets.length > 0,
     })
   }
 

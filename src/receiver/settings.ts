@@ -96,7 +96,7 @@ export interface ReceiverSettings {
   readonly token: string | undefined
   /** Where and how webhooks are forwarded. */
   readonly forwarding: ForwardingSettings
-  /** Whether a target or a program gets the requests. */
+  /** Whether a program of the caller gets the requests. */
   readonly passesOn: boolean
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number
@@ -132,7 +132,7 @@ export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSet
     injections: checkInjections(options, endpoints),
     token: options.token,
     forwarding: checkForwarding(options),
-    passesOn: options.passesOn === true || (options.forwardTo ?? []).length > 0,
+    passesOn: options.passesOn === true,
     random: seed === undefined ? runtime.random : seededRandom(seed),
     eventsMax: options.eventsMax ?? eventsMaxDefault,
     runtime,

@@ -18,12 +18,12 @@ describe('changes', () => {
     const page = await openPage(url)
     await page.getByRole('option', { name: /#2 / }).click()
     const detail = page.getByRole('article')
-    await page.getByText('Since #1').waitFor()
+    await page.getByText('From #1 to #2').waitFor()
     expect(await detail.locator('.changes').innerText()).toMatch(
       /properties\.total\s+39\.95 → 12\s+properties\.currency\s+absent → "EUR"/,
     )
     await page.getByRole('option', { name: /#3 / }).click()
-    await page.getByText('The same as #2.').waitFor()
+    await page.getByText('The payload is the same as in #2.').waitFor()
     await page.getByRole('option', { name: /#1 / }).click()
     await page.getByText('There is no earlier event to compare with.').waitFor()
   })

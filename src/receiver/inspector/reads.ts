@@ -13,7 +13,7 @@ import { snippets } from '../diagnosis/index.ts'
 import { eventRecord } from '../event-record.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import type { Inspected } from './inspected.ts'
-import { payloadChanges } from './payload-changes.ts'
+import { compareEvents, payloadChanges } from './payload-changes.ts'
 
 /** Answers a read; undefined if the request does not exist. */
 export type Read = (query: URLSearchParams, inspected: Inspected) => object | undefined
@@ -22,8 +22,14 @@ export type Read = (query: URLSearchParams, inspected: Inspected) => object | un
 export const reads: Readonly<Record<string, Read>> = {
   event: (query, inspected) =>
     ofEvent(query, inspected, (event) => ({ v: 1, ...eventRecord(event) })),
-  changes: (query, inspected) =>
-    ofEvent(query, inspected, (event) => payloadChanges(event, inspected.log)),
+  changes: (query, inspected) => {
+    const { seq, with: other } = readQuery(query, ['seq', 'with'])
+    const event = keptEvent(Number(seq), inspected)
+    if (event === undefined) return undefined
+    if (other === undefined) return payloadChanges(event, inspected.log)
+    const compared = keptEvent(Number(other), inspected)
+    return compared === undefined ? undefined : compareEvents(event, compared)
+  },
   expectation: (query, inspected) =>
     ofEvent(query, inspected, (event) => ({ text: expectationOf(event) })),
   condition: (query) => readCondition(readQuery(query, ['keys', 'value'])),

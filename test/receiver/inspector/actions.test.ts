@@ -28,6 +28,8 @@ describe('what a page asks beside', () => {
       more: 0,
     })
     expect(await read(url, 'changes?seq=1')).toEqual({ previous: null, changes: [], more: 0 })
+    expect(await read(url, 'changes?seq=4&with=1')).toMatchObject({ previous: 1 })
+    expect((await request(`${url}/_evroute/changes?seq=4&with=9`)).statusCode).toBe(404)
     expect((await request(`${url}/_evroute/changes?seq=9`)).statusCode).toBe(404)
   })
 

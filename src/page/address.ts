@@ -1,0 +1,75 @@
+import { effect } from '@preact/signals'
+import type { Session } from './session.ts'
+
+/** What the fragment of the URL says of the page. It has no token, so that a link can be passed on. */
+interface Place {
+  readonly filter: string
+  readonly onlyFailed: boolean
+  /** The run of the receiver and the number of the selected request, such as `mfx3k-12`; empty for none. */
+  readonly request: string
+}
+
+/** Follows the receiver, and keeps the filter and the selected request in the fragment of the URL. */
+export async function keepAddress(session: Session): Promise<void> {
+  const { filter, onlyFailed, selected, capture, receiver } = session
+  /** The place that the page is going to. It is not written before the page is there. */
+  let going: Place | undefined
+  const select = (): void => {
+    const [run, seq] = (going?.request ?? '').split('-')
+    if (seq === undefined) session.close()
+    else if (run === receiver.value?.run) void session.select(Number(seq))
+    else session.tell(`Request #${seq} of this link is gone: the receiver was started again.`)
+    going = undefined
+  }
+  const go = async (): Promise<void> => {
+    const place = readPlace(location.hash)
+    going = place
+    onlyFailed.value = place.onlyFailed
+    await session.setFilter(place.filter)
+    if (going === place && receiver.value !== undefined) select()
+  }
+  window.addEventListener('popstate', () => void go())
+  await go()
+  if (filter.value === '') session.follow()
+  effect(() => {
+    const { value: known } = receiver
+    if (known === undefined) return
+    if (going !== undefined) select()
+    const seq = capture.value === undefined ? selected.value : null
+    write(
+      {
+        filter: filter.value,
+        onlyFailed: onlyFailed.value,
+        request: seq === null ? '' : `${known.run}-${seq}`,
+      },
+      session.isStep,
+    )
+  })
+}
+
+/** Writes the fragment. Back leads to where a filter or a selection began, not through every step of it. */
+function write(place: Place, isStep: boolean): void {
+  const before = readPlace(location.hash)
+  const hash = hashOf(place)
+  if (hash === hashOf(before)) return
+  const isSame =
+    isStep || (place.filter !== '' && before.filter !== '' && place.request === before.request)
+  const url = hash === '' ? location.pathname : hash
+  if (isSame) history.replaceState(null, '', url)
+  else history.pushState(null, '', url)
+}
+
+function readPlace(hash: string): Place {
+  const given = new URLSearchParams(hash.slice(1))
+  return {
+    filter: given.get('filter') ?? '',
+    onlyFailed: given.get('failures') === 'only',
+    request: given.get('request') ?? '',
+  }
+}
+
+function hashOf({ filter, onlyFailed, request }: Place): string {
+  const given = { filter, failures: onlyFailed ? 'only' : '', request }
+  const parts = Object.entries(given).filter(([, value]) => value !== '')
+  return parts.length === 0 ? '' : `#${new URLSearchParams(parts)}`
+}
