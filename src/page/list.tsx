@@ -76,14 +76,7 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
       <Count key={version} session={session} shown={rows.length} />
       <div class="list" ref={box}>
         <Missed session={session} />
-        {compared.value === null ? (
-          <p class="choosing" role="status">
-            Choose the request to compare #{selected.value} with.{' '}
-            <button type="button" class="link" onClick={() => session.leave()}>
-              Cancel
-            </button>
-          </p>
-        ) : null}
+        <Choosing session={session} />
         {rows.length === 0 ? (
           <Empty session={session} />
         ) : (
@@ -167,6 +160,7 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
   const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
   const { forwarded, forwardedTo } = summary
   const look = answerLook(status)
+  const time = timeText(atMs)
   // A green answer must not outshine a bad signature.
   const isPlain = look === 'good' && isBad(signature)
   return (
@@ -180,15 +174,23 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
       <span class={`badge ${isPlain ? '' : look}`}>{status ?? 'no answer'}</span>
       <span class="seq">#{seq}</span>
       <span class="facts">
-        <span>{timeText(atMs)}</span>
+        <span class="time">
+          {time.slice(0, -4)}
+          <span class="thousandths">{time.slice(-4)}</span>
+        </span>
         <Signature signature={signature} />
         <span class="user">{userId ?? '–'}</span>
         {forwarded === null ? null : (
-          <span class={`forwarded ${answerLook(forwarded)}`}>
-            → {forwarded} from {shortTarget(forwardedTo ?? '')}
+          <>
+            <span class={`forwarded ${answerLook(forwarded)}`}>→ {forwarded}</span>
+            <span class="target">from {shortTarget(forwardedTo ?? '')}</span>
+          </>
+        )}
+        {repeatOf === null ? null : (
+          <span class="repeat">
+            <span class="word">repeat of </span>#{repeatOf}
           </span>
         )}
-        {repeatOf === null ? null : <span>repeat of #{repeatOf}</span>}
       </span>
       <span class="ms">{durationMs} ms</span>
     </>
@@ -233,6 +235,19 @@ function Empty({ session }: { readonly session: Session }): JSX.Element {
         Copy command
       </button>
     </div>
+  )
+}
+
+/** Says what a choice in the list does while the person chooses a request to compare with. */
+function Choosing({ session }: { readonly session: Session }): JSX.Element | null {
+  if (session.compared.value !== null) return null
+  return (
+    <p class="choosing" role="status">
+      Choose the request to compare #{session.selected.value} with.{' '}
+      <button type="button" class="link" onClick={() => session.leave()}>
+        Cancel
+      </button>
+    </p>
   )
 }
 

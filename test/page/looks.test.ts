@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { gate } from '../support/gate.ts'
-import { TestEndpoint } from '../support/endpoint.ts'
+import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
 import { faultsOfEveryLook, openPage, secret, startReceiver, withBrowser } from './browser.ts'
 import { goTo, openService, startService } from './service.ts'
 
@@ -42,6 +42,26 @@ test('the list of a receiver is right in every look and state', async () => {
   await receiver.close()
   await page.getByText('Not connected').waitFor()
   await check(page, 'not connected')
+})
+
+test('narrow rows cut neither the type nor how forwarding ended', async () => {
+  const forwardTo = [{ type: null, url: await unreachableUrl() }]
+  const { url, send, post } = await startReceiver({ forwardTo })
+  await post('{"no json')
+  for (const userId of ['u_1', 'u_2']) await send({ ...paid, userId, messageId: 'm_1' })
+  const page = await openPage(url)
+  await page.getByText('repeat of').waitFor()
+  await page.getByText('→ ECONNREFUSED').first().waitFor()
+  for (const width of [320, 375, 900, 1_280]) {
+    await page.setViewportSize({ width, height: 720 })
+    const cut = await page.evaluate<readonly string[]>(`
+      [...document.querySelectorAll('.row :is(.type, .forwarded, .repeat)')].filter((element) => {
+        const { right } = element.getBoundingClientRect()
+        const isBeyond = right > element.parentElement.getBoundingClientRect().right
+        return isBeyond || (element.className !== 'repeat' && element.scrollWidth > element.clientWidth)
+      }).map((element) => element.textContent)`)
+    expect(cut, `${width} px`).toEqual([])
+  }
 })
 
 test('a request of a receiver is right in every look and state', async () => {

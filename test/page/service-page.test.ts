@@ -49,6 +49,8 @@ describe('the overview', () => {
       /pending\s+0\s+delivered\s+1\s+failed\s+1\s+expired\s+0/,
     )
     expect(await figures.innerText()).toMatch(/\d+ m?s\s+p50; p99 \d+ m?s, of the latest 1/)
+    // Failures are red; a zero is not.
+    expect(await figures.locator('.lost').allInnerTexts()).toEqual(['1'])
     await page.getByRole('img', { name: /^In the last hour: / }).waitFor()
     const tab = page.getByRole('navigation').getByRole('link', { name: 'Deliveries' })
     const { width } = (await tab.boundingBox())!

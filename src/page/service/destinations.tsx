@@ -6,6 +6,7 @@ import { counted, countText, durationText, visibleText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
 import { deliveriesPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
+import { countLook } from './state-badge.tsx'
 
 const readMs = 5_000
 
@@ -71,9 +72,12 @@ function Destination({
       </div>
       <dl class="pairs">
         <Pair name="Deliveries">
-          {(['pending', 'delivered', 'failed', 'expired'] as const)
-            .map((state) => `${countText(destination[state])} ${state}`)
-            .join(', ')}
+          {(['pending', 'delivered', 'failed', 'expired'] as const).map((state, place) => (
+            <span key={state} class={countLook(state, destination[state])}>
+              {place === 0 ? '' : ', '}
+              {countText(destination[state])} {state}
+            </span>
+          ))}
         </Pair>
         <Pair name="Sources">{sources.join(', ')}</Pair>
         <Pair name="Filter">

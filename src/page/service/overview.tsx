@@ -8,6 +8,7 @@ import { LedgerVerdict } from './ledger.tsx'
 import { RatePlot } from './rate-plot.tsx'
 import { deliveriesPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
+import { countLook } from './state-badge.tsx'
 
 const readMs = 5_000
 
@@ -77,7 +78,9 @@ function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Eleme
     <dl class="pairs tiles">
       {(['pending', 'delivered', 'failed', 'expired'] as const).map((state) => (
         <Pair key={state} name={state}>
-          <a href={deliveriesPath({ state })}>{countText(ledger[state])}</a>
+          <a class={countLook(state, ledger[state])} href={deliveriesPath({ state })}>
+            {countText(ledger[state])}
+          </a>
           {state === 'pending' && ageMs > 0 ? `oldest due for ${durationText(ageMs)}` : null}
         </Pair>
       ))}

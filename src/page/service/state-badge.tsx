@@ -13,3 +13,8 @@ const looks = { pending: 'warning', delivered: 'good', failed: 'bad', expired: '
 export function StateBadge({ state }: { readonly state: LoggedState }): JSX.Element {
   return <span class={`badge ${looks[state]}`}>{texts[state]}</span>
 }
+
+/** The style class for a count of deliveries. Only lost deliveries are a failure, and zero of them is none. */
+export function countLook(state: keyof typeof looks, count: number): string {
+  return looks[state] === 'bad' && count > 0 ? 'lost' : ''
+}
