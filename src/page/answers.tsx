@@ -1,14 +1,14 @@
 import type { JSX } from 'preact'
 import { readPlan } from './api.ts'
+import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
-import type { Session } from './session.ts'
 import { countText } from './text.ts'
 import { useRead } from './use-read.ts'
 
 const answers = [200, 400, 404, 410, 429, 500, 503, 'reset', 'hang', 'empty', 'malformed'] as const
 
 /** Forms that set the answer to the next webhook, and the plan for the later ones. */
-export function Answers({ session }: { readonly session: Session }): JSX.Element {
+export function Answers({ session }: SessionParts): JSX.Element {
   return (
     <Popover label="Next answer">
       {(close) => (
@@ -24,10 +24,7 @@ export function Answers({ session }: { readonly session: Session }): JSX.Element
 function NextAnswer({
   session,
   close,
-}: {
-  readonly session: Session
-  readonly close: () => void
-}): JSX.Element {
+}: SessionParts & { readonly close: () => void }): JSX.Element {
   const choose = (event: SubmitEvent): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)
@@ -61,7 +58,7 @@ function NextAnswer({
   )
 }
 
-function Plan({ session }: { readonly session: Session }): JSX.Element {
+function Plan({ session }: SessionParts): JSX.Element {
   const version = session.version.value
   const reading = useRead(readPlan, [version, session.list.version.value])
   if (reading.kind === 'loading') return <p class="muted">Reading the plan…</p>

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
+import type { SessionParts } from './parts.ts'
 import type { Session } from './session.ts'
 import { counted, countText } from './text.ts'
 
 /** Buttons that open a capture, and save the requests that match as one. */
-export function CaptureButtons({ session }: { readonly session: Session }): JSX.Element {
+export function CaptureButtons({ session }: SessionParts): JSX.Element {
   const input = useRef<HTMLInputElement>(null)
   const { filter } = session
   const query = filter.value === '' ? '' : `?${new URLSearchParams({ match: filter.value })}`
@@ -31,7 +32,7 @@ export function CaptureButtons({ session }: { readonly session: Session }): JSX.
 }
 
 /** Names the shown capture, with a button back to the live requests. */
-export function CaptureBanner({ session }: { readonly session: Session }): JSX.Element | null {
+export function CaptureBanner({ session }: SessionParts): JSX.Element | null {
   const { value: capture } = session.capture
   if (capture === undefined) return null
   const { file, summaries, read, badRows } = capture

@@ -3,10 +3,9 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { Changes } from './changes.tsx'
 import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
-import type { Dialogs } from './dialog.tsx'
 import { inexactText } from './exact-json.ts'
+import type { PageParts, RequestParts } from './parts.ts'
 import { Popover } from './popover.tsx'
-import type { Session } from './session.ts'
 import { Pair, Part } from './shown.tsx'
 import {
   answerLook,
@@ -22,13 +21,8 @@ import { Payload } from './tree.tsx'
 
 const rawBytesShown = 64 * 1024
 
-interface DetailParts {
-  readonly session: Session
-  readonly dialogs: Dialogs
-}
-
 /** The selected request: its diagnosis, facts, answers, payload and bytes, and the actions on it. */
-export function Detail({ session, dialogs }: DetailParts): JSX.Element {
+export function Detail({ session, dialogs }: PageParts): JSX.Element {
   const detail = session.detail.value
   switch (detail.kind) {
     case 'none':
@@ -53,11 +47,7 @@ export function Detail({ session, dialogs }: DetailParts): JSX.Element {
   }
 }
 
-function ShownRequest({
-  record,
-  session,
-  dialogs,
-}: DetailParts & { readonly record: EventRecord }): JSX.Element {
+function ShownRequest({ record, session, dialogs }: RequestParts): JSX.Element {
   const bytes = bytesOf(record)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.closest('section')?.scrollTo(0, 0), [])
@@ -74,9 +64,9 @@ function ShownRequest({
         </h2>
         <Actions {...{ record, session, dialogs }} />
       </header>
-      <Comparison {...{ record, session }} />
+      <Comparison {...{ record, session, dialogs }} />
       <Diagnosed {...{ record, session, dialogs }} />
-      <Facts {...{ record, session }} />
+      <Facts {...{ record, session, dialogs }} />
       {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
       {record.body === null ? (
         <Part title="Payload">
@@ -108,10 +98,7 @@ function ShownRequest({
 }
 
 /** How the request differs from the one that was chosen. */
-function Comparison({
-  record: { seq },
-  session,
-}: Pick<DetailParts, 'session'> & { readonly record: EventRecord }): JSX.Element | null {
+function Comparison({ record: { seq }, session }: RequestParts): JSX.Element | null {
   const other = session.compared.value
   if (other == null) return null
   return (
@@ -180,11 +167,7 @@ function TargetAnswer({
   )
 }
 
-function Actions({
-  record,
-  session,
-  dialogs,
-}: DetailParts & { readonly record: EventRecord }): JSX.Element {
+function Actions({ record, session, dialogs }: RequestParts): JSX.Element {
   return (
     <div class="actions">
       <button type="button" class="primary" onClick={() => void session.resend(record)}>
@@ -204,7 +187,7 @@ function Actions({
           Compare with…
         </button>
       ) : null}
-      {record.body === null ? null : <OtherCopies record={record} session={session} />}
+      {record.body === null ? null : <OtherCopies {...{ record, session, dialogs }} />}
       {record.type === null || session.capture.value !== undefined ? null : (
         <button type="button" onClick={() => void session.expectLike(record.seq)}>
           Expect this
@@ -214,10 +197,7 @@ function Actions({
   )
 }
 
-function OtherCopies({
-  record,
-  session,
-}: Pick<DetailParts, 'session'> & { readonly record: EventRecord }): JSX.Element {
+function OtherCopies({ record, session }: RequestParts): JSX.Element {
   const copies = [
     ['evroute send', 'send command', () => sendCommand(record, location.origin)],
     ['Fixture', 'fixture', () => fixtureText(record)],
@@ -246,14 +226,10 @@ function OtherCopies({
 const unknownFix =
   'Check that the sender has the secret of this receiver and signs the exact bytes of the body.'
 
-function Diagnosed({
-  record,
-  session,
-  dialogs,
-}: DetailParts & { readonly record: EventRecord }): JSX.Element | null {
+function Diagnosed({ record, session, dialogs }: RequestParts): JSX.Element | null {
   const { diagnosis, reason, signature } = record
   const message = diagnosis?.message ?? reason
-  if (message === null) return <RefusalAdvice {...{ record, dialogs }} />
+  if (message === null) return <RefusalAdvice {...{ record, session, dialogs }} />
   const isUnsigned = signature === 'invalid' || signature === 'missing'
   const fix = diagnosis?.fix ?? (isUnsigned ? unknownFix : '')
   return (
@@ -280,10 +256,7 @@ function Diagnosed({
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
 /** Explains why the application probably refused a request whose signature is valid. */
-function RefusalAdvice({
-  record,
-  dialogs,
-}: Pick<DetailParts, 'dialogs'> & { readonly record: EventRecord }): JSX.Element | null {
+function RefusalAdvice({ record, dialogs }: RequestParts): JSX.Element | null {
   const { forward, signature, body } = record
   if (signature !== 'valid' || !refusals.includes(forward?.status)) return null
   const isRewritten = textOf(bytesOf(record)) !== JSON.stringify(body)
@@ -310,10 +283,7 @@ const withheldTexts = {
   signature_not_valid: 'its signature is not valid',
 } as const
 
-function Facts({
-  record,
-  session,
-}: Pick<DetailParts, 'session'> & { readonly record: EventRecord }): JSX.Element {
+function Facts({ record, session }: RequestParts): JSX.Element {
   const { at, method, path, userId, signature, status, injected, withheld, ms } = record
   const passesOn = session.receiver.value?.passesOn === true
   return (

@@ -1,17 +1,11 @@
 import type { JSX } from 'preact'
 import { CloseButton, Dialog, type Dialogs } from './dialog.tsx'
 import { HandlersDialog } from './handlers-dialog.tsx'
+import type { PageParts } from './parts.ts'
 import { ComposeDialog, EditDialog } from './request-dialogs.tsx'
-import type { Session } from './session.ts'
 
 /** The dialog that is open, if any. */
-export function ShownDialog({
-  session,
-  dialogs,
-}: {
-  readonly session: Session
-  readonly dialogs: Dialogs
-}): JSX.Element | null {
+export function ShownDialog({ session, dialogs }: PageParts): JSX.Element | null {
   const open = dialogs.open.value
   switch (open.kind) {
     case 'none':

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import type { ShownExpectation } from '../receiver/index.ts'
 import { readExpectations } from './api.ts'
+import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
-import type { Session } from './session.ts'
 import { visibleText } from './text.ts'
 import { useRead, useTick } from './use-read.ts'
 
@@ -10,11 +10,11 @@ import { useRead, useTick } from './use-read.ts'
 const lookMs = 1_000
 
 /** The expectations with their states, and a form to add one. */
-export function Expectations({ session }: { readonly session: Session }): JSX.Element {
+export function Expectations({ session }: SessionParts): JSX.Element {
   return <Popover label="Expectations">{() => <ExpectationsPanel session={session} />}</Popover>
 }
 
-function ExpectationsPanel({ session }: { readonly session: Session }): JSX.Element {
+function ExpectationsPanel({ session }: SessionParts): JSX.Element {
   const tick = useTick(lookMs)
   const reading = useRead(readExpectations, [
     tick,

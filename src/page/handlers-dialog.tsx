@@ -1,18 +1,12 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { readSnippets } from './api.ts'
-import { CloseButton, Dialog, type Dialogs } from './dialog.tsx'
-import type { Session } from './session.ts'
+import { CloseButton, Dialog } from './dialog.tsx'
+import type { PageParts } from './parts.ts'
 import { useRead } from './use-read.ts'
 
 /** Code of handlers that verify signatures correctly, to copy. */
-export function HandlersDialog({
-  session,
-  dialogs,
-}: {
-  readonly session: Session
-  readonly dialogs: Dialogs
-}): JSX.Element {
+export function HandlersDialog({ session, dialogs }: PageParts): JSX.Element {
   const reading = useRead(readSnippets, [])
   const [language, setLanguage] = useState('express')
   const snippets = reading.kind === 'read' ? reading.value : {}

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
 import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
+import type { SessionParts } from './parts.ts'
 import type { Session } from './session.ts'
 import { answerLook, counted, countText, signatureText, timeText } from './text.ts'
 
@@ -13,7 +14,7 @@ const overscan = 8
 const settledMs = 60
 
 /** The requests, newest first. Only rows on the screen are in the document. */
-export function List({ session }: { readonly session: Session }): JSX.Element {
+export function List({ session }: SessionParts): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const view = useSignal({ top: 0, height: 600 })
   const { list, selected, compared, onlyFailed } = session
@@ -100,13 +101,7 @@ export function List({ session }: { readonly session: Session }): JSX.Element {
 }
 
 /** Counts the requests above the list. It always has a line, so that nothing moves when its text changes. */
-function Count({
-  session,
-  shown,
-}: {
-  readonly session: Session
-  readonly shown: number
-}): JSX.Element {
+function Count({ session, shown }: SessionParts & { readonly shown: number }): JSX.Element {
   const isPart = session.filter.value !== '' || session.onlyFailed.value
   const held = session.list.heldCount.value
   return (
@@ -216,7 +211,7 @@ function shortTarget(url: string): string {
   return url.replace(/^https?:\/\//, '').replace(/\/$/, '')
 }
 
-function Empty({ session }: { readonly session: Session }): JSX.Element {
+function Empty({ session }: SessionParts): JSX.Element {
   if (session.connection.value !== 'open') {
     const isLost = session.connection.value === 'lost'
     return <p class="empty">{isLost ? 'The receiver does not answer.' : 'Connecting…'}</p>
@@ -239,7 +234,7 @@ function Empty({ session }: { readonly session: Session }): JSX.Element {
 }
 
 /** Says what a choice in the list does while the person chooses a request to compare with. */
-function Choosing({ session }: { readonly session: Session }): JSX.Element | null {
+function Choosing({ session }: SessionParts): JSX.Element | null {
   if (session.compared.value !== null) return null
   return (
     <p class="choosing" role="status">
@@ -251,7 +246,7 @@ function Choosing({ session }: { readonly session: Session }): JSX.Element | nul
   )
 }
 
-function Missed({ session }: { readonly session: Session }): JSX.Element | null {
+function Missed({ session }: SessionParts): JSX.Element | null {
   const count = session.list.missedCount.value
   const failedCount = session.list.missedFailedCount.value
   if (count === 0) return null

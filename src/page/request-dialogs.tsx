@@ -3,21 +3,12 @@ import { useState } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { readSamples, type RequestEdit } from './api.ts'
 import { Dialog, type Dialogs } from './dialog.tsx'
-import type { Session } from './session.ts'
+import type { PageParts, RequestParts } from './parts.ts'
 import { bytesOf, textOf } from './text.ts'
 import { useRead } from './use-read.ts'
 
-interface Parts {
-  readonly session: Session
-  readonly dialogs: Dialogs
-}
-
 /** A form that edits a request before it is sent again. */
-export function EditDialog({
-  record,
-  session,
-  dialogs,
-}: Parts & { readonly record: EventRecord }): JSX.Element {
+export function EditDialog({ record, session, dialogs }: RequestParts): JSX.Element {
   const body = textOf(bytesOf(record))
   return (
     <Dialog title={`Edit and resend #${record.seq}`} dialogs={dialogs}>
@@ -34,7 +25,7 @@ export function EditDialog({
 }
 
 /** A form that composes a webhook, filled with a sample of the chosen type. */
-export function ComposeDialog({ session, dialogs }: Parts): JSX.Element {
+export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
   const reading = useRead(readSamples, [])
   const [type, setType] = useState('track')
   return (

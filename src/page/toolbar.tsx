@@ -2,22 +2,15 @@ import type { JSX } from 'preact'
 import { Answers } from './answers.tsx'
 import type { MatchProblem } from './api.ts'
 import { CaptureButtons } from './captures.tsx'
-import type { Dialogs } from './dialog.tsx'
 import { Expectations } from './expectations.tsx'
-import type { Session } from './session.ts'
+import type { PageParts, SessionParts } from './parts.ts'
 import { counted } from './text.ts'
 
 /** The width of the count is fixed, so that no button moves when it grows. */
 const failuresShownMax = 999
 
 /** The actions on the list and on the receiver. */
-export function Toolbar({
-  session,
-  dialogs,
-}: {
-  readonly session: Session
-  readonly dialogs: Dialogs
-}): JSX.Element {
+export function Toolbar({ session, dialogs }: PageParts): JSX.Element {
   const { isPaused, onlyFailed } = session
   const failedCount = session.list.failedCount.value
   return (
@@ -54,7 +47,7 @@ export function Toolbar({
   )
 }
 
-function Filter({ session }: { readonly session: Session }): JSX.Element {
+function Filter({ session }: SessionParts): JSX.Element {
   const { filter, filterText, filterProblem, isFilterUnfinished } = session
   const problem = filterProblem.value
   const apply = (event: Event): void => {

@@ -6,11 +6,11 @@ import { Part, Shown } from '../shown.tsx'
 import { counted, countText, visibleText } from '../text.ts'
 import { useRead } from '../use-read.ts'
 import { audiencePath } from './route.ts'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts, ServiceSession } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
 /** The audiences and computed traits, with a form that syncs one from a list. */
-export function Audiences({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function Audiences({ session }: ServiceParts): JSX.Element {
   const reading = useRead(() => session.api.audiences(), [session.version.value])
   return (
     <>
@@ -50,7 +50,7 @@ function row(audience: AudienceFields, session: ServiceSession) {
   }
 }
 
-function SyncForm({ session }: { readonly session: ServiceSession }): JSX.Element {
+function SyncForm({ session }: ServiceParts): JSX.Element {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)
@@ -83,10 +83,7 @@ function SyncForm({ session }: { readonly session: ServiceSession }): JSX.Elemen
 export function AudienceMembers({
   session,
   audienceKey,
-}: {
-  readonly session: ServiceSession
-  readonly audienceKey: string
-}): JSX.Element {
+}: ServiceParts & { readonly audienceKey: string }): JSX.Element {
   const [after, turn] = useState<string | undefined>(undefined)
   const reading = useRead(
     () => session.api.members(audienceKey, after),

@@ -1,13 +1,9 @@
 import type { JSX } from 'preact'
 import { Dialog } from '../dialog.tsx'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 
 /** Asks a person to confirm an action. */
-export function ConfirmDialog({
-  session,
-}: {
-  readonly session: ServiceSession
-}): JSX.Element | null {
+export function ConfirmDialog({ session }: ServiceParts): JSX.Element | null {
   const { value: proposal } = session.proposal
   if (proposal === undefined) return null
   const { title, verb, consequence } = proposal

@@ -6,7 +6,7 @@ import { Part, Shown } from '../shown.tsx'
 import { countText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
 import { filledFields } from './choice.tsx'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
 const readMs = 5_000
@@ -22,7 +22,7 @@ const meanings: Readonly<Record<RegulationType, string>> = {
 }
 
 /** The deletion requests, and a form for a new one. */
-export function Deletions({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function Deletions({ session }: ServiceParts): JSX.Element {
   const tick = useTick(readMs)
   const [before, turn] = useState<string | undefined>(undefined)
   const reading = useRead(
@@ -62,7 +62,7 @@ export function Deletions({ session }: { readonly session: ServiceSession }): JS
   )
 }
 
-function DeletionForm({ session }: { readonly session: ServiceSession }): JSX.Element {
+function DeletionForm({ session }: ServiceParts): JSX.Element {
   const submit = (event: SubmitEvent): void => {
     const { type = '', users = '' } = filledFields(event)
     const subjectIds = users.split('\n').map((line) => line.trim())

@@ -3,7 +3,7 @@ import { useRead } from '../use-read.ts'
 import type { Conditions } from './api.ts'
 import { Choice, filledFields } from './choice.tsx'
 import { deliveriesPath } from './route.ts'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 
 const states = ['pending', 'delivered', 'failed', 'expired'] as const
 const types = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'] as const
@@ -18,10 +18,7 @@ const texts = [
 export function DeliveryFilter({
   session,
   conditions,
-}: {
-  readonly session: ServiceSession
-  readonly conditions: Conditions
-}): JSX.Element {
+}: ServiceParts & { readonly conditions: Conditions }): JSX.Element {
   const reading = useRead(() => session.api.destinations(), [])
   const destinations = reading.kind === 'read' ? reading.value.map(({ id }) => id) : []
   const apply = (event: SubmitEvent): void => {

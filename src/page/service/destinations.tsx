@@ -5,13 +5,13 @@ import { Pair, Shown } from '../shown.tsx'
 import { counted, countText, durationText, visibleText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
 import { deliveriesPath } from './route.ts'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 import { countLook } from './state-badge.tsx'
 
 const readMs = 5_000
 
 /** The destinations and their states, with actions on their deliveries. */
-export function Destinations({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function Destinations({ session }: ServiceParts): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.destinations(), [tick, session.version.value])
   return (
@@ -35,12 +35,9 @@ export function Destinations({ session }: { readonly session: ServiceSession }):
 }
 
 function Destination({
-  destination,
   session,
-}: {
-  readonly destination: DestinationFields
-  readonly session: ServiceSession
-}): JSX.Element {
+  destination,
+}: ServiceParts & { readonly destination: DestinationFields }): JSX.Element {
   const { id, enabled, sources, filter, endpoints, pending } = destination
   return (
     <section class="card entry" aria-label={`Destination ${id}`}>

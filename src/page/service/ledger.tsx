@@ -4,7 +4,7 @@ import type { DeliveryLedger } from '../../model/index.ts'
 import { Part, Shown } from '../shown.tsx'
 import { counted, countText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 
 const readMs = 5_000
 
@@ -29,7 +29,7 @@ const flows = [
 }[]
 
 /** The ledger: accepted events and deliveries by outcome, and whether the sums agree. */
-export function LedgerView({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function LedgerView({ session }: ServiceParts): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.ledger(), [tick, session.version.value])
   return (
@@ -74,7 +74,7 @@ export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): 
 }
 
 /** Counts the rows at the press of a button, because that takes long in a large store. */
-function Audit({ session }: { readonly session: ServiceSession }): JSX.Element {
+function Audit({ session }: ServiceParts): JSX.Element {
   const [asked, ask] = useState(0)
   return (
     <>
@@ -89,7 +89,7 @@ function Audit({ session }: { readonly session: ServiceSession }): JSX.Element {
   )
 }
 
-function AuditResult({ session }: { readonly session: ServiceSession }): JSX.Element {
+function AuditResult({ session }: ServiceParts): JSX.Element {
   const reading = useRead(() => session.api.audit(), [])
   return (
     <Shown reading={reading}>

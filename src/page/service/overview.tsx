@@ -7,13 +7,13 @@ import { useRead, useTick } from '../use-read.ts'
 import { LedgerVerdict } from './ledger.tsx'
 import { RatePlot } from './rate-plot.tsx'
 import { deliveriesPath } from './route.ts'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 import { countLook } from './state-badge.tsx'
 
 const readMs = 5_000
 
 /** Problems, the last hour, deliveries by state, and the verdict on the ledger. */
-export function Overview({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function Overview({ session }: ServiceParts): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.overview(), [tick, session.version.value])
   return (

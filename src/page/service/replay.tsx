@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useRead } from '../use-read.ts'
 import { Choice, filledFields } from './choice.tsx'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 
 const texts = [
   ['event', 'Event name', 'Order Completed'],
@@ -10,7 +10,7 @@ const texts = [
 ] as const
 
 /** A form that sends archived events again. */
-export function Replay({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function Replay({ session }: ServiceParts): JSX.Element {
   const reading = useRead(() => session.api.sources(), [])
   const sources = reading.kind === 'read' ? reading.value.sources : []
   const isArchived = sources.some(({ archived }) => archived)

@@ -241,6 +241,11 @@ export class ServiceSession {
   }
 }
 
+/** What the components of a service's page act on. */
+export interface ServiceParts {
+  readonly session: ServiceSession
+}
+
 /** Changes the fragment of the URL. Waits for the change, which closes the notice of the view before. */
 function followLink(path: string): Promise<void> {
   return new Promise((resolve) => {

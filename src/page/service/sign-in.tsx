@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 
 /** Asks for the admin token if there is no session. */
-export function SignIn({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function SignIn({ session }: ServiceParts): JSX.Element {
   const isRefused = new URLSearchParams(location.search).get('link') === 'refused'
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()

@@ -5,14 +5,14 @@ import { Moment } from '../moment.tsx'
 import { Pair, Shown } from '../shown.tsx'
 import { countText, visibleText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts, ServiceSession } from './service-session.ts'
 import { setupSnippets } from './setup-snippets.ts'
 import { Table } from './table.tsx'
 
 const readMs = 5_000
 
 /** The sources: accepted and rejected calls, the latest rejections, and sample code. */
-export function Sources({ session }: { readonly session: ServiceSession }): JSX.Element {
+export function Sources({ session }: ServiceParts): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.sources(), [tick, session.version.value])
   return (

@@ -5,7 +5,7 @@ import { Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, counted, countText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
 import { useRead, useTick } from '../use-read.ts'
-import type { ServiceSession } from './service-session.ts'
+import type { ServiceParts } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
 
 const readMs = 2_000
@@ -13,13 +13,7 @@ const readMs = 2_000
 const requestsShown = 200
 
 /** The history of a delivery: its facts, requests and body, and the next try. */
-export function Story({
-  session,
-  id,
-}: {
-  readonly session: ServiceSession
-  readonly id: string
-}): JSX.Element {
+export function Story({ session, id }: ServiceParts & { readonly id: string }): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.story(id), [tick, session.version.value])
   return (
@@ -48,10 +42,7 @@ export function Story({
 function Actions({
   session,
   delivery: { id, state },
-}: {
-  readonly session: ServiceSession
-  readonly delivery: DeliveryFields
-}): JSX.Element {
+}: ServiceParts & { readonly delivery: DeliveryFields }): JSX.Element {
   const propose = (action: 'retry' | 'discard'): void => {
     session.proposeFor(1, action, { id })
   }
