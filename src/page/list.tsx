@@ -177,7 +177,7 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
         <span class="user">{userId ?? '–'}</span>
         {forwarded === null ? null : (
           <>
-            <span class={`forwarded ${answerLook(forwarded)}`}>→ {forwarded}</span>
+            <span class={`forwarded ${answerLook(forwarded)}`}>→ {forwarded}</span>{' '}
             <span class="target">from {shortTarget(forwardedTo ?? '')}</span>
           </>
         )}

@@ -25,7 +25,7 @@ describe('the list', () => {
     await expect.poll(() => rows.count()).toBe(3)
     const texts = await rows.allInnerTexts()
     expect(texts[0]).toMatch(/track[^]*“Order Paid”[^]*200[^]*#3[^]*signature ✗ wrong[^]*u_2/i)
-    expect(texts[1]).toMatch(/#2[^]*signature ✓ valid/)
+    expect(texts[1]).toMatch(/#2[^]*signature\s+✓ valid/)
     expect(texts[2]).toMatch(/identify[^]*plan=pro/i)
     expect(await page.title()).toBe('(1) evroute')
     expect(await page.getByRole('button', { name: 'Only failures' }).innerText()).toMatch(/\b1$/)
