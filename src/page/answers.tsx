@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { readPlan } from './api.ts'
+import { Field, filledFields } from './field.tsx'
 import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
 import { countText } from './text.ts'
@@ -26,14 +27,10 @@ function NextAnswer({
   close,
 }: SessionParts & { readonly close: () => void }): JSX.Element {
   const choose = (event: SubmitEvent): void => {
-    event.preventDefault()
-    const fields = new FormData(event.currentTarget as HTMLFormElement)
-    const answer = answers.find((each) => String(each) === fields.get('answer'))
-    const delay = fields.get('delay')
+    const fields = filledFields(event)
+    const answer = answers.find((each) => String(each) === fields['answer'])
     close()
-    if (answer !== undefined) {
-      void session.setNextAnswer(answer, typeof delay === 'string' ? delay.trim() : '')
-    }
+    if (answer !== undefined) void session.setNextAnswer(answer, fields['delay']?.trim() ?? '')
   }
   return (
     <form onSubmit={choose}>
@@ -47,10 +44,7 @@ function NextAnswer({
           ))}
         </select>
       </label>
-      <label>
-        After
-        <input name="delay" placeholder="at once, or 2s" autocomplete="off" />
-      </label>
+      <Field label="After" name="delay" placeholder="at once, or 2s" />
       <button type="submit" class="primary">
         Set
       </button>
@@ -66,10 +60,8 @@ function Plan({ session }: SessionParts): JSX.Element {
   if (reading.value === undefined) return <p class="muted">A capture does not answer.</p>
   const { next, plans } = reading.value
   const set = (event: SubmitEvent): void => {
-    event.preventDefault()
-    const text = new FormData(event.currentTarget as HTMLFormElement).get('plan')
     const before = plans.map(({ plan }) => plan).join('\n')
-    void session.setPlan(typeof text === 'string' ? text : '', before)
+    void session.setPlan(filledFields(event)['plan'] ?? '', before)
   }
   return (
     <form onSubmit={set}>

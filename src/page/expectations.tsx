@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { ShownExpectation } from '../receiver/index.ts'
 import { readExpectations } from './api.ts'
+import { Field, filledFields } from './field.tsx'
 import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
 import { visibleText } from './text.ts'
@@ -22,11 +23,9 @@ function ExpectationsPanel({ session }: SessionParts): JSX.Element {
     session.list.version.value,
   ])
   const add = (event: SubmitEvent): void => {
-    event.preventDefault()
     const form = event.currentTarget as HTMLFormElement
-    const text = new FormData(form).get('expectation')
-    if (typeof text !== 'string') return
-    void session.expect(text).then((isDone) => isDone && form.reset())
+    const { expectation = '' } = filledFields(event)
+    void session.expect(expectation).then((isDone) => isDone && form.reset())
   }
   return (
     <form onSubmit={add}>
@@ -38,16 +37,12 @@ function ExpectationsPanel({ session }: SessionParts): JSX.Element {
           remove={({ id, text }) => void session.forget(id, text)}
         />
       ) : null}
-      <label>
-        Expect from now on
-        <input
-          name="expectation"
-          required
-          placeholder="type:track x3 within 2s"
-          autocomplete="off"
-          spellcheck={false}
-        />
-      </label>
+      <Field
+        label="Expect from now on"
+        name="expectation"
+        placeholder="type:track x3 within 2s"
+        required
+      />
       <button type="submit">Expect</button>
     </form>
   )

@@ -3,7 +3,9 @@ import { useState } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { readSamples, type RequestEdit } from './api.ts'
 import { Dialog, type Dialogs } from './dialog.tsx'
+import { Field, filledFields } from './field.tsx'
 import type { PageParts, RequestParts } from './parts.ts'
+import { Shown } from './shown.tsx'
 import { bytesOf, textOf } from './text.ts'
 import { useRead } from './use-read.ts'
 
@@ -30,31 +32,31 @@ export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
   const [type, setType] = useState('track')
   return (
     <Dialog title="Compose a webhook" dialogs={dialogs}>
-      {reading.kind === 'read' ? (
-        <RequestForm
-          key={type}
-          initial={{
-            path: '/',
-            headers: 'content-type: application/json',
-            body: JSON.stringify(JSON.parse(reading.value[type] ?? '{}'), null, 2),
-          }}
-          dialogs={dialogs}
-          send={(request) => void session.send(request)}
-        >
-          <label>
-            Type
-            <select name="type" onChange={({ currentTarget }) => setType(currentTarget.value)}>
-              {Object.keys(reading.value).map((each) => (
-                <option key={each} selected={each === type}>
-                  {each}
-                </option>
-              ))}
-            </select>
-          </label>
-        </RequestForm>
-      ) : (
-        <p class="empty">{reading.kind === 'failed' ? reading.message : 'Reading the samples…'}</p>
-      )}
+      <Shown reading={reading}>
+        {(samples) => (
+          <RequestForm
+            key={type}
+            initial={{
+              path: '/',
+              headers: 'content-type: application/json',
+              body: JSON.stringify(JSON.parse(samples[type] ?? '{}'), null, 2),
+            }}
+            dialogs={dialogs}
+            send={(request) => void session.send(request)}
+          >
+            <label>
+              Type
+              <select name="type" onChange={({ currentTarget }) => setType(currentTarget.value)}>
+                {Object.keys(samples).map((each) => (
+                  <option key={each} selected={each === type}>
+                    {each}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </RequestForm>
+        )}
+      </Shown>
     </Dialog>
   )
 }
@@ -68,30 +70,26 @@ interface FormParts {
 
 function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Element {
   const submit = (event: SubmitEvent): void => {
-    event.preventDefault()
-    const fields = new FormData(event.currentTarget as HTMLFormElement)
+    const { target = '', headers = '', body = '' } = filledFields(event)
     dialogs.close()
-    const target = textOfField(fields, 'target')
     send({
       ...(target.startsWith('/') ? { path: target } : { url: target }),
-      headers: headersOf(textOfField(fields, 'headers')),
+      headers: headersOf(headers),
       // FormData turns each line break into CRLF.
-      body: textOfField(fields, 'body').replaceAll('\r\n', '\n'),
+      body: body.replaceAll('\r\n', '\n'),
     })
   }
   return (
     <form onSubmit={submit}>
       {children}
-      <label>
-        URL or path
-        <input
-          name="target"
-          required
-          pattern="/.*|https?://.+"
-          title="A path that begins with /, or a URL"
-          defaultValue={initial.path}
-        />
-      </label>
+      <Field
+        label="URL or path"
+        name="target"
+        required
+        pattern="/.*|https?://.+"
+        title="A path that begins with /, or a URL"
+        defaultValue={initial.path}
+      />
       <label>
         Headers, one per line
         <textarea name="headers" rows={5} spellcheck={false}>
@@ -128,11 +126,6 @@ function headersText({ headers }: EventRecord): string {
     .filter(([name]) => !madeHeaders.has(name))
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n')
-}
-
-function textOfField(fields: FormData, name: string): string {
-  const value = fields.get(name)
-  return typeof value === 'string' ? value : ''
 }
 
 function headersOf(text: string): Readonly<Record<string, string>> {

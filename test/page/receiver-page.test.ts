@@ -85,6 +85,7 @@ describe('the list', () => {
     const page = await openPage(first.url, { expected: /ERR_|Failed to load/ })
     await page.getByRole('option').click()
     await page.getByRole('heading', { name: '#1' }).waitFor()
+    await page.getByText('There is no earlier event').waitFor()
     await first.receiver.close()
     await page.getByText('Not connected').waitFor()
     await page.getByRole('button', { name: 'Resend', exact: true }).click()

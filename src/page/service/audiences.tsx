@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AudienceFields } from '../../audience/index.ts'
+import { Field, filledFields } from '../field.tsx'
 import { Moment } from '../moment.tsx'
 import { Part, Shown } from '../shown.tsx'
 import { counted, countText, visibleText } from '../text.ts'
@@ -52,26 +53,15 @@ function row(audience: AudienceFields, session: ServiceSession) {
 
 function SyncForm({ session }: ServiceParts): JSX.Element {
   const submit = (event: SubmitEvent): void => {
-    event.preventDefault()
-    const fields = new FormData(event.currentTarget as HTMLFormElement)
-    const [name, source, list] = [fields.get('name'), fields.get('source'), fields.get('list')]
-    if (typeof name !== 'string' || typeof source !== 'string' || !(list instanceof File)) return
-    void session.proposeSync({ name, source }, list)
+    const { name = '', source = '' } = filledFields(event)
+    const list = new FormData(event.currentTarget as HTMLFormElement).get('list')
+    if (list instanceof File) void session.proposeSync({ name, source }, list)
   }
   return (
     <form class="conditions" onSubmit={submit}>
-      <label>
-        Name
-        <input name="name" required autocomplete="off" />
-      </label>
-      <label>
-        Source
-        <input name="source" placeholder="if there are several" autocomplete="off" />
-      </label>
-      <label>
-        List (CSV, NDJSON or JSON)
-        <input name="list" type="file" required />
-      </label>
+      <Field label="Name" name="name" required />
+      <Field label="Source" name="source" placeholder="if there are several" />
+      <Field label="List (CSV, NDJSON or JSON)" name="list" type="file" required />
       <button type="submit" class="primary">
         Compare
       </button>

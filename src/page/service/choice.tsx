@@ -26,14 +26,3 @@ export function Choice({
     </label>
   )
 }
-
-/** Prevents the submission of a form. Returns its text fields that are not empty. */
-export function filledFields(event: SubmitEvent): Readonly<Record<string, string>> {
-  event.preventDefault()
-  const fields = new FormData(event.currentTarget as HTMLFormElement)
-  return Object.fromEntries(
-    [...fields].filter((field): field is [string, string] => {
-      return typeof field[1] === 'string' && field[1] !== ''
-    }),
-  )
-}

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { RegulationType } from '../../model/index.ts'
+import { filledFields } from '../field.tsx'
 import { Moment } from '../moment.tsx'
 import { Part, Shown } from '../shown.tsx'
 import { countText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
-import { filledFields } from './choice.tsx'
 import type { ServiceParts } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 

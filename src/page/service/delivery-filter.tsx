@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
+import { Field, filledFields } from '../field.tsx'
 import { useRead } from '../use-read.ts'
 import type { Conditions } from './api.ts'
-import { Choice, filledFields } from './choice.tsx'
+import { Choice } from './choice.tsx'
 import { deliveriesPath } from './route.ts'
 import type { ServiceParts } from './service-session.ts'
 
@@ -42,16 +43,7 @@ export function DeliveryFilter({
         chosen={conditions.destination}
       />
       {texts.map(([name, label, placeholder]) => (
-        <label key={name}>
-          {label}
-          <input
-            name={name}
-            defaultValue={conditions[name] ?? ''}
-            placeholder={placeholder}
-            autocomplete="off"
-            spellcheck={false}
-          />
-        </label>
+        <Field key={name} {...{ label, name, placeholder }} defaultValue={conditions[name] ?? ''} />
       ))}
       <button type="submit" class="primary">
         Filter

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
+import { Field, filledFields } from '../field.tsx'
 import { useRead } from '../use-read.ts'
-import { Choice, filledFields } from './choice.tsx'
+import { Choice } from './choice.tsx'
 import type { ServiceParts } from './service-session.ts'
 
 const texts = [
@@ -31,10 +32,7 @@ export function Replay({ session }: ServiceParts): JSX.Element {
           />
           <Choice name="destination" label="Destination" options={destinations} />
           {texts.map(([name, label, placeholder]) => (
-            <label key={name}>
-              {label}
-              <input name={name} placeholder={placeholder} autocomplete="off" spellcheck={false} />
-            </label>
+            <Field key={name} {...{ label, name, placeholder }} />
           ))}
           <button type="submit" class="primary">
             Replay

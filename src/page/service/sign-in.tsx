@@ -1,14 +1,12 @@
 import type { JSX } from 'preact'
+import { Field, filledFields } from '../field.tsx'
 import type { ServiceParts } from './service-session.ts'
 
 /** Asks for the admin token if there is no session. */
 export function SignIn({ session }: ServiceParts): JSX.Element {
   const isRefused = new URLSearchParams(location.search).get('link') === 'refused'
   const submit = (event: SubmitEvent): void => {
-    event.preventDefault()
-    const form = event.currentTarget as HTMLFormElement
-    const token = new FormData(form).get('token')
-    if (typeof token !== 'string') return
+    const { token = '' } = filledFields(event)
     void session.signIn(token).then((isDone) => {
       // Remove the note from the URL, or a reload would show it again.
       if (isDone && isRefused) history.replaceState(null, '', location.pathname + location.hash)
@@ -24,10 +22,13 @@ export function SignIn({ session }: ServiceParts): JSX.Element {
           </p>
         ) : null}
         <p>Open the link that `evroute serve` prints, or use the admin token.</p>
-        <label>
-          Admin token
-          <input name="token" type="password" required autocomplete="current-password" />
-        </label>
+        <Field
+          label="Admin token"
+          name="token"
+          type="password"
+          autocomplete="current-password"
+          required
+        />
         <button type="submit" class="primary">
           Sign in
         </button>
