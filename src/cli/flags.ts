@@ -157,7 +157,7 @@ export function resultOptions(quiet = 'print only the result') {
   return inGroup('Output:', {
     json: flag('--json', 'write NDJSON records to stdout'),
     quiet: flag('-q, --quiet', quiet),
-    color: flag('--no-color', 'use no colours'),
+    color: flag('--no-color', 'print without colours'),
   })
 }
 

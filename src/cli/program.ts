@@ -147,7 +147,7 @@ export async function createProgram(context: CommandContext): Promise<Command> {
 function addColorFlag(program: Command): void {
   for (const command of [program, ...program.commands]) {
     const hasIt = command.options.some(({ long }) => long === '--no-color')
-    if (!hasIt) command.option('--no-color', 'use no colours')
+    if (!hasIt) command.option('--no-color', 'print without colours')
   }
   program.hook('preAction', (_, command) => {
     if (program.getOptionValue('color') === false) command.setOptionValue('color', false)

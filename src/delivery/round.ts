@@ -42,11 +42,11 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
  * Decides how a round settles its delivery.
  *
  * The next round is due when the first endpoint may get a request again: at its time in the schedule or after its
- * own `Retry-After`, whichever is later. Endpoints that must wait longer are put on hold until their time, so that
- * no ready endpoint waits for them. The delivery expires only if no endpoint's time is within the window.
+ * own `Retry-After`, whichever is later. Endpoints that must wait longer are put on hold, so that they don't delay the
+ * others. The delivery expires only if no endpoint's time is within the window.
  *
- * A 429 does not count as a step of the schedule. The delivery is due again after the time in `Retry-After`, or at
- * once without one. The endpoint's pace then decides when it starts, after earlier deliveries.
+ * A 429 does not use up a step of the schedule. The delivery is due again after the time in `Retry-After`, or at once
+ * if there is none. The endpoint's pace then decides when it starts, and deliveries that were waiting go first.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round

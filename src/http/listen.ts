@@ -32,7 +32,7 @@ export interface ConnectionLimits {
   readonly keepAliveTimeoutMs: number
   /** Maximum bytes of a request's line and headers. */
   readonly headersBytesMax: number
-  /** Maximum number of concurrent connections. A single client may hold at most as many as remain free. */
+  /** Maximum number of concurrent connections. A single client gets at most half of them. */
   readonly connectionsMax: number
   /** Time for a client to read an answer that exceeds the system's buffers. */
   readonly answerReadTimeoutMs: number

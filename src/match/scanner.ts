@@ -116,7 +116,7 @@ export class Scanner {
     this.fail(
       { offset, length: 1 },
       'this backslash escapes nothing',
-      'A backslash escapes quotes, asterisks, spaces and other signs; write \\\\ for the backslash itself.',
+      'A backslash escapes quotes, asterisks, spaces and other special characters; write \\\\ for the backslash itself.',
     )
   }
 }

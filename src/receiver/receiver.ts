@@ -147,7 +147,7 @@ export class Receiver implements AsyncDisposable {
   /**
    * Queues an answer for one well-formed webhook. The plan continues once the queue is empty.
    *
-   * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
+   * @throws SettingError about `respond`, if the answer is neither a status from 200 to 599 nor a fault
    */
   respondNext(answer: GivenAnswer): void {
     this.#injections.respondNext({ answer })

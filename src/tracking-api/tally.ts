@@ -44,8 +44,8 @@ export function tally(
 }
 
 /**
- * Refuses a request if all its calls were rejected; undefined otherwise, and for a request without calls. A
- * single call that is too large gets `event_too_large`, which clients know.
+ * Returns the refusal of a request whose calls were all rejected; undefined if any was accepted, or if there were
+ * none. If the only call is too large, the code is `event_too_large`, which clients handle.
  */
 export function nothingAccepted(
   { accepted, rejected: [first, ...others] }: Tally,

@@ -32,7 +32,7 @@ const separate = 'Put a space between terms. Put a value with commas, quotes or 
 const dash = 'Write it right before a term, as in -type:page, or put it in quotes.'
 const nothing = 'Write a condition such as type:track event:"Order*", or * for any webhook.'
 const backslash =
-  'A backslash escapes quotes, asterisks, spaces and other signs; write \\\\ for the backslash itself.'
+  'A backslash escapes quotes, asterisks, spaces and other special characters; write \\\\ for the backslash itself.'
 const number = 'Write a number such as 10, -3 or 0.5 after it, without quotes.'
 const status = 'A status is a number such as 503, a class such as 5xx, >=500, or a range 500..599.'
 const size = 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.'

@@ -72,7 +72,9 @@ export async function showAudience(
   await writeData(io, members.length === 0 ? fields : `${fields}\n${table}`)
   const others = audience.members - members.length
   if (others > 0 && membersMax > 0) {
-    io.stderr.write(`... and ${formatCount(others)} more; --members ${audience.members}\n`)
+    io.stderr.write(
+      `... and ${formatCount(others)} more; show all with --members ${audience.members}\n`,
+    )
   }
   return exitCodes.ok
 }

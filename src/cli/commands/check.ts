@@ -19,7 +19,7 @@ const options = {
     language: option('--language <name>', 'print a correct handler, unless yours is right'),
     json: flag('--json', 'write NDJSON records to stdout'),
     quiet: flag('-q, --quiet', 'print only mistakes and the result'),
-    color: flag('--no-color', 'use no colours'),
+    color: flag('--no-color', 'print without colours'),
   }),
 }
 

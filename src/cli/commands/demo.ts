@@ -3,7 +3,7 @@ import { command, flag, type ValuesOf } from '../command.ts'
 const options = {
   page: flag('--page', 'then show more webhooks on a page, until Ctrl-C'),
   json: flag('--json', 'write NDJSON records to stdout'),
-  color: flag('--no-color', 'use no colours'),
+  color: flag('--no-color', 'print without colours'),
 }
 
 /** The values of the options of `evroute demo`. */

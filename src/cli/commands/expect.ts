@@ -22,7 +22,7 @@ const options = {
     reports: reportOption,
     json: flag('--json', 'write a record for each expectation to stdout'),
     quiet: flag('-q, --quiet', 'print only unmet expectations'),
-    color: flag('--no-color', 'use no colours'),
+    color: flag('--no-color', 'print without colours'),
   }),
 }
 

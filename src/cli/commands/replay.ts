@@ -17,8 +17,12 @@ import { transfer } from '../sending/transfer.ts'
 const options = {
   ...inGroup('Which rows:', {
     types: option('--type <type>', 'only this type, repeatable', eventTypesFlag),
-    since: option('--since <time>', 'only from this time on, or 2h for 2 hours ago', momentFlag),
-    until: option('--until <time>', 'only before this time, or 2h for 2 hours ago', momentFlag),
+    since: option(
+      '--since <time>',
+      'only rows since: 2026-11-20, or 2h for 2 hours ago',
+      momentFlag,
+    ),
+    until: option('--until <time>', 'only rows before this moment, in the same forms', momentFlag),
     ratePerSecond: option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag),
   }),
   ...inGroup('Captures:', {

@@ -25,7 +25,7 @@ const serveOptions = {
     .choices(logLevels)
     .default('info'),
   json: flag('--json', 'write a ready record, or the problems, to stdout'),
-  color: flag('--no-color', 'use no colours'),
+  color: flag('--no-color', 'print without colours'),
 }
 
 /** The values of the options of `evroute serve`. */
@@ -92,7 +92,7 @@ Exit codes: 0 written, 2 usage, 7 a file already exists or cannot be written.`,
 const configOptions = {
   path: option('--config <file>', 'the configuration').default(defaultConfigurationPath),
   json: flag('--json', 'write NDJSON records to stdout'),
-  color: flag('--no-color', 'use no colours'),
+  color: flag('--no-color', 'print without colours'),
 }
 
 /** The values of the options of `evroute config`. */

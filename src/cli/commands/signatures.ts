@@ -56,7 +56,7 @@ export const addVerifyCommand = command({
     language: option('--language <name>', 'if invalid, print a correct handler in this language'),
     json: flag('--json', 'write a record instead of words'),
     verbose: flag('-v, --verbose', 'if it is invalid, print a handler for express'),
-    color: flag('--no-color', 'use no colours'),
+    color: flag('--no-color', 'print without colours'),
   },
   after: `Examples:
   evroute verify --secret s3cret --signature 3f9a... < body.json

@@ -68,7 +68,7 @@ export const addMigrateCommand = command({
     to: option('--to <url>', 'the database: postgres://..., env:NAME or @file').required(),
     isDryRun: flag('-n, --dry-run', 'only show what would move'),
     json: flag('--json', 'write NDJSON records to stdout'),
-    color: flag('--no-color', 'use no colours'),
+    color: flag('--no-color', 'print without colours'),
   },
   after: `Examples:
   evroute migrate --from sqlite:evroute.db --to postgres://db/evroute --dry-run

@@ -81,9 +81,9 @@ function forProgram(
   return {
     log,
     serving: ({ address: { url, admin } }) => log.info('serving', { file: path, url, admin }),
-    draining: (drainMs) => log.info('draining; a second signal ends it at once', { drainMs }),
+    draining: (drainMs) => log.info('draining; send a second signal to end at once', { drainMs }),
     ending: ({ requests }) =>
-      log.info('ending; a second signal ends it at once', { requests, graceMs }),
+      log.info('ending; send a second signal to end at once', { requests, graceMs }),
     ended: (store, { pending }) => log.info('ended', { store: storeName(store), pending }),
   }
 }

@@ -50,7 +50,7 @@ export const targetOptions = {
 export const accessOptions = {
   ...targetOptions,
   json: flag('--json', 'write NDJSON records to stdout'),
-  color: flag('--no-color', 'use no colours'),
+  color: flag('--no-color', 'print without colours'),
 }
 
 /** The values of {@link targetOptions}. */

@@ -64,7 +64,7 @@ export class Injections {
   /**
    * Queues an answer for one well-formed webhook, ahead of the plans.
    *
-   * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
+   * @throws SettingError about `respond`, if the answer is neither a status from 200 to 599 nor a fault
    */
   respondNext(next: NextAnswer): void {
     readPlans({ steps: [{ answer: next.answer }] }, this.#endpoints)

@@ -1,11 +1,11 @@
 import type { EventType } from '../../model/index.ts'
 import type { GivenAnswer } from './fault.ts'
 
-/** An answer, and how often it is given. */
+/** An answer, and how many times to give it. */
 export interface PlanStep {
   /** A status from 200 to 599, or a fault. */
   readonly answer: GivenAnswer
-  /** How often it is given before the next answer, from 1 to 1,000,000; default 1. */
+  /** How many times to give the answer before moving on to the next, from 1 to 1,000,000; default 1. */
   readonly times?: number | undefined
 }
 
@@ -37,5 +37,5 @@ export function planText({ type, endpoint, steps }: AnswerPlan): string {
   return `${selectors.join('')}${answers.join(',')}`
 }
 
-/** How often a plan can give an answer at most, before the next one. */
+/** Maximum number of times that a plan can give an answer before moving on to the next. */
 export const timesMax = 1_000_000

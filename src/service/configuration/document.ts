@@ -103,7 +103,7 @@ const signingSecret = () =>
   secret(isSigningSecret, `a text, or whsec_ and the base64 of 24 to 64 bytes, ${secretForms}`)
 
 const source = section({
-  id: id().describe('A unique id of the source.'),
+  id: id().describe('The id of the source, unique among all sources.'),
   writeKeys: list(writeKey(), { accepted: 'a list of at least one write key', min: 1 }).describe(
     'The keys that SDKs send; several allow rotation. Each is a value, env:NAME or @file.',
   ),
@@ -170,7 +170,7 @@ function clientError() {
 }
 
 const destination = section({
-  id: id().describe('A unique id of the destination.'),
+  id: id().describe('The id of the destination, unique among all destinations.'),
   type: z
     .literal('Webhooks', accepts('"Webhooks"'))
     .describe('The name by which calls select destinations in `integrations`.'),

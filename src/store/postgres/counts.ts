@@ -61,7 +61,7 @@ const changedSql = countRows(
   dialect.given('$1', { destination_id: 'text', state_before: 'text', state_after: 'text' }),
 )
 
-/** Moves deliveries from the counts of their old states to the count of a new one; none is `delivered`. */
+/** Moves deliveries from the counts of their old states to the count of their new one. Neither may be `delivered`. */
 export const countChanges: CountChanges = (rows, after) => {
   const changes = rows.map(({ destination_id, state }) => {
     return { destination_id, state_before: state, state_after: after }

@@ -33,19 +33,19 @@ export interface ThreadSettings {
 
 /** The methods that every webhook needs, without the texts that the calling thread has. */
 export interface ThreadQueue {
-  /** As `add` of the DeliveryStore. */
+  /** Does the same as `DeliveryStore.add`. */
   add(batch: AddRequest): Promise<Addition>
-  /** As `claim` of the DeliveryStore. */
+  /** Does the same as `DeliveryStore.claim`. */
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
-  /** As `settle` of the DeliveryStore; returns the places of the settlements that took effect. */
+  /** Like `DeliveryStore.settle`, but returns the indexes of the settlements that took effect. */
   settle(message: SettleMessage): Promise<readonly number[]>
 }
 
 /** Audiences whose events the calling thread makes. */
 export interface ThreadAudiences extends Omit<AudienceStore, 'take' | 'release'> {
-  /** As `take` of the AudienceStore. */
+  /** Like `AudienceStore.take`, but without `eventsOf`, which the calling thread supplies. */
   take(request: Omit<TakeRequest, 'eventsOf'>): ReturnType<AudienceStore['take']>
-  /** As `release` of the AudienceStore. */
+  /** Like `AudienceStore.release`, but without `eventsOf`, which the calling thread supplies. */
   release(request: Omit<ReleaseRequest, 'eventsOf'>): ReturnType<AudienceStore['release']>
 }
 

@@ -100,7 +100,7 @@ describe('serve', () => {
         },
         {
           level: 'info',
-          message: 'ending; a second signal ends it at once',
+          message: 'ending; send a second signal to end at once',
           requests: 0,
           graceMs: 2_000,
         },
