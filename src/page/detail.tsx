@@ -107,10 +107,7 @@ function Comparison({ record: { seq }, session }: RequestParts): JSX.Element | n
         <h3>
           #{seq} compared with #{other}
         </h3>
-        <button type="button" class="link push" onClick={() => session.compare()}>
-          Choose another
-        </button>
-        <button type="button" class="link" onClick={() => session.leave()}>
+        <button type="button" class="link push" onClick={() => session.leave()}>
           End comparison
         </button>
       </div>
