@@ -181,7 +181,7 @@ function Actions({ record, session, dialogs }: RequestParts): JSX.Element {
       </button>
       {session.capture.value === undefined ? (
         <button type="button" onClick={() => session.compare()}>
-          Compare with…
+          Compare…
         </button>
       ) : null}
       {record.body === null ? null : <OtherCopies {...{ record, session, dialogs }} />}
