@@ -58,7 +58,8 @@ export class CsvReader {
       records = []
     }
     let start = 0
-    for (let end = this.#next(chunk, 0); end < chunk.length; end = this.#next(chunk, start)) {
+    const scanner = this.#scanner
+    for (let end = scanner.next(chunk, 0); end < chunk.length; end = scanner.next(chunk, start)) {
       const record = { start, end, line: this.#recordLine }
       const isAlone = this.#held.length > 0 || this.#layout === undefined
       if (isAlone || end - start > limits.callBytesMax) {
@@ -89,10 +90,6 @@ export class CsvReader {
       'A quote that opens in this row is never closed, so the rest of the list is lost'
     if (this.#layout === undefined) throw unusableHeader('a quote in its header is not closed')
     rows.push(badRow(this.#recordLine, 'invalid_csv', message))
-  }
-
-  #next(chunk: Buffer, from: number): number {
-    return this.#scanner.next(chunk, from)
   }
 
   #readSound(chunk: Buffer, records: readonly ScannedRecord[], rows: TableRow[]): void {

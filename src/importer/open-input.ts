@@ -5,8 +5,8 @@ import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 /** The path that stands for standard input. */
 const stdinPath = '-'
 
-/** Size of one read from a file. */
-const readBytes = 256 * 1024
+/** Size of one read from a file. The rows of a read are parsed together, so larger reads take more memory. */
+const readBytes = 128 * 1024
 
 /**
  * Returns the bytes of a file, or of stdin for `-`. Iterating opens and closes the file.

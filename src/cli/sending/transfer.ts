@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Row } from '../../importer/index.ts'
 import {
   endpointName,
   imbalances,
@@ -51,11 +50,6 @@ export interface TransferOptions {
   readonly total: (parsed: number) => number | undefined
   /** The command line that continues an interrupted transfer; undefined if none is suggested. */
   readonly again?: string | undefined
-}
-
-interface PositionedRow {
-  readonly row: Row
-  readonly position: RowPosition
 }
 
 /** Sends every row, reports the progress, and ends with the summary and the exit code. */
@@ -137,13 +131,13 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
     errors.push({ error, isOurs })
     report.failure(error)
   }
-  const rows = eachRow(sending, (error) => {
+  const groups = readGroups(sending, (error) => {
     if (counts.read === 0) throw error
     tell(error, false)
   })
   try {
     await stoppable(
-      offerAll(rows, sending).then(() => (io.stop.aborted ? undefined : outlet.finish())),
+      offerAll(groups, sending).then(() => (io.stop.aborted ? undefined : outlet.finish())),
       io.stop,
     )
   } catch (error) {
@@ -153,19 +147,22 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   return errors
 }
 
-async function offerAll(rows: AsyncIterable<PositionedRow>, sending: Sending): Promise<void> {
+async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Promise<void> {
   const { io, runtime, report, counts, ratePerSecond = Infinity } = sending
   const pace = new Pace(runtime.clock, ratePerSecond)
-  for await (const { row, position } of rows) {
-    await pace.turn(io.stop)
-    if (io.stop.aborted) return
-    counts.add('read')
-    const result = row.kind === 'bad' ? row : await offer(row.value, position, sending)
-    if (result.kind === 'bad' || result.kind === 'rejected') {
-      counts.add('rejected')
-      report.rejected(position, result)
+  for await (const { file, rows } of groups) {
+    for (const row of rows) {
+      await pace.turn(io.stop)
+      if (io.stop.aborted) return
+      counts.add('read')
+      const position = { file, line: row.line }
+      const result = row.kind === 'bad' ? row : await offer(row.value, position, sending)
+      if (result.kind === 'bad' || result.kind === 'rejected') {
+        counts.add('rejected')
+        report.rejected(position, result)
+      }
+      await report.ready()
     }
-    await report.ready()
   }
 }
 
@@ -193,15 +190,15 @@ async function offer(
 }
 
 /**
- * Yields rows one by one. A virtual clock stands still while they are read. The event loop turns before each
+ * Yields the groups of rows. A virtual clock stands still while they are read. The event loop turns before each
  * group, so that signals are handled.
  *
  * @param unreadable - called with the error that ends the rows early
  */
-async function* eachRow(
+async function* readGroups(
   { rows, runtime, io, counts }: Sending,
   unreadable: (error: unknown) => void,
-): AsyncGenerator<PositionedRow> {
+): AsyncGenerator<RowGroup> {
   const groups = rows[Symbol.asyncIterator]()
   try {
     for (;;) {
@@ -209,9 +206,8 @@ async function* eachRow(
       await nextTurn()
       const group = await stoppable(groups.next(), io.stop).finally(release)
       if (group === undefined || group.done === true) return
-      const { file, rows } = group.value
-      counts.add('parsed', rows.length)
-      for (const row of rows) yield { row, position: { file, line: row.line } }
+      counts.add('parsed', group.value.rows.length)
+      yield group.value
     }
   } catch (error) {
     unreadable(error)

@@ -22,7 +22,7 @@ export interface ParserAnswer {
 }
 
 /** Bytes that are read at once, as the importer does. */
-const readBytes = 256 * 1024
+const readBytes = 128 * 1024
 
 async function importRows({ path }: ParserQuestion): Promise<number> {
   let rows = 0
