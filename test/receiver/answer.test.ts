@@ -12,13 +12,13 @@ describe('a well-formed webhook', () => {
       503,
       { error: { code: 'configured_status', message: 'The receiver is configured to answer 503' } },
     ],
-  ])('is answered %i when that is set', async (status, body) => {
+  ])('is answered %i when the receiver is set to that status', async (status, body) => {
     const { receiver, url } = await start({ respond: status })
     expect(await post(url, trackBody)).toMatchObject({ status, body })
     expect(receiver.events[0]).toMatchObject({ kind: 'webhook', status })
   })
 
-  test('is answered after the delay that is set', async () => {
+  test('is answered after the configured delay', async () => {
     const clock = new WatchedClock(1_000)
     const { receiver, url } = await start({ delayMs: 250, runtime: createRuntime({ clock }) })
     const delayed = clock.scheduled(250)
@@ -39,7 +39,7 @@ describe('a signature', () => {
     ['invalid', { 'x-signature': 'A'.repeat(40) }, /upper-case/],
     ['invalid', signed(trackBody, 'another'), /different secret/],
     ['invalid', signed(`${trackBody}\n`), /line break/],
-  ])('is %s and answered 200 all the same', async (signature, headers, reason) => {
+  ])('that is %s does not change the status 200 by default', async (signature, headers, reason) => {
     const { receiver, url } = await start({ secret })
     expect((await post(url, trackBody, headers)).status).toBe(200)
     expect(receiver.events[0]).toMatchObject({ signature, status: 200 })
@@ -55,14 +55,14 @@ describe('a signature', () => {
       status: 401,
       body: errorOf('signature_invalid'),
     },
-  ])('that is $signature is answered $status strictly', async (expected) => {
+  ])('that is $signature is answered $status in strict mode', async (expected) => {
     const { signature, headers, status, body } = expected
     const { receiver, url } = await start({ secret, strict: true })
     expect(await post(url, trackBody, headers)).toMatchObject({ status, body })
     expect(receiver.events[0]).toMatchObject({ signature, status, kind: 'webhook' })
   })
 
-  test('is looked at before the body where the receiver is strict', async () => {
+  test('is checked before the body in strict mode', async () => {
     const { receiver, url } = await start({ secret, strict: true })
     expect((await post(url, 'nonsense')).status).toBe(401)
     const [event] = receiver.events
@@ -77,7 +77,7 @@ describe('a signature', () => {
     expect(receiver.counts).toMatchObject({ received: 1, valid: 0, invalid: 0, missing: 0 })
   })
 
-  test('is made with the UTF-8 bytes of a secret', async () => {
+  test('is computed with the UTF-8 bytes of the secret', async () => {
     const { receiver, url } = await start({ secret: 'schlüssel 🔑' })
     await post(url, trackBody, signed(trackBody, 'schlüssel 🔑'))
     expect(receiver.events[0]?.signature).toBe('valid')

@@ -43,7 +43,7 @@ function logOf(eventsMax: number, log: Log = silentLog, waits = new Waits(new Ma
   return new EventLog(eventsMax, log, waits)
 }
 
-test('numbers from 1, freezes and keeps', async () => {
+test('events are numbered from 1, frozen and kept', async () => {
   const log = logOf(10)
   await log.add(() => request)
   const before = log.events
@@ -54,21 +54,21 @@ test('numbers from 1, freezes and keeps', async () => {
   expect(Object.isFrozen(before[0])).toBe(true)
 })
 
-test('the oldest goes when there are too many', async () => {
+test('the oldest event is dropped when there are too many', async () => {
   const log = logOf(2)
   for (let count = 0; count < 5; count++) await log.add(() => request)
   expect(log.events.map(({ seq }) => seq)).toEqual([4, 5])
   expect(log.counts.received).toBe(5)
 })
 
-test('the oldest goes when their bodies are more than 64 MB', async () => {
+test('the oldest event is dropped when bodies exceed 64 MB', async () => {
   const log = logOf(100)
   const large = { ...request, bytes: 30 * 1024 * 1024 }
   for (let count = 0; count < 5; count++) await log.add(() => large)
   expect(log.events.map(({ seq }) => seq)).toEqual([4, 5])
 })
 
-test('the oldest goes when their bodies have so many values that memory would not do', async () => {
+test('the oldest event is dropped when the bodies hold too many values for the memory', async () => {
   const log = logOf(100)
   const items = JSON.parse(`[${'{},'.repeat(1_000_000)}{}]`) as JsonValue
   const large = { ...request, bytes: 3_000_000, body: { type: 'page', items } }
@@ -79,7 +79,7 @@ test('the oldest goes when their bodies have so many values that memory would no
   expect(log.events).toHaveLength(100)
 })
 
-test('counts by content and by signature', async () => {
+test('events are counted by content and by signature', async () => {
   const log = logOf(0)
   const before = log.counts
   await log.add(() => request)
@@ -98,7 +98,7 @@ test('counts by content and by signature', async () => {
   expect(before.received).toBe(0)
 })
 
-test('a listener that fails is logged and stops nobody', async () => {
+test('a failing listener is logged and does not stop the other listeners', async () => {
   const warnings: unknown[] = []
   const warn: Log['warn'] = (_message, fields) => void warnings.push(fields?.['error'])
   const log = logOf(10, { ...silentLog, warn })
@@ -113,7 +113,7 @@ test('a listener that fails is logged and stops nobody', async () => {
   expect(warnings.toSorted()).toEqual(['rejected', 'thrown'])
 })
 
-test('a listener given twice is told twice, and ends once at a time', async () => {
+test('a listener added twice is called twice, and removed once per call', async () => {
   const log = logOf(10)
   const told: number[] = []
   const listener = ({ seq }: { seq: number }): unknown => told.push(seq)
@@ -125,7 +125,7 @@ test('a listener given twice is told twice, and ends once at a time', async () =
   expect(told).toEqual([1, 1, 2])
 })
 
-test('the next event is told when all listeners are done with the one before', async () => {
+test('an event is announced only after all listeners have finished with the previous one', async () => {
   const log = logOf(10)
   const [slow, told] = [gate(), gate()]
   const steps: string[] = []
@@ -143,7 +143,7 @@ test('the next event is told when all listeners are done with the one before', a
   expect(steps).toEqual(['begin 1', 'end 1', 'added 1', 'begin 2', 'end 2', 'added 2'])
 })
 
-test('nobody waits for listeners any more once the waits for them are ended', async () => {
+test('once all waits are ended, adding an event no longer waits for listeners', async () => {
   const waits = new Waits(new ManualClock(0))
   const log = logOf(10, silentLog, waits)
   const told: number[] = []
@@ -158,7 +158,7 @@ test('nobody waits for listeners any more once the waits for them are ended', as
   expect(told).toEqual([1, 2, 3])
 })
 
-test('an event that cannot be described holds up none', async () => {
+test('an event that fails to be created does not block the next one', async () => {
   const log = logOf(10)
   const broken = log.add(() => {
     throw new Error('out of time')

@@ -17,7 +17,7 @@ const orderBody = JSON.stringify({
   properties: { revenue: 12 },
 })
 
-/** What an expectation rejects with. */
+/** The error that an expectation rejects with. */
 async function errorOf(waiting: Promise<unknown>): Promise<ExpectationError> {
   const error: unknown = await waiting.then(
     () => undefined,
@@ -31,14 +31,14 @@ function seqs(events: readonly ReceivedEvent[]): readonly number[] {
   return events.map(({ seq }) => seq)
 }
 
-/** A receiver whose time stands still until it is told to pass. */
+/** A receiver whose clock only moves when the test advances it. */
 async function startStill() {
   const clock = new WatchedClock(0)
   return { clock, ...(await start({ runtime: createRuntime({ clock }) })) }
 }
 
 describe('an expectation', () => {
-  test('is met by what came before it, first come', async () => {
+  test('is met by earlier events, in the order of arrival', async () => {
     const { receiver, url } = await startStill()
     for (const body of [trackBody, orderBody, orderBody]) await post(url, body)
     const [order, ...others] = await receiver.expect('type:track event:"Order*"')
@@ -48,7 +48,7 @@ describe('an expectation', () => {
     expect(seqs(await receiver.expect('type:track x2..'))).toEqual([1, 2])
   })
 
-  test('is met by what comes, before its sender is answered', async () => {
+  test('is met by a new event before its sender is answered', async () => {
     const { receiver, url } = await startStill()
     await post(url, trackBody)
     const waiting = receiver.expect({ type: 'track', event: 'Order Completed' })
@@ -59,7 +59,7 @@ describe('an expectation', () => {
     await posting
   })
 
-  test('that has a most waits for its time: 5 s, or its own', async () => {
+  test('with an upper bound waits for its timeout: 5 s by default, or the one given', async () => {
     const { clock, receiver, url } = await startStill()
     await post(url, trackBody)
     const results: string[] = []
@@ -81,7 +81,7 @@ describe('an expectation', () => {
     await Promise.all([never, within, timed])
   })
 
-  test('is unmet when its time ends, with the nearest event side by side', async () => {
+  test('is unmet when its time ends, and shows the nearest event side by side', async () => {
     const { clock, receiver, url } = await startStill()
     await post(url, orderBody)
     const waiting = errorOf(receiver.expect('type:track properties.revenue:>20'))
@@ -100,7 +100,7 @@ describe('an expectation', () => {
     expect(error.result).toMatchObject({ matched: 0, shortfall: { nearest: { seq: 1 } } })
   })
 
-  test('is unmet as soon as too many came', async () => {
+  test('is unmet as soon as there are too many events', async () => {
     const { receiver, url } = await startStill()
     const waiting = errorOf(receiver.expect('type:track x1', { timeoutMs: Infinity }))
     const none = errorOf(receiver.expect({ type: 'track' }, { count: 0 }))
@@ -113,7 +113,7 @@ describe('an expectation', () => {
     expect((await none).result).toMatchObject({ matched: 1, shortfall: { surplus: { seq: 1 } } })
   })
 
-  test('that says within begins with its wait, and is decided when that is over', async () => {
+  test('with "within" starts its time when the wait begins, and is decided when it ends', async () => {
     const { clock, receiver, url } = await startStill()
     await clock.advance(60_000)
     const waiting = errorOf(receiver.expect('type:track within 2s', { timeoutMs: Infinity }))
@@ -124,7 +124,7 @@ describe('an expectation', () => {
     expect(await never).toEqual([])
   })
 
-  test('is judged as it stands when the receiver closes, or its signal aborts', async () => {
+  test('is judged as it stands when the receiver closes or its signal aborts', async () => {
     const { receiver, url } = await startStill()
     await post(url, trackBody)
     const early = new AbortController()
@@ -169,7 +169,7 @@ describe('an expectation', () => {
     await Promise.all(posts)
   })
 
-  test('counts a request that closing the receiver cuts short: it arrived in time', async () => {
+  test('counts a request that arrived in time and is cut short when the receiver closes', async () => {
     const { clock, receiver, url } = await startStill()
     const never = receiver.expect('type:track never within 1s')
     const delayed = clock.scheduled(3_000)
@@ -181,7 +181,7 @@ describe('an expectation', () => {
     await posting
   })
 
-  test('can be awaited where an event is told, which is not in hand any more', async () => {
+  test('can be awaited inside an event listener, where the event counts as finished', async () => {
     const { receiver, url } = await start()
     let counted = -1
     receiver.on('event', async () => {
@@ -206,7 +206,7 @@ describe('an expectation', () => {
   })
 })
 
-/** A log without HTTP, and what waits for it. */
+/** An event log without HTTP, and the expectations waiting on it. */
 function createLog(eventsMax: number) {
   const clock = new WatchedClock(0)
   const waits = new Waits(clock)
@@ -240,8 +240,8 @@ function numbered(index: number): UnnumberedEvent {
   }
 }
 
-describe('events that are no longer kept', () => {
-  test('are not guessed at', async () => {
+describe('dropped events', () => {
+  test('are not counted by guessing', async () => {
     const { clock, log, expectations } = createLog(2)
     for (const index of [1, 2, 3]) await log.add(() => numbered(index))
     const gone = /^Cannot count user:u_1.*: the first request is no longer kept$/
@@ -255,7 +255,7 @@ describe('events that are no longer kept', () => {
     expect(await later).toMatchObject({ result: { state: 'met' } })
   })
 
-  test('are still counted: 100,000 of them, for every expectation', async () => {
+  test('are still counted by every expectation: 100,000 of them', async () => {
     const { log, waits, expectations } = createLog(100)
     const texts = [
       'type:track x100000',

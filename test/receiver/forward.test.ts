@@ -26,7 +26,7 @@ async function forwarding(plan: Plan = 200, options: ReceiverOptions = {}) {
   return { endpoint, ...(await start({ forwardTo: to(endpoint.url), ...options })) }
 }
 
-describe('a request that must not be passed on', () => {
+describe('a request that must not be forwarded', () => {
   const page = { origin: 'https://shop.example.com' }
   const rebound = { host: 'shop.example.com', origin: 'http://shop.example.com' }
   const own = (url: string) => ({ origin: new URL(url).origin })
@@ -42,7 +42,7 @@ describe('a request that must not be passed on', () => {
     expect(endpoint.requests).toHaveLength(withheld === null ? 1 : 0)
   })
 
-  test('is one without a valid signature where a secret is set', async () => {
+  test('is one without a valid signature if there is a secret', async () => {
     const { endpoint, url, receiver } = await forwarding(200, { secret })
     await post(url, trackBody)
     await post(url, trackBody, signed(trackBody, 'another-fake-secret'))
@@ -55,7 +55,7 @@ describe('a request that must not be passed on', () => {
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('is passed on with allowUnverified', async () => {
+  test('is forwarded with allowUnverified', async () => {
     const { endpoint, url } = await forwarding(200, { secret, allowUnverified: true })
     await post(url, trackBody, page)
     expect(endpoint.requests).toHaveLength(1)
@@ -63,7 +63,7 @@ describe('a request that must not be passed on', () => {
 })
 
 describe('forwarding', () => {
-  test('passes bytes and headers on as they came, but for those of the connection', async () => {
+  test('keeps the bytes and all headers except those of the connection', async () => {
     const { endpoint, port } = await forwarding()
     const body = '{"type":"track", "event":"\u00e9",\n"big":12345678901234567890 }'
     const headers = [
@@ -95,7 +95,7 @@ describe('forwarding', () => {
     expect(request!.headers).not.toHaveProperty('te')
   })
 
-  test('passes the status and Retry-After back, and keeps the answer', async () => {
+  test('returns the status and Retry-After, and records the answer', async () => {
     const { receiver, url } = await forwarding([
       { status: 201, body: 'all well' },
       {
@@ -129,7 +129,7 @@ describe('forwarding', () => {
     ])
   })
 
-  test('passes path and query on to a target without a path', async () => {
+  test('appends path and query to a target without a path', async () => {
     const { endpoint, url } = await forwarding()
     const target = new URL(endpoint.url).origin
     const { url: bare } = await start({ forwardTo: to(target) })
@@ -148,11 +148,11 @@ describe('forwarding', () => {
     ['localhost:3000/hook', 'http://localhost:3000/hook'],
     ['app.example.com:8080', 'http://app.example.com:8080/'],
     ['https://app.example.com/x', 'https://app.example.com/x'],
-  ])('takes the target %s', (target, url) => {
+  ])('accepts the target %s', (target, url) => {
     expect(checkForwardTargets(to(target))).toEqual(to(url))
   })
 
-  test('sets headers in place of those of the request', async () => {
+  test('replaces headers of the request with configured ones', async () => {
     const forwardHeaders = { 'X-Team': 'growth', Host: 'shop.example.com' }
     const { endpoint, url } = await forwarding(200, { forwardHeaders })
     await post(url, trackBody, { 'x-team': 'other' })
@@ -163,7 +163,7 @@ describe('forwarding', () => {
     )
   })
 
-  test('passes on only what the filter lets through, and answers the rest', async () => {
+  test('forwards only requests that match the filter, and answers the others itself', async () => {
     const { endpoint, url, receiver } = await forwarding(500, { forwardFilter: 'type:track' })
     expect((await post(url, trackBody)).status).toBe(500)
     expect((await post(url, '{"type":"page"}')).status).toBe(200)
@@ -171,7 +171,7 @@ describe('forwarding', () => {
     expect(receiver.events).toMatchObject([{ forward: { status: 500 } }, { forward: null }])
   })
 
-  test('sends a type to its target and the rest to the one without a type', async () => {
+  test('sends a type to its own target, and the others to the target without a type', async () => {
     const [tracks, rest] = [await TestEndpoint.start(), await TestEndpoint.start()]
     const typed: ForwardTarget = { type: 'track', url: tracks.url }
     const both = await start({ forwardTo: [...to(rest.url), typed] })
@@ -185,7 +185,7 @@ describe('forwarding', () => {
     expect(tracks.requests).toHaveLength(1)
   })
 
-  test('does not forward what it refuses, nor what is to fail', async () => {
+  test('does not forward refused requests, nor ones with a planned failure', async () => {
     const { endpoint, receiver, url } = await forwarding(200, {
       secret: 'not-a-real-secret',
       strict: true,
@@ -224,20 +224,20 @@ describe('forwarding', () => {
     ])
   })
 
-  test('says that a certificate is not trusted', async () => {
+  test('reports that a certificate is not trusted', async () => {
     const endpoint = await TestEndpoint.start(200, await makeCertificate())
     const { url } = await start({ forwardTo: to(endpoint.url) })
     expect(JSON.stringify(await post(url, trackBody))).toContain('DEPTH_ZERO_SELF_SIGNED_CERT')
   })
 
-  test('takes the status of an answer that is cut or never ends', async () => {
+  test('uses the status of an answer whose body is cut off or never ends', async () => {
     const { url } = await forwarding(['cut', 'endless', 200])
     expect((await post(url, trackBody)).status).toBe(200)
     expect((await post(url, trackBody)).status).toBe(200)
     expect((await post(url, trackBody)).status).toBe(200)
   })
 
-  test('uses no connection twice: an application that restarts leaves dead ones', async () => {
+  test('opens a new connection each time: a restarted application leaves dead ones', async () => {
     const { endpoint, url } = await forwarding()
     await post(url, trackBody)
     await post(url, trackBody)
@@ -245,8 +245,8 @@ describe('forwarding', () => {
   })
 })
 
-describe('forwarding has an end', () => {
-  test('where receivers forward in a ring, with 508', async () => {
+describe('forwarding is refused or ended', () => {
+  test('with 508 where receivers forward in a circle', async () => {
     const port = new URL(await unreachableUrl()).port
     const second = await start({ forwardTo: to(`http://127.0.0.1:${port}`), forwardTimeoutMs: 0 })
     const first = await start({
@@ -267,17 +267,14 @@ describe('forwarding has an end', () => {
     )
   })
 
-  test.each(['127.0.0.1', 'localhost'])(
-    'and does not begin to its own port of %s',
-    async (host) => {
-      const { port } = new URL(await unreachableUrl())
-      const own = { forwardTo: to(`http://${host}:${port}/hook`), port: Number(port) }
-      await expect(start(own)).rejects.toThrow('the receiver itself listens there')
-      await start({ port: Number(port) })
-    },
-  )
+  test.each(['127.0.0.1', 'localhost'])('when the target is its own port on %s', async (host) => {
+    const { port } = new URL(await unreachableUrl())
+    const own = { forwardTo: to(`http://${host}:${port}/hook`), port: Number(port) }
+    await expect(start(own)).rejects.toThrow('the receiver itself listens there')
+    await start({ port: Number(port) })
+  })
 
-  test('where 100 wait that have no time limit: what comes then is answered 503', async () => {
+  test('with 503 when 100 requests without a time limit are waiting', async () => {
     const answered = gate()
     const plan = { status: 200, after: answered.opened }
     const { endpoint, url } = await forwarding(plan, { forwardTimeoutMs: 0 })
@@ -292,7 +289,7 @@ describe('forwarding has an end', () => {
     expect((await post(url, trackBody)).status).toBe(200)
   })
 
-  test('where the sender gives up during the delay', async () => {
+  test('when the sender disconnects during the delay', async () => {
     const clock = new WatchedClock(0)
     const runtime = createRuntime({ clock })
     const { endpoint, receiver, port } = await forwarding(200, { runtime, delayMs: 3_000 })
@@ -319,20 +316,20 @@ describe('forwarding again', () => {
     expect(receiver.counts.received).toBe(1)
   })
 
-  test('sends nothing where no target takes it', async () => {
+  test('sends nothing if no target accepts the event', async () => {
     const { receiver, url } = await start()
     await post(url, trackBody)
     expect(await receiver.forward(receiver.events[0]!)).toBeUndefined()
   })
 })
 
-describe('the time that a target has', () => {
+describe('the forward timeout', () => {
   async function timed(plan: Plan, options: ReceiverOptions = {}) {
     const clock = new WatchedClock(0)
     return { clock, ...(await forwarding(plan, { runtime: createRuntime({ clock }), ...options })) }
   }
 
-  test('is 5 s, after which it is a timeout', async () => {
+  test('is 5 s by default, and fails as a timeout', async () => {
     const { clock, endpoint, receiver, url } = await timed('hang')
     const answer = post(url, trackBody)
     await endpoint.received(1)
@@ -343,7 +340,7 @@ describe('the time that a target has', () => {
     ])
   })
 
-  test('has no end with 0', async () => {
+  test('is unlimited with 0', async () => {
     const answered = gate()
     const plan = { status: 200, after: answered.opened }
     const { clock, endpoint, receiver, url } = await timed(plan, { forwardTimeoutMs: 0 })
@@ -355,7 +352,7 @@ describe('the time that a target has', () => {
     expect(receiver.events).toMatchObject([{ forward: { status: 200, durationMs: 3_600_000 } }])
   })
 
-  test('is 5 s for the rest of an answer whose status is there, also with 0', async () => {
+  test('is 5 s for the body after the status has arrived, also with 0', async () => {
     const { clock, url } = await timed('drip', { forwardTimeoutMs: 0 })
     const scheduled = clock.scheduled(5_000)
     const answer = post(url, trackBody)
@@ -374,7 +371,7 @@ describe('the time that a target has', () => {
   })
 })
 
-describe('where to forward to', () => {
+describe('a forward target', () => {
   const url = 'http://127.0.0.1:3000/hook'
 
   test.each([
@@ -392,7 +389,7 @@ describe('where to forward to', () => {
     await expect(start({ forwardTo })).rejects.toThrow(message)
   })
 
-  test.each([-1, 0.5, 3_600_001])('%d ms are no time for it', async (forwardTimeoutMs) => {
+  test.each([-1, 0.5, 3_600_001])('refuses a timeout of %d ms', async (forwardTimeoutMs) => {
     await expect(start({ forwardTimeoutMs })).rejects.toThrow('forwardTimeoutMs')
   })
 })

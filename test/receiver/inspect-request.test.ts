@@ -18,7 +18,7 @@ import {
 } from './requests.ts'
 
 describe('a webhook', () => {
-  test('is answered and kept with everything that came', async () => {
+  test('is answered and recorded with everything that arrived', async () => {
     const { receiver, url } = await start({ secret })
     const reply = await post(`${url}/hooks/a?team=growth`, trackBody, {
       ...signed(trackBody),
@@ -48,7 +48,7 @@ describe('a webhook', () => {
     expect(Object.isFrozen(event)).toBe(true)
   })
 
-  test('is numbered without gaps when 200 come at once, and told in that order', async () => {
+  test('is numbered without gaps when 200 arrive at once, and announced in that order', async () => {
     const { receiver, url } = await start()
     const told: number[] = []
     receiver.on('event', ({ seq }) => told.push(seq))
@@ -77,7 +77,7 @@ describe('a webhook', () => {
     expect(receiver.events[0]?.rawBody.toString()).toBe(trackBody)
   })
 
-  test('that is compressed is kept as it came, signed as it came, and is none', async () => {
+  test('that is compressed is recorded and verified as it arrived, and does not count as a webhook', async () => {
     const { receiver, url } = await start({ secret })
     const body = gzipSync(trackBody)
     const reply = await post(url, body, { ...signed(body), 'content-encoding': 'gzip' })
@@ -86,7 +86,7 @@ describe('a webhook', () => {
     expect(receiver.events[0]?.rawBody.equals(body)).toBe(true)
   })
 
-  test('has the user id of an alias in either spelling', async () => {
+  test('accepts the user id of an alias in either spelling', async () => {
     const { receiver, url } = await start()
     await post(url, '{"type":"alias","Previous ID":"a","User ID":"u_1"}')
     await post(url, '{"type":"alias","previousId":"a","userId":"u_2"}')
@@ -95,8 +95,8 @@ describe('a webhook', () => {
   })
 })
 
-describe('what is no webhook', () => {
-  test('is answered 400 with the reason and kept as such', async () => {
+describe('a request that is not a webhook', () => {
+  test('is answered 400 with the reason, and recorded as such', async () => {
     const { receiver, url } = await start({ respond: 503 })
     const reply = await post(url, '{"type":"track","userId":"u_1"}')
     const message = 'A track needs the name of its event'
@@ -113,7 +113,7 @@ describe('what is no webhook', () => {
     expect(receiver.counts).toMatchObject({ received: 1, wellFormed: 0, malformed: 1 })
   })
 
-  test('is another method than POST', async () => {
+  test('is one with a method other than POST', async () => {
     const { receiver, url } = await start({ secret, strict: true })
     const response = await request(url, { method: 'PUT', body: trackBody })
     expect(response.statusCode).toBe(405)
@@ -122,7 +122,7 @@ describe('what is no webhook', () => {
     expect(receiver.events[0]).toMatchObject({ method: 'PUT', signature: 'unchecked', status: 405 })
   })
 
-  test('is a body over 1 MB, while one of 1 MB is read', async () => {
+  test('is one with a body over 1 MB, while 1 MB is read', async () => {
     const { receiver, url } = await start({ secret, strict: true })
     const bodyOf = (bytes: number): string => {
       const frame = '{"type":"page","name":""}'
@@ -143,7 +143,7 @@ describe('what is no webhook', () => {
     })
   })
 
-  test('is a body without an end, which is not read to it', async () => {
+  test('is one with an endless body, which is not read to its end', async () => {
     const { receiver, port, url } = await start()
     const socket = await dial(port)
     socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -160,7 +160,7 @@ describe('what is no webhook', () => {
     expect((await post(url, trackBody)).status).toBe(200)
   })
 
-  test('is a body that takes more than 30 s', async () => {
+  test('is one whose body takes more than 30 s', async () => {
     const clock = new WatchedClock(0)
     const { receiver, port } = await start({ runtime: createRuntime({ clock }) })
     const reading = clock.scheduled(bodyDeadlineMs)
@@ -176,7 +176,7 @@ describe('what is no webhook', () => {
   test.each([
     ['a body whose sender leaves', 'Content-Length: 10', '{"ty'],
     ['a broken chunk', 'Transfer-Encoding: chunked', '4\r\n{"ty\r\nzz\r\n'],
-  ])('is %s', async (_name, framing, part) => {
+  ])('is one with %s', async (_name, framing, part) => {
     const { receiver, port, url } = await start({ secret })
     const received = nextEvent(receiver)
     const socket = await dial(port)
@@ -191,7 +191,7 @@ describe('what is no webhook', () => {
     expect((await post(url, trackBody)).status).toBe(200)
   })
 
-  test('is what is not HTTP at all, which is not even a request', async () => {
+  test('is not recorded if it is not HTTP at all', async () => {
     const { receiver, port, url } = await start()
     const socket = await dial(port)
     socket.write('nonsense\r\n\r\n')

@@ -2,7 +2,7 @@ import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { start, trackBody, post } from './requests.ts'
 
-/** A request as one of another machine looks: a proxy passed it on. */
+/** A request that looks as if a proxy passed it on from a different machine. */
 const elsewhere = { host: 'devbox.example.com:4100', 'x-forwarded-for': '192.0.2.1' }
 
 async function get(url: string, headers: Readonly<Record<string, string>>) {
@@ -11,7 +11,7 @@ async function get(url: string, headers: Readonly<Record<string, string>>) {
   return { status: answer.statusCode, headers: answer.headers }
 }
 
-test('the link of an open receiver lets a browser of another machine in, and nothing else does', async () => {
+test('only the sign-in link lets a browser on a different machine into an open receiver', async () => {
   const { url, port, pageToken } = await start({ host: '0.0.0.0' })
   const page = `http://127.0.0.1:${port}/_evroute/`
   await post(`http://127.0.0.1:${port}`, trackBody)
@@ -43,7 +43,7 @@ test('the link of an open receiver lets a browser of another machine in, and not
   expect(other.receiver.events).toHaveLength(1)
 })
 
-test('a browser at the root is sent to the page, and leaves no request in the list', async () => {
+test('a browser at the root is redirected to the page, and is not recorded as a request', async () => {
   const { url, receiver } = await start()
   const answer = await get(url, { accept: 'text/html,*/*;q=0.8' })
   expect(answer).toMatchObject({ status: 303, headers: { location: '/_evroute/' } })
@@ -52,7 +52,7 @@ test('a browser at the root is sent to the page, and leaves no request in the li
   expect(receiver.events).toHaveLength(1)
 })
 
-test('a receiver on loopback has no link', async () => {
+test('a receiver on loopback has no sign-in link', async () => {
   const { url, pageToken } = await start()
   expect(pageToken).toBeNull()
   expect(await get(`${url}/_evroute/?token=null`, elsewhere)).toMatchObject({ status: 403 })

@@ -5,7 +5,7 @@ import { receiverApp, type Receive } from '../../src/receiver/app.ts'
 import { silentLog } from '../../src/runtime/index.ts'
 import { expectOwnPrototypes } from '../support/prototypes.ts'
 
-test('requests keep their prototypes: others would take half of the speed', async () => {
+test('requests keep their prototypes, because replacing them halves the throughput', async () => {
   const answer: Receive = (_request, response) => {
     sendAnswer(response, accepted(200))
     return Promise.resolve()

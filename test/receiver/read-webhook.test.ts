@@ -5,7 +5,7 @@ import { readWebhook, type MalformedCode } from '../../src/receiver/read-webhook
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'utf8')
 
-describe('a webhook is', () => {
+describe('readWebhook accepts', () => {
   test.each([
     { type: 'identify' },
     { type: 'page' },
@@ -25,18 +25,18 @@ describe('a webhook is', () => {
     })
   })
 
-  test('JSON behind a byte order mark', () => {
+  test('JSON after a byte order mark', () => {
     expect(readWebhook(bytes('\ufeff{"type":"page"}'))).toMatchObject({ kind: 'webhook' })
   })
 
-  test('one with a key that would change other objects, as plain data', () => {
+  test('a body with a key like __proto__, as plain data', () => {
     const reading = readWebhook(bytes('{"type":"page","__proto__":{"userId":"u_1"}}'))
     expect(reading).toMatchObject({ kind: 'webhook' })
     expect(reading.kind === 'webhook' && reading.body['userId']).toBeUndefined()
   })
 })
 
-describe('no webhook is', () => {
+describe('readWebhook refuses', () => {
   const nested = (levels: number): string =>
     `{"type":"page","properties":${'{"a":'.repeat(levels - 2)}{}${'}'.repeat(levels - 2)}}`
 
@@ -79,21 +79,21 @@ describe('no webhook is', () => {
     })
   })
 
-  test('a body compressed with gzip, which is named as such', () => {
+  test('a body compressed with gzip, and says so', () => {
     expect(readWebhook(Buffer.from([0x1f, 0x8b, 8, 0]))).toMatchObject({
       code: 'invalid_json',
       message: expect.stringContaining('gzip') as string,
     })
   })
 
-  test('text whose error message would change a terminal', () => {
+  test('text whose error message would send control characters to a terminal', () => {
     const reading = readWebhook(bytes('{"type":\u001b[31m\u202e}'))
     expect(reading).toMatchObject({ code: 'invalid_json' })
     expect(JSON.stringify(reading)).not.toMatch(/\\u001b|\u202e/)
   })
 })
 
-test('nesting is fine up to what a call may have in a field', () => {
+test('readWebhook accepts nesting as deep as a field of a call allows', () => {
   const { callNestingMax } = limits
   const properties = '['.repeat(callNestingMax) + ']'.repeat(callNestingMax)
   expect(readWebhook(bytes(`{"type":"page","properties":${properties}}`))).toMatchObject({
@@ -101,7 +101,7 @@ test('nesting is fine up to what a call may have in a field', () => {
   })
 })
 
-test('any bytes are either a webhook or not, without an exception', () => {
+test('readWebhook never throws, whatever the bytes', () => {
   const body = fc.oneof(
     fc.uint8Array().map((array) => Buffer.from(array)),
     fc.json().map(bytes),

@@ -21,7 +21,7 @@ import {
 } from './requests.ts'
 
 describe('starting and closing', () => {
-  test('binds a free port of this machine only and says that it is well', async () => {
+  test('listens on a free port of this machine only and reports healthy', async () => {
     const { url, port } = await start()
     expect(url).toBe(`http://127.0.0.1:${port}`)
     const response = await request(`${url}/healthz`)
@@ -30,13 +30,13 @@ describe('starting and closing', () => {
     expect(response.headers['x-powered-by']).toBeUndefined()
   })
 
-  test('starts once, however often it is asked', async () => {
+  test('starts once, however often start() is called', async () => {
     const { receiver, url } = await start()
     const addresses = await Promise.all([receiver.start(), receiver.start()])
     expect(addresses.map((address) => address.url)).toEqual([url, url])
   })
 
-  test('reports that its port is taken, and starts once the port is free', async () => {
+  test('reports a port in use, and starts once the port is free', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -50,7 +50,7 @@ describe('starting and closing', () => {
     expect((await receiver.start()).port).toBe(port)
   })
 
-  test('closes at the end of its block, and stays closed', async () => {
+  test('closes at the end of its using block, and stays closed', async () => {
     let closed: Receiver
     let url: string
     {
@@ -63,7 +63,7 @@ describe('starting and closing', () => {
     await closed.close()
   })
 
-  test('closes without ever having started, or while it fails to', async () => {
+  test('closes before it was started, or while its start fails', async () => {
     await new Receiver().close()
     const { port } = await start()
     const second = new Receiver({ port })
@@ -72,8 +72,8 @@ describe('starting and closing', () => {
   })
 })
 
-describe('whatever senders do', () => {
-  test('one that leaves before its delayed answer is recorded at once', async () => {
+describe('with misbehaving senders', () => {
+  test('a request is recorded at once when its sender disconnects before the delayed answer', async () => {
     const clock = new WatchedClock(0)
     const { receiver, port } = await start({ delayMs: 60_000, runtime: createRuntime({ clock }) })
     const received = nextEvent(receiver)
@@ -90,7 +90,7 @@ describe('whatever senders do', () => {
     })
   })
 
-  test('a path that cannot be parsed is a path', async () => {
+  test('a path that is not a valid URL is recorded as it is', async () => {
     const { receiver, port } = await start()
     const socket = await dial(port)
     socket.write(rawPost('http://[', trackBody))
@@ -98,7 +98,7 @@ describe('whatever senders do', () => {
     expect(receiver.events[0]?.path).toBe('http://[')
   })
 
-  test('a header sent twice has its values joined', async () => {
+  test('the values of a repeated header are joined', async () => {
     const { receiver, url } = await start()
     const headers = ['x-team', 'a', 'x-team', 'b', 'set-cookie', 'c=1', 'set-cookie', 'd=2']
     await (await request(url, { method: 'POST', body: trackBody, headers })).body.dump()
@@ -108,7 +108,7 @@ describe('whatever senders do', () => {
     })
   })
 
-  test('a failure of the receiver itself is answered 500', async () => {
+  test('an internal failure is answered 500', async () => {
     const warnings: string[] = []
     const clock = {
       ...systemClock,
@@ -138,7 +138,7 @@ describe('closing with requests in progress', () => {
     expect(await replying).toMatchObject({ status: 200, headers: { connection: 'close' } })
   })
 
-  test('a body that does not come is given up, and no event comes later', async () => {
+  test('gives up a body that does not arrive, and records nothing later', async () => {
     const clock = new WatchedClock(0)
     const { receiver, port } = await start({ runtime: createRuntime({ clock }) })
     const reading = clock.scheduled(bodyDeadlineMs)
@@ -149,7 +149,7 @@ describe('closing with requests in progress', () => {
     expect(receiver.events).toMatchObject([{ code: 'incomplete_body' }])
   })
 
-  test('a body that arrives during the grace is still received', async () => {
+  test('still receives a body that arrives during the grace period', async () => {
     const clock = new WatchedClock(0)
     const { receiver, port } = await start({ delayMs: 10, runtime: createRuntime({ clock }) })
     const reading = clock.scheduled(bodyDeadlineMs)
@@ -167,7 +167,7 @@ describe('closing with requests in progress', () => {
   })
 })
 
-describe('listeners that take their time', () => {
+describe('slow listeners', () => {
   test('are awaited before the sender is answered', async () => {
     const { receiver, url } = await start()
     const written = gate()
@@ -184,7 +184,7 @@ describe('listeners that take their time', () => {
     expect(steps).toEqual(['written', 'answered'])
   })
 
-  test('do not keep a receiver from closing: senders are answered, events told', async () => {
+  test('do not prevent a receiver from closing: senders are answered, events announced', async () => {
     const { receiver, url } = await start()
     const told: number[] = []
     receiver.on('event', ({ seq }) => {
@@ -200,7 +200,7 @@ describe('listeners that take their time', () => {
     expect(told).toEqual([1])
   })
 
-  test('do not keep it from closing where the sender has left', async () => {
+  test('do not prevent it from closing after the sender has disconnected', async () => {
     const { receiver, port } = await start()
     receiver.on('event', () => new Promise(() => undefined))
     const received = nextEvent(receiver)
@@ -220,8 +220,8 @@ describe('listeners that take their time', () => {
   })
 })
 
-describe('waiting for webhooks', () => {
-  test('ends when enough well-formed ones came, now or before', async () => {
+describe('waitFor', () => {
+  test('resolves when enough well-formed webhooks have arrived, before or after the call', async () => {
     const { receiver, url } = await start({ secret })
     const waiting = receiver.waitFor(2)
     await post(url, trackBody, signed(trackBody))
@@ -232,7 +232,7 @@ describe('waiting for webhooks', () => {
     expect(receiver.counts).toMatchObject({ received: 3, wellFormed: 2, malformed: 1 })
   })
 
-  test('ends with its time', async () => {
+  test('ends when its time is over', async () => {
     const clock = new WatchedClock(0)
     const { receiver, url } = await start({ runtime: createRuntime({ clock }) })
     await post(url, trackBody)
@@ -246,7 +246,7 @@ describe('waiting for webhooks', () => {
     await unmet
   })
 
-  test('ends with the receiver', async () => {
+  test('ends when the receiver closes', async () => {
     const { receiver } = await start()
     const unmet = expect(receiver.waitFor(1)).rejects.toThrow(
       expect.objectContaining({ code: 'expectation_unmet' }),

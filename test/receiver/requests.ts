@@ -48,7 +48,7 @@ export function signed(body: string | Buffer, key = secret): Readonly<Record<str
   return { 'x-signature': signBody(body, key) }
 }
 
-/** A request as it goes over the wire; the connection closes after its answer. */
+/** Sends a raw request; the connection closes after the answer. */
 export function rawPost(target: string, body: string, headers: readonly string[] = []): string {
   const length = `Content-Length: ${Buffer.byteLength(body)}`
   const head = [

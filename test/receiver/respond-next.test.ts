@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { SettingError } from '../../src/model/index.ts'
 import { post, start, trackBody } from './requests.ts'
 
-test('the next webhooks are given other answers, and the plan goes on after them', async () => {
+test('respondNext changes the next answers, and the plan continues after them', async () => {
   const { receiver, url } = await start({ respond: '201,202' })
   receiver.respondNext(503)
   receiver.respondNext(429)
-  // What is no webhook does not take it.
+  // A request that is not a webhook does not use up the answer.
   expect((await post(url, 'no JSON')).status).toBe(400)
   const statuses: number[] = []
   for (let sent = 0; sent < 4; sent++) statuses.push((await post(url, trackBody)).status)
@@ -20,14 +20,14 @@ test('the next webhooks are given other answers, and the plan goes on after them
   ])
 })
 
-test('a fault can be next', async () => {
+test('respondNext accepts a fault', async () => {
   const { receiver, url } = await start()
   receiver.respondNext('empty')
   await expect(post(url, trackBody)).rejects.toThrow()
   expect((await post(url, trackBody)).status).toBe(200)
 })
 
-test('what cannot be answered is refused at once', async () => {
+test('respondNext refuses an invalid answer at once', async () => {
   const { receiver } = await start()
   expect(() => receiver.respondNext(999)).toThrow(SettingError)
 })

@@ -8,7 +8,7 @@ import {
 } from '../../src/receiver/index.ts'
 import { checkReceiverOptions } from '../../src/receiver/settings.ts'
 
-test('without options it is a receiver on a free port of this machine that answers 200', () => {
+test('the defaults are a free port of this machine and the answer 200', () => {
   const settings = checkReceiverOptions()
   expect(settings).toMatchObject({
     host: '127.0.0.1',

@@ -22,14 +22,14 @@ test.each([
     reason: /it has 39 characters$/,
   },
   { name: 'another one', header: '0'.repeat(40), verdict: 'invalid', reason: /different secret/ },
-])('$name is $verdict, in words', ({ header, verdict, reason }) => {
+])('$name is reported as $verdict, with an explanation', ({ header, verdict, reason }) => {
   const judgement = judge(header)
   expect(judgement.verdict).toBe(verdict)
   expect(String(judgement.reason)).toMatch(reason)
   expect(judgement.diagnosis).toBeNull()
 })
 
-test('a mistake that is known is the reason, and there is a fix', () => {
+test('a recognised mistake is given as the reason, together with a fix', () => {
   const { verdict, reason, diagnosis } = judge(right.toUpperCase())
   expect(verdict).toBe('invalid')
   expect(reason).toBe('The signature is in upper-case hexadecimal digits')
@@ -40,7 +40,7 @@ test('a mistake that is known is the reason, and there is a fix', () => {
   })
 })
 
-test('a body that is said to be compressed and is not is only a hint: nothing fits the signature', () => {
+test('a Content-Encoding that the body does not have is mentioned only if no signature fits', () => {
   const headers = { 'content-encoding': 'gzip' }
   const request = { body, signature: '0'.repeat(40), headers }
   expect(new SignatureJudge({ secret }).judge(request, 0)).toEqual({

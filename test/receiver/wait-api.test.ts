@@ -21,7 +21,7 @@ async function ask(
   return { status: response.statusCode, body: JSON.parse(text) as unknown }
 }
 
-/** Says when a task is forgotten. */
+/** Resolves when a task is cancelled. */
 class CancelledClock extends WatchedClock {
   #tell = (): void => undefined
   readonly cancelled = new Promise<void>((resolve) => (this.#tell = resolve))
@@ -44,7 +44,7 @@ async function startStill() {
 }
 
 describe('GET /_evroute/wait', () => {
-  test('answers with the record of the next event that matches', async () => {
+  test('returns the record of the next matching event', async () => {
     const { clock, url, wait } = await startStill()
     await post(`${url}/hook`, trackBody)
     const waiting = clock.scheduled(10_000)
@@ -114,7 +114,7 @@ describe('GET /_evroute/wait', () => {
     })
   })
 
-  test('answers 409 as soon as too many came, and 408 when the receiver closes', async () => {
+  test('answers 409 as soon as there are too many, and 408 when the receiver closes', async () => {
     const { clock, receiver, url, wait } = await startStill()
     await post(url, trackBody)
     expect(await ask(wait, { match: 'type:track never' })).toMatchObject({
@@ -128,7 +128,7 @@ describe('GET /_evroute/wait', () => {
     expect(await asking).toMatchObject({ status: 408 })
   })
 
-  test('forgets a wait whose asker went away', async () => {
+  test('forgets a wait when its client disconnects', async () => {
     const clock = new CancelledClock(0)
     const { port } = await start({ runtime: createRuntime({ clock }) })
     const waiting = clock.scheduled(9_000)
@@ -164,7 +164,7 @@ describe('GET /_evroute/wait', () => {
     expect((body as { error: { message: string } }).error.message).toContain(message)
   })
 
-  test('points at the bad place, and refuses what is said twice', async () => {
+  test('points at the faulty character, and refuses a parameter given twice', async () => {
     const { wait } = await startStill()
     const { body } = await ask(wait, { match: 'type:trak' })
     expect((body as { error: { hint: string } }).error.hint).toContain('\n  type:trak\n       ^^^^')
@@ -173,7 +173,7 @@ describe('GET /_evroute/wait', () => {
 })
 
 describe('GET /_evroute/events', () => {
-  test('gives the records that are kept as NDJSON', async () => {
+  test('returns the recorded events as NDJSON', async () => {
     const { url } = await startStill()
     for (const body of [
       trackBody,
@@ -205,7 +205,7 @@ describe('GET /_evroute/events', () => {
     expect(await read('?match=event:Ping')).toHaveLength(1)
   })
 
-  test('answers 400 and 404', async () => {
+  test('answers 400 to a bad request and 404 to an unknown path', async () => {
     const { url } = await startStill()
     expect(await ask(`${url}/_evroute/events?match=x2`)).toMatchObject({ status: 400 })
     expect(await ask(`${url}/_evroute/events?timeout=1s`)).toMatchObject({ status: 400 })
@@ -216,14 +216,14 @@ describe('GET /_evroute/events', () => {
   })
 })
 
-describe('the paths of the API', () => {
+describe('the API paths', () => {
   test.each([
     [{ host: 'evil.example' }, 'host_not_allowed'],
     [{ origin: 'https://evil.example' }, 'origin_not_allowed'],
     [{ origin: 'null' }, 'origin_not_allowed'],
     [{ 'x-forwarded-for': '192.0.2.1' }, 'not_local'],
     [{ forwarded: 'for=192.0.2.1' }, 'not_local'],
-  ])('tell nothing to %j', async (headers, code) => {
+  ])('reveal nothing to %j', async (headers, code) => {
     const { url } = await startStill()
     await post(url, trackBody)
     for (const path of ['wait?match=type:track', 'events']) {
@@ -236,7 +236,7 @@ describe('the paths of the API', () => {
     }
   })
 
-  test('are no webhooks for GET, and are for POST', async () => {
+  test('are recorded as webhooks for POST, but not for GET', async () => {
     const { receiver, url } = await startStill()
     await ask(`${url}/_evroute/events?match=x2`)
     await ask(`${url}/_evroute/other`)
@@ -246,7 +246,7 @@ describe('the paths of the API', () => {
     expect(receiver.counts).toMatchObject({ received: 2, wellFormed: 1 })
   })
 
-  test('survive an address that cannot be parsed', async () => {
+  test('survive a URL that cannot be parsed', async () => {
     const { port } = await startStill()
     const socket = await dial(port)
     socket.write('GET /_evroute/%zz?%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')

@@ -19,13 +19,13 @@ function others(count: number): readonly NamedSecret[] {
   }))
 }
 
-/** JSON of so many bytes, with white space that `JSON.stringify` takes out. */
+/** JSON of this many bytes, with white space that `JSON.stringify` removes. */
 function jsonOf(bytes: number): Buffer {
   return Buffer.from(`{"a": "${'x'.repeat(bytes - 9)}"}`)
 }
 
-describe('the secret of another', () => {
-  test('is named, alone and with another mistake', () => {
+describe('a signature made with a different secret', () => {
+  test('names the owner of the secret, also together with a second mistake', () => {
     const otherSecrets = [
       ...others(2),
       { name: 'c\u0007rm\u202e', secret: 'not-a-real-crm-secret' },
@@ -42,13 +42,13 @@ describe('the secret of another', () => {
     })
   })
 
-  test('is not the same one under another name', () => {
+  test('is not blamed on an entry that has the same secret under a different name', () => {
     const signature = createHmac('sha256', secret).update(body).digest('hex')
     const otherSecrets = [{ name: 'the same', secret }]
     expect(diagnose({ body, signature, secret, otherSecrets })).toMatchObject({ mistake: 'sha256' })
   })
 
-  test('is named by a receiver that knows it', async () => {
+  test('is diagnosed by a receiver with otherSecrets', async () => {
     const otherSecrets = [{ name: 'crm', secret: 'not-a-real-crm-secret' }]
     const { receiver, url } = await start({ secret, otherSecrets })
     await post(url, body, { 'x-signature': sign(body, 'not-a-real-crm-secret') })
@@ -56,7 +56,7 @@ describe('the secret of another', () => {
     expect(receiver.events[0]?.diagnosis).toMatchObject({ mistake: 'other_secret', message })
   })
 
-  test('is looked for among 50', () => {
+  test('is compared with at most 50 other secrets', () => {
     const find = (number: number) => {
       const signature = sign(body, `not-a-real-secret-${number}`)
       return diagnose({ body, signature, secret, otherSecrets: others(51) })?.mistake
@@ -65,18 +65,18 @@ describe('the secret of another', () => {
   })
 })
 
-test('what fits has no diagnosis, and where headers are not known a missing one has none', () => {
+test('a valid signature and, without headers, a missing one have no diagnosis', () => {
   expect(diagnose({ body, signature: sign(body), secret })).toBeUndefined()
   expect(diagnose({ body, signature: undefined, secret })).toBeUndefined()
 })
 
-test('compressed bytes are tried where headers are not known', () => {
+test('the compressed bytes are tried if the headers are unknown', () => {
   const signature = createHmac('sha1', secret).update(gzipSync(body)).digest('hex')
   expect(diagnose({ body, signature, secret })).toMatchObject({ mistake: 'inflated' })
 })
 
-describe('what a diagnosis may cost', () => {
-  test('is so many HMACs', () => {
+describe('the cost of a diagnosis', () => {
+  test('is limited to a number of HMACs', () => {
     const otherSecrets = others(50)
     const sent = Buffer.from(`${body.toString()}\n`)
     const find = (signed: string) => {
@@ -84,11 +84,11 @@ describe('what a diagnosis may cost', () => {
       return diagnose({ body: sent, signature, secret, otherSecrets })?.mistake
     }
     expect(find(body.toString())).toBe('newline_added+other_secret')
-    // Among the last of the pairs.
+    // This is one of the last pairs.
     expect(find(`\ufeff${sent.toString()}`)).toBeUndefined()
   })
 
-  test('is so many bytes', () => {
+  test('is limited to a number of bytes', () => {
     const find = (bytes: number) => {
       const large = jsonOf(bytes)
       return diagnose({ body: large, signature: sign(large, `"${secret}"`), secret })?.mistake
@@ -96,7 +96,7 @@ describe('what a diagnosis may cost', () => {
     expect([find(2 ** 20), find(2 ** 22)]).toEqual(['secret_quotes', undefined])
   })
 
-  test('is no other JSON where the body is larger than 256 KB', () => {
+  test('excludes re-serialised JSON for a body larger than 256 KB', () => {
     const find = (bytes: number) => {
       const large = jsonOf(bytes)
       const signature = sign(JSON.stringify(JSON.parse(large.toString())))
@@ -111,32 +111,32 @@ describe('a flood of bad signatures', () => {
   const unknown = { body, signature: '0'.repeat(40) }
   const startMs = Date.UTC(2026, 0, 1)
 
-  /** A diagnostician that looked for many mistakes at once, and how many it found. */
+  /** A diagnostician that has diagnosed this request many times at once, and how many diagnoses it made. */
   function flooded(request: SuspectRequest, count: number) {
     const diagnostician = new Diagnostician({ secret })
     const diagnoses = Array.from({ length: count }, () => diagnostician.diagnose(request, startMs))
     return { diagnostician, found: diagnoses.filter((diagnosis) => diagnosis !== undefined).length }
   }
 
-  test('is diagnosed no faster than 20 a second, with a burst of 2 s', () => {
+  test('is diagnosed at 20 a second at most, with a burst of 2 s', () => {
     const { diagnostician } = flooded(unknown, 100)
     expect(diagnostician.diagnose(known, startMs)).toBeUndefined()
     expect(diagnostician.diagnose(known, startMs + 1)).toBeUndefined()
     expect(diagnostician.diagnose(known, startMs + 60)?.mistake).toBe('upper_case')
   })
 
-  test('has a burst that a test of somebody fits in', () => {
+  test('still leaves room for a diagnosis after a burst of 30', () => {
     expect(flooded(unknown, 30).diagnostician.diagnose(known, startMs)?.mistake).toBe('upper_case')
   })
 
-  test('slows down with the size of the bodies', () => {
+  test('is diagnosed more slowly the larger the bodies are', () => {
     const large = { body: jsonOf(2 ** 20), signature: '0'.repeat(40) }
     const { diagnostician } = flooded(large, 2)
     expect(diagnostician.diagnose(known, startMs + 2_000)).toBeUndefined()
     expect(diagnostician.diagnose(known, startMs + 3_000)?.mistake).toBe('upper_case')
   })
 
-  test('of the same mistake is diagnosed to its end', () => {
+  test('with one repeated mistake is diagnosed every time', () => {
     expect(flooded(known, 1_000).found).toBe(1_000)
   })
 })

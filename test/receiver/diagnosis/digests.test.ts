@@ -51,8 +51,8 @@ test.each(rows.map((row) => ({ given: row[0], row })))('$given is diagnosed', ({
   expect(JSON.stringify(diagnosis)).not.toContain(secret)
 })
 
-describe('two mistakes together', () => {
-  test('are named both where the digest is wrong', () => {
+describe('two mistakes at once', () => {
+  test('are both named if the digest is one of them', () => {
     const signature = hash(compact).toUpperCase()
     expect(diagnose({ body: Buffer.from(compact), signature, secret })).toMatchObject({
       mistake: 'upper_case+without_key',

@@ -9,28 +9,28 @@ import { snippets, type SnippetLanguage } from '../../../src/receiver/index.ts'
 import { TestProcess } from '../../support/binary.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** How the snippet of a language is made to run. */
+/** How to run the snippet of a language. */
 interface Running {
-  /** Whether this machine has what it needs. */
+  /** Whether this machine has the runtime it needs. */
   readonly isThere: () => boolean
-  /** The name of its file. */
+  /** Name of the snippet's file. */
   readonly file: string
-  /** What stands beside it in its folder. */
+  /** Other files in its folder, by name. */
   readonly beside?: Readonly<Record<string, string>>
-  /** The folder of the packages that it imports. */
+  /** The folder of the packages it imports. */
   readonly modules?: string
   /** The program and its arguments. */
   readonly command: (folder: string, port: number) => readonly [string, ...string[]]
-  /** Whether it is told a port that is free, instead of taking one and printing it. */
+  /** Whether it is given a free port, instead of choosing one and printing it. */
   readonly needsPort?: boolean
 }
 
-/** The packages that a handler of Node finds: those of the benches are installed with them. */
+/** Packages for Node handlers: those of the benches include them. */
 const moduleFolders = ['../../../node_modules', '../../bench/node_modules'].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),
 )
 
-/** Prints the port that a server was given. */
+/** Prints the port that the server listens on. */
 const nodePreload = `
 import { Server } from 'node:net'
 const { listen } = Server.prototype
@@ -74,7 +74,7 @@ func init() {
 }
 `
 
-/** Calls the application of Rack with each request, as its servers do. */
+/** Calls a Rack application with each request, as Rack servers do. */
 const rubyDriver = `
 require 'socket'
 require 'stringio'
@@ -134,7 +134,7 @@ export function canRun(language: SnippetLanguage): boolean {
   return running[language].isThere()
 }
 
-/** Runs the handler as it is printed, in a process of its own, until the test ends. */
+/** Runs the printed handler in its own process until the test ends. */
 export async function runHandler(language: SnippetLanguage, secret: string): Promise<string> {
   const { file, beside = {}, modules, command, needsPort = false } = running[language]
   const folder = await temporaryFolder()

@@ -9,12 +9,12 @@ interface WrongRequest {
   readonly body: string | Buffer
   readonly signature?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Another secret of the receiver's. */
+  /** A second secret of the receiver. */
   readonly secret?: string
   readonly path?: string
 }
 
-/** A mistake, how a client makes it, and what names it. */
+/** A mistake, how a client makes it, and which mistake the diagnosis names. */
 interface Row {
   readonly given: string
   readonly request: WrongRequest
@@ -34,7 +34,7 @@ function sign(body: string | Buffer, key: string | Buffer = secret): string {
   return createHmac('sha1', key).update(body).digest('hex')
 }
 
-/** What is sent, and what was signed instead. */
+/** The body that is sent, and the bytes that were signed instead. */
 function signedInstead(body: string | Buffer, instead: string | Buffer): WrongRequest {
   return { body, signature: sign(instead) }
 }
@@ -350,7 +350,7 @@ async function receive({ body, signature, ...request }: WrongRequest): Promise<R
   return receiver.events[0]!
 }
 
-test.each(rows)('$given is $mistake', async ({ request, mistake, message }) => {
+test.each(rows)('$given is diagnosed as $mistake', async ({ request, mistake, message }) => {
   const { diagnosis, reason, signature } = await receive(request)
   expect(diagnosis!.mistake).toBe(mistake)
   expect(diagnosis!.message).toMatch(message)

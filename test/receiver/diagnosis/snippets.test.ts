@@ -4,7 +4,7 @@ import { signBody } from '../../../src/webhook/index.ts'
 import { canRun, runHandler } from './handlers.ts'
 
 const secret = 'not-a-real-sécret'
-/** What a parser and a writer of JSON would change in every language. */
+/** JSON that every language would change by parsing and writing it. */
 const body = '{ "type":"track", "b":1.0, "2":"é\\u00e9/<", "1":12345678901234567890 }\n'
 const right = signBody(body, secret)
 
@@ -14,12 +14,12 @@ test.each(snippetLanguages)('there is a snippet for %s', (language) => {
   expect(snippets[language]).toContain('WEBHOOK_SECRET')
 })
 
-test('there is none for anything else', () => {
+test('an unknown language has no snippet', () => {
   expect(['cobol', '', 'toString'].filter(isSnippetLanguage)).toEqual([])
 })
 
 describe.each(snippetLanguages)('the handler for %s', (language) => {
-  test.skipIf(!canRun(language))('takes the right signature and refuses every other', async () => {
+  test.skipIf(!canRun(language))('accepts the right signature and refuses all others', async () => {
     const url = await runHandler(language, secret)
     const post = async (given: string, signature?: string): Promise<number> => {
       const headers = {
@@ -47,7 +47,7 @@ describe.each(snippetLanguages)('the handler for %s', (language) => {
   })
 })
 
-/** PHP has no start at which it could refuse. */
+/** PHP has no start-up phase in which it could refuse. */
 const starting = snippetLanguages.filter((language) => language !== 'php')
 
 test.each(starting)('the handler for %s refuses to start without a secret', async (language) => {

@@ -5,7 +5,7 @@ import { Receiver } from '../../../src/receiver/index.ts'
 import { post, start, trackBody } from '../requests.ts'
 
 describe('a receiver with several endpoints', () => {
-  test('has a port for each, and says of each event which one was asked', async () => {
+  test('has one port for each, and records which endpoint received an event', async () => {
     const { receiver, url, urls, port } = await start({ endpoints: 5 })
     expect(new Set(urls.map((each) => new URL(each).port)).size).toBe(5)
     expect([url, port]).toEqual([urls[0], Number(new URL(urls[0]!).port)])
@@ -19,21 +19,21 @@ describe('a receiver with several endpoints', () => {
     ])
   })
 
-  test('has one when nothing is said, which events do not name', async () => {
+  test('has one endpoint by default, and its events name none', async () => {
     const { receiver, url, urls } = await start()
     expect(urls).toEqual([url])
     await post(url, trackBody)
     expect(receiver.events[0]?.endpoint).toBeNull()
   })
 
-  test('follows plans for one of them, and one plan for the others together', async () => {
+  test('follows a plan for one endpoint, and a shared plan for the others', async () => {
     const { urls } = await start({ endpoints: 3, respond: ['endpoint=2:503', '429,200'] })
     const statuses: number[] = []
     for (const each of [...urls, ...urls]) statuses.push((await post(each, trackBody)).status)
     expect(statuses).toEqual([429, 503, 200, 200, 503, 200])
   })
 
-  test('injects faults and ends them on each', async () => {
+  test('injects faults on each endpoint and ends them when it closes', async () => {
     const { receiver, urls } = await start({
       endpoints: 2,
       tls: 'self-signed',
@@ -56,7 +56,7 @@ describe('a receiver with several endpoints', () => {
     expect(await hanging).toBe('ECONNRESET')
   })
 
-  test('has the ports behind the one that is given, and opens all or none', async () => {
+  test('uses the ports following the given one, and opens all or none', async () => {
     const { port, free } = await neighbours()
     const other = createServer().listen(port + 1, '127.0.0.1')
     await once(other, 'listening')
@@ -71,7 +71,7 @@ describe('a receiver with several endpoints', () => {
   })
 })
 
-/** A port of this machine that is free, and the one behind it. */
+/** A free port of this machine whose next port is free, too. */
 async function neighbours(): Promise<{ port: number; free: (port: number) => Promise<void> }> {
   const free = async (port: number): Promise<void> => {
     const server = createServer().listen(port, '127.0.0.1')

@@ -28,20 +28,20 @@ async function readUntil(socket: Socket, isEnough: (text: string) => boolean): P
   return text
 }
 
-describe('over the wire', () => {
-  test('reset is a reset', async () => {
+describe('on the wire', () => {
+  test('reset resets the connection', async () => {
     const { receiver, port } = await start({ fault: 'reset' })
     expect(await ask(port)).toEqual({ text: '', error: 'ECONNRESET' })
     expect(receiver.events).toMatchObject([{ status: null, injected: 'reset', kind: 'webhook' }])
   })
 
-  test('empty is an end without a byte', async () => {
+  test('empty ends the connection without sending a byte', async () => {
     const { receiver, port } = await start({ fault: 'empty' })
     expect(await ask(port)).toEqual({ text: '', error: undefined })
     expect(receiver.events).toMatchObject([{ status: null, injected: 'empty' }])
   })
 
-  test('malformed is no HTTP', async () => {
+  test('malformed sends bytes that are not HTTP', async () => {
     const { receiver, port } = await start({ fault: 'malformed' })
     const { text, error } = await ask(port)
     expect(text).not.toMatch(/^HTTP/)
@@ -49,7 +49,7 @@ describe('over the wire', () => {
     expect(receiver.events).toMatchObject([{ status: null, injected: 'malformed' }])
   })
 
-  test('truncate is less than its length', async () => {
+  test('truncate sends less than its Content-Length', async () => {
     const { receiver, port } = await start({ fault: 'truncate' })
     const [head = '', body = ''] = (await ask(port)).text.split('\r\n\r\n')
     expect(head).toMatch(/^HTTP\/1\.1 200 /)
@@ -68,7 +68,7 @@ describe('over the wire', () => {
     expect((await asked).text).toBe('')
   })
 
-  test('drip sends a byte every second, until the receiver closes', async () => {
+  test('drip sends one byte a second until the receiver closes', async () => {
     const clock = new WatchedClock(0)
     const { receiver, port } = await start({ fault: 'drip', runtime: createRuntime({ clock }) })
     const socket = await dial(port)
@@ -88,7 +88,7 @@ describe('over the wire', () => {
     expect(receiver.events).toMatchObject([{ status: 200, injected: 'drip' }])
   })
 
-  test('drip ends with the sender', async () => {
+  test('drip ends when the sender disconnects', async () => {
     const clock = new WatchedClock(0)
     const { port } = await start({ fault: 'drip', runtime: createRuntime({ clock }) })
     const socket = await dial(port)
@@ -100,7 +100,7 @@ describe('over the wire', () => {
     while (clock.nextDueMs() !== undefined) await nextTurn()
   })
 
-  test('endless sends no more than is taken, until the sender leaves', async () => {
+  test('endless sends only as much as the sender reads, until it disconnects', async () => {
     const { receiver, port } = await start({ fault: 'endless' })
     const socket = await dial(port)
     const received = new Promise((resolve) => receiver.on('event', resolve))
@@ -125,7 +125,7 @@ describe('over the wire', () => {
     await received
     await receiver.close()
     const text = await readAll(socket)
-    // What the system keeps for two ends of a connection, and not more.
+    // No more than the system buffers at both ends of a connection.
     expect(text.length).toBeLessThan(64 * 1024 * 1024)
   })
 })
@@ -139,22 +139,22 @@ describe('the sender of evroute', () => {
     { fault: 'truncate', verdict: 'success', error: null },
     { fault: 'drip', verdict: 'success', error: null },
     { fault: 'endless', verdict: 'success', error: null },
-  ] as const)('takes $fault for $verdict', async ({ fault, verdict, error }) => {
+  ] as const)('treats $fault as $verdict', async ({ fault, verdict, error }) => {
     const { receiver, url } = await start({ respond: [{ steps: [{ answer: fault }] }] })
     const outcome = await postTo({ url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })()
     expect(judge(outcome)).toMatchObject({ verdict, error })
     expect(receiver.events).toMatchObject([{ kind: 'webhook', injected: fault }])
   })
 
-  test('meets every fault there is', () => {
+  test('is tested with every fault', () => {
     expect([...faults].sort()).toEqual(
       ['reset', 'hang', 'empty', 'malformed', 'truncate', 'drip', 'endless'].sort(),
     )
   })
 })
 
-describe('whatever is injected', () => {
-  test('the next request over another connection is answered', async () => {
+describe('with any fault injected', () => {
+  test('the next request on a different connection is answered', async () => {
     const { receiver, url } = await start({
       respond: 'reset,empty,truncate,malformed,200',
     })
@@ -182,13 +182,13 @@ describe('whatever is injected', () => {
     expect(receiver.counts.wellFormed).toBe(50)
   })
 
-  test('health is answered', async () => {
+  test('the health check is answered', async () => {
     const { url } = await start({ fault: 'reset' })
     const response = await fetch(`${url}/healthz`)
     expect(response.status).toBe(200)
   })
 
-  test('what is no webhook is told so', async () => {
+  test('a request that is not a webhook gets its own refusal', async () => {
     const { receiver, url } = await start({ fault: 'reset' })
     expect(await post(url, 'nonsense')).toMatchObject({ status: 400 })
     expect(receiver.events).toMatchObject([{ injected: null, code: 'invalid_json' }])

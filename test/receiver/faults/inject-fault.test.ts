@@ -10,7 +10,7 @@ import { dial, rawPost, readAll, start } from '../requests.ts'
 const turnsOfStandstill = 10_000
 const bufferedBytesMax = 1024 * 1024
 
-test('endless keeps next to nothing for a sender that does not read', async () => {
+test('endless buffers almost nothing for a sender that does not read', async () => {
   const end = new AbortController()
   const server = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
@@ -37,7 +37,7 @@ test('endless keeps next to nothing for a sender that does not read', async () =
   socket.destroy()
 })
 
-test('a fault that waits behind another on its connection ends with the receiver', async () => {
+test('a fault queued behind a second one on its connection ends with the receiver', async () => {
   const { receiver, port } = await start()
   const socket = await dial(port)
   const received = readAll(socket)
@@ -46,7 +46,7 @@ test('a fault that waits behind another on its connection ends with the receiver
     '\r\n',
   )
   const arrived = receiver.waitFor(3)
-  // Once the third is told, the second waits behind the first.
+  // Once the third event is announced, the second is queued behind the first.
   const paths = ['/fault/hang', '/fault/truncate', '/']
   socket.write(paths.map((path) => `POST ${path} ${rest}`).join(''))
   await arrived

@@ -16,7 +16,7 @@ function sequence(...numbers: readonly number[]): () => number {
   return () => left.shift() ?? 0.99
 }
 
-test('who fails by chance takes nothing from the plan', () => {
+test('random failures use up no answer of the plan', () => {
   const injections = new Injections(
     { ...settings, respond: [parsePlan('503,429,200')], failShare: 0.2, failure: 'reset' },
     sequence(0.2, 0.19, 0.5, 0),
@@ -29,14 +29,14 @@ test('who fails by chance takes nothing from the plan', () => {
   ])
 })
 
-test('a share of all fails all, and no share none', () => {
+test('a failure share of 1 fails every request, and of 0 none', () => {
   expect(
     new Injections({ ...settings, failShare: 1 }, () => 0.999_999).nextAnswer(webhook).answer,
   ).toBe(500)
   expect(new Injections(settings, () => 0).nextAnswer(webhook).answer).toBe(200)
 })
 
-test('delays lie between the shortest and the longest, both included', () => {
+test('delays lie between the shortest and the longest, inclusive', () => {
   const injections = new Injections(
     { ...settings, delay: { fromMs: 1_000, toMs: 8_000 } },
     sequence(0, 0.5, 0.999_999),
@@ -44,7 +44,7 @@ test('delays lie between the shortest and the longest, both included', () => {
   expect([1, 2, 3].map(() => injections.nextDelayMs())).toEqual([1_000, 4_500, 8_000])
 })
 
-test('a seed repeats its numbers, which are spread evenly', () => {
+test('a seed reproduces its numbers, which are spread evenly', () => {
   const numbers = (seed: number): readonly number[] => {
     const random = seededRandom(seed)
     return Array.from({ length: 10_000 }, random)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { SettingError } from '../../../src/model/index.ts'
 import { parsePlan } from '../../../src/receiver/faults/parse-plan.ts'
 
-describe('a plan is read', () => {
+describe('parsePlan reads', () => {
   test.each([
     ['200', { steps: [{ answer: 200, times: 1 }] }],
     [
@@ -34,7 +34,7 @@ describe('a plan is read', () => {
   })
 })
 
-describe('a plan that cannot be read says where and what is accepted', () => {
+describe('a plan that cannot be parsed reports where and what is accepted', () => {
   test.each([
     { text: '', character: 1, problem: 'an answer is missing', excerpt: '  \n  ^' },
     {
@@ -114,7 +114,7 @@ describe('a plan that cannot be read says where and what is accepted', () => {
     expect(hint).toContain(excerpt)
   })
 
-  test('names the answers there are', () => {
+  test('lists the possible answers', () => {
     expect(() => parsePlan('teapot')).toThrow(
       expect.objectContaining({
         hint: expect.stringContaining(

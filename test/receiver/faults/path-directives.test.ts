@@ -26,7 +26,7 @@ describe('a path asks for', () => {
   })
 })
 
-describe('a path that asks for what there is not says so', () => {
+describe('a path with an invalid directive is refused with the reason', () => {
   test.each([
     ['/status', 'The path has nothing after /status: there must be a status from 200 to 599'],
     ['/status/', 'The path has nothing after /status'],

@@ -13,7 +13,7 @@ async function statuses(url: string, bodies: readonly string[]): Promise<readonl
 }
 
 describe('a plan', () => {
-  test('is followed in turn, and its last answer for ever', async () => {
+  test('gives its answers in turn, and repeats the last one', async () => {
     const { receiver, url } = await start({ respond: '503x3,429,200' })
     const bodies = Array.from({ length: 7 }, () => trackBody)
     expect(await statuses(url, bodies)).toEqual([503, 503, 503, 429, 200, 200, 200])
@@ -31,20 +31,20 @@ describe('a plan', () => {
   test.each<[string, ReceiverOptions['respond']]>([
     ['texts', ['type=track:500,200', '503']],
     ['parts', [{ type: 'track', steps: [{ answer: 500 }, { answer: 200 }] }, 503]],
-  ])('of a type is followed by that type only, given as %s', async (_, respond) => {
+  ])('for a type applies to that type only, given as %s', async (_, respond) => {
     const { url } = await start({ respond })
     const bodies = [pageBody, trackBody, pageBody, trackBody, trackBody]
     expect(await statuses(url, bodies)).toEqual([503, 500, 503, 200, 200])
   })
 
-  test('is consumed by well-formed webhooks only', async () => {
+  test('is used up by well-formed webhooks only', async () => {
     const { url } = await start({ respond: '503,200' })
     const bodies = ['nonsense', '{"type":"order"}', trackBody, 'nonsense', trackBody]
     expect(await statuses(url, bodies)).toEqual([400, 400, 503, 400, 200])
     await (await fetch(url)).text()
   })
 
-  test('is not consumed by what is refused for its signature, nor by what its path asks for', async () => {
+  test('is not used up by requests that are refused for their signature or directed by their path', async () => {
     const { url } = await start({ respond: '503,200', secret, strict: true })
     const send = async (path: string, headers: Readonly<Record<string, string>>) =>
       (await post(`${url}${path}`, trackBody, headers)).status
@@ -55,7 +55,7 @@ describe('a plan', () => {
     expect(await send('/', signed(trackBody))).toBe(200)
   })
 
-  test('can be changed while the receiver runs, and starts again', async () => {
+  test('can be replaced while the receiver runs, and starts from the beginning', async () => {
     const { receiver, url } = await start({ respond: '503x2,200' })
     expect(await statuses(url, [trackBody])).toEqual([503])
     receiver.respond('500,201')
@@ -68,14 +68,14 @@ describe('a plan', () => {
     expect(await statuses(url, [trackBody])).toEqual([200])
   })
 
-  test('stays what it was when another cannot be read', async () => {
+  test('stays unchanged when its replacement cannot be parsed', async () => {
     const { receiver, url } = await start({ respond: 503 })
     expect(() => receiver.respond('sometimes')).toThrow(SettingError)
     expect(() => receiver.respond('endpoint=2:200')).toThrow('there is only 1')
     expect(await statuses(url, [trackBody])).toEqual([503])
   })
 
-  test('gives every webhook one answer when many come at once', async () => {
+  test('gives each of many simultaneous webhooks one answer', async () => {
     const { receiver, url } = await start({ respond: '503x30,200' })
     const all = await Promise.all(Array.from({ length: 100 }, () => post(url, trackBody)))
     expect(all.filter(({ status }) => status === 503)).toHaveLength(30)
@@ -83,7 +83,7 @@ describe('a plan', () => {
   })
 })
 
-describe('a share that fails', () => {
+describe('a failure share', () => {
   const sequenceOf = async (options: ReceiverOptions): Promise<readonly number[]> => {
     const { url } = await start({ failShare: 0.3, ...options })
     return statuses(
@@ -92,7 +92,7 @@ describe('a share that fails', () => {
     )
   }
 
-  test('is answered 500, and the same with the same seed', async () => {
+  test('is answered 500, and fails the same requests with the same seed', async () => {
     const first = await sequenceOf({ seed: 42 })
     const failed = first.filter((status) => status === 500).length
     expect(new Set(first)).toEqual(new Set([200, 500]))
@@ -101,7 +101,7 @@ describe('a share that fails', () => {
     expect(await sequenceOf({ seed: 43 })).not.toEqual(first)
   })
 
-  test('can have a fault instead', async () => {
+  test('can inject a fault instead', async () => {
     const { receiver, url } = await start({ failShare: 1, fault: 'empty' })
     await expect(post(url, trackBody)).rejects.toThrow()
     expect(receiver.events).toMatchObject([{ injected: 'empty' }])
@@ -122,12 +122,12 @@ describe('a path', () => {
     expect(receiver.events).toMatchObject([{ path, status, injected }])
   })
 
-  test('wins over plans and chance', async () => {
+  test('takes precedence over plans and failure shares', async () => {
     const { url } = await start({ respond: 503, failShare: 1 })
     expect((await post(`${url}/status/201`, trackBody)).status).toBe(201)
   })
 
-  test('that cannot be followed is answered 400 and told what it takes', async () => {
+  test('that cannot be followed is answered 400 with the accepted directives', async () => {
     const { receiver, url } = await start()
     const message =
       'The path has "5O3" after /status: it must be a status from 200 to 599, as in /status/503'
@@ -138,7 +138,7 @@ describe('a path', () => {
     expect(receiver.events).toMatchObject([{ status: 400, injected: null, reason: message }])
   })
 
-  test('has a fault', async () => {
+  test('can ask for a fault', async () => {
     const { receiver, url } = await start()
     await expect(post(`${url}/fault/reset`, trackBody)).rejects.toThrow(
       expect.objectContaining({ code: 'ECONNRESET' }),
@@ -146,7 +146,7 @@ describe('a path', () => {
     expect(receiver.events).toMatchObject([{ status: null, injected: 'reset' }])
   })
 
-  test('does not shorten what is too large', async () => {
+  test('does not override the refusal of a body that is too large', async () => {
     const { url } = await start()
     const large = Buffer.alloc(1024 * 1024 + 1, ' ')
     expect((await post(`${url}/status/200`, large)).status).toBe(413)
@@ -154,7 +154,7 @@ describe('a path', () => {
 })
 
 describe('a delay', () => {
-  test('asked for by the path comes before its answer', async () => {
+  test('in the path passes before the answer', async () => {
     const clock = new WatchedClock(0)
     const { receiver, url } = await start({ delayMs: 50, runtime: createRuntime({ clock }) })
     const delayed = clock.scheduled(6_000)
@@ -169,7 +169,7 @@ describe('a delay', () => {
     ])
   })
 
-  test('of a range is drawn again for each answer, and is the same with the same seed', async () => {
+  test('with a range is drawn anew for each answer, and reproducible by its seed', async () => {
     const durations = async (): Promise<readonly number[]> => {
       const clock = new WatchedClock(0)
       const delayMs = { fromMs: 1_000, toMs: 8_000 }
@@ -197,7 +197,7 @@ describe('a delay', () => {
     expect(await durations()).toEqual(found)
   })
 
-  test('comes before a fault', async () => {
+  test('passes before a fault', async () => {
     const clock = new WatchedClock(0)
     const runtime = createRuntime({ clock })
     const { receiver, url } = await start({ delayMs: 250, fault: 'reset', runtime })
@@ -210,7 +210,7 @@ describe('a delay', () => {
     expect(receiver.events).toMatchObject([{ injected: 'delay 250ms, reset', durationMs: 250 }])
   })
 
-  test('does not shift the answers: those who came first get the first', async () => {
+  test('does not reorder the answers: the first requests get the first ones', async () => {
     const clock = new WatchedClock(0)
     const runtime = createRuntime({ clock })
     const { url } = await start({ respond: '503,200', runtime })

@@ -9,7 +9,7 @@ import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
 
 const shortDeadlineMs = 150
 
-describe('the specification’s table of errors', () => {
+describe('the table of errors in the specification', () => {
   test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
     '%s',
     async (_, { settings, webhooks, expected }) => {
@@ -27,7 +27,7 @@ describe('the specification’s table of errors', () => {
         store: new MemoryStore(),
         isStoreOwn: true,
         runtime: told.runtime,
-        // Short only where it is waited for: a busy machine is late elsewhere too.
+        // Short only where the test waits for the timeout: a busy machine is slow elsewhere, too.
         ...(expected.error === 'timeout' ? { deadlineMs: shortDeadlineMs } : {}),
       })
       onTestFinished(() => pipeline.close())
@@ -52,7 +52,7 @@ describe('the specification’s table of errors', () => {
     },
   )
 
-  test('says which scenarios there are', () => {
+  test('lists every scenario', () => {
     expect(() => scenarioNamed('up-4h')).toThrow(SettingError)
     expect(() => scenarioNamed('up-4h')).toThrow(
       'timeout, 5xx-then-ok, down-4h, self-signed, any-succeeds, flaky',

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { postTo } from '../../webhook/post-to.ts'
 import { dial, secret, signed, start, trackBody } from '../requests.ts'
 
-/** Posts once to the receiver from a process that trusts its authority. */
+/** Posts once to the receiver from a process that trusts the receiver's authority. */
 async function postTrusting(url: string, authority: string): Promise<RequestOutcome> {
   const file = join(await temporaryFolder(), 'authority.pem')
   await writeFile(file, authority)
@@ -23,7 +23,7 @@ async function postTrusting(url: string, authority: string): Promise<RequestOutc
 }
 
 describe('a receiver with TLS', () => {
-  test('has nothing wrong for those who trust its authority', async () => {
+  test('has a valid certificate for clients that trust its authority', async () => {
     const { receiver, url, authority } = await start({ tls: 'valid' })
     expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     expect(await postTrusting(url, authority!)).toMatchObject({ kind: 'answered', status: 200 })
@@ -33,7 +33,7 @@ describe('a receiver with TLS', () => {
   test.each<[TlsKind, string]>([
     ['expired', 'CERT_HAS_EXPIRED'],
     ['wrong-host', 'ERR_TLS_CERT_ALTNAME_INVALID'],
-  ])('%s has just that wrong for those who trust its authority', async (tls, code) => {
+  ])('%s has only that fault for clients that trust its authority', async (tls, code) => {
     const { receiver, url, authority } = await start({ tls })
     const refused = { kind: 'certificate_refused', code }
     expect(await postTrusting(url, authority!)).toMatchObject(refused)
@@ -43,11 +43,14 @@ describe('a receiver with TLS', () => {
   test.each<[TlsKind, string]>([
     ['self-signed', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['valid', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-  ])('%s is refused by those who trust nobody in it, and no request is sent', async (tls, code) => {
-    const { receiver, url } = await start({ tls })
-    expect(await postTo({ url })()).toMatchObject({ kind: 'certificate_refused', code })
-    expect(receiver.counts.received).toBe(0)
-  })
+  ])(
+    '%s is refused by clients without its authority, and no request is sent',
+    async (tls, code) => {
+      const { receiver, url } = await start({ tls })
+      expect(await postTo({ url })()).toMatchObject({ kind: 'certificate_refused', code })
+      expect(receiver.counts.received).toBe(0)
+    },
+  )
 
   test('self-signed has no authority', async () => {
     expect((await start({ tls: 'self-signed' })).authority).toBeNull()
@@ -73,7 +76,7 @@ describe('a receiver with TLS', () => {
     await response.body.dump()
   })
 
-  test('checks signatures and keeps connections like any other', async () => {
+  test('checks signatures and keeps connections open as without TLS', async () => {
     const { receiver, url, authority } = await start({ tls: 'valid', secret })
     const dispatcher = new Agent({ connect: { ca: authority! }, connections: 1 })
     onTestFinished(() => dispatcher.destroy())
@@ -89,7 +92,7 @@ describe('a receiver with TLS', () => {
     { fault: 'reset', error: 'ECONNRESET' },
     { fault: 'empty', error: undefined },
     { fault: 'malformed', error: undefined },
-  ] as const)('has faults: $fault', async ({ fault, error }) => {
+  ] as const)('injects faults: $fault', async ({ fault, error }) => {
     const { receiver, port, authority } = await start({ tls: 'valid', fault })
     const socket = connectTls({ port, host: '127.0.0.1', ca: authority! })
     let found: string | undefined
@@ -104,7 +107,7 @@ describe('a receiver with TLS', () => {
     expect(receiver.events).toMatchObject([{ injected: fault }])
   })
 
-  test('survives those who do not speak TLS, or leave', async () => {
+  test('survives clients that do not speak TLS or disconnect', async () => {
     const { receiver, port, url } = await start({ tls: 'self-signed' })
     const plain = await dial(port)
     plain.resume().write('POST / HTTP/1.1\r\n\r\n')
@@ -118,7 +121,7 @@ describe('a receiver with TLS', () => {
     expect(receiver.counts.received).toBe(1)
   })
 
-  test('closes although somebody is connected who says nothing', async () => {
+  test('closes while a silent client is connected', async () => {
     const { receiver, port } = await start({ tls: 'self-signed' })
     const silent = await dial(port)
     const closed = once(silent.resume(), 'close')

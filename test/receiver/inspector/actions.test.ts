@@ -5,11 +5,11 @@ import { TestEndpoint } from '../../support/endpoint.ts'
 import { post, secret, signed, start, trackBody } from '../requests.ts'
 import { act } from './act.ts'
 
-describe('what a page asks beside', () => {
+describe('the details on the page', () => {
   const read = async (url: string, path: string): Promise<unknown> =>
     (await request(`${url}/_evroute/${path}`)).body.json()
 
-  test('the changes since the previous event of the same user, type and name', async () => {
+  test('show the changes since the previous event of the same user, type and name', async () => {
     const { url } = await start()
     const track = (fields: object) =>
       post(url, JSON.stringify({ type: 'track', userId: 'u_1', event: 'Ping', ...fields }))
@@ -33,7 +33,7 @@ describe('what a page asks beside', () => {
     expect((await request(`${url}/_evroute/changes?seq=9`)).statusCode).toBe(404)
   })
 
-  test('of many changes the first hundred, and of long values their beginning', async () => {
+  test('show at most a hundred changes, and shorten long values', async () => {
     const { url } = await start()
     const group = (traits: object) =>
       post(url, JSON.stringify({ type: 'group', userId: 'u', groupId: 'g', traits }))
@@ -49,7 +49,7 @@ describe('what a page asks beside', () => {
     expect(changes[0]!.after.length).toBe(200)
   })
 
-  test('an expectation of an event like one that came', async () => {
+  test('offer an expectation of an event like the received one', async () => {
     const { url } = await start()
     await post(url, trackBody.replace('Ping', 'Order \\"Paid\\"*'))
     const { text } = (await read(url, 'expectation?seq=1')) as { text: string }
@@ -61,7 +61,7 @@ describe('what a page asks beside', () => {
     })
   })
 
-  test('the condition that a value of a payload meets', async () => {
+  test('offer the condition that a value of a payload meets', async () => {
     const { url } = await start()
     const condition = async (keys: unknown, value: unknown): Promise<unknown> => {
       const query = { keys: JSON.stringify(keys), value: JSON.stringify(value) }
@@ -77,7 +77,7 @@ describe('what a page asks beside', () => {
     expect(await condition({}, 1)).toMatchObject({ error: { code: 'invalid_setting' } })
   })
 
-  test('samples that it takes, and handlers in seven languages', async () => {
+  test('offer samples that the receiver accepts, and handlers in seven languages', async () => {
     const { url } = await start({ secret })
     const { samples } = (await read(url, 'samples')) as { samples: Record<string, string> }
     expect(Object.keys(samples)).toEqual([
@@ -99,7 +99,7 @@ describe('what a page asks beside', () => {
 })
 
 describe('POST /_evroute/actions', () => {
-  test('sends a request of its own: text is signed, bytes stay as they are', async () => {
+  test('sends a new request: text is signed, bytes are sent unchanged', async () => {
     const { url, receiver } = await start({ secret })
     await act(url, 'send', {
       request: { path: '/a?b=1', headers: { 'x-team': 'a' }, body: trackBody },
@@ -117,7 +117,7 @@ describe('POST /_evroute/actions', () => {
     expect(await act(url, 'send', {})).toMatchObject({ status: 400 })
   })
 
-  test('sends a request to another server, signed, with the path of the URL', async () => {
+  test('sends a signed request to a different server, with the path of the URL', async () => {
     const { url } = await start({ secret })
     const other = await start({ secret })
     const target = `${other.url}/hook?a=1`
@@ -147,7 +147,7 @@ describe('POST /_evroute/actions', () => {
     expect(receiver.events).toHaveLength(1)
   })
 
-  test('does not trust the certificate of another server unseen', async () => {
+  test('does not trust an unknown certificate of a different server', async () => {
     const { url } = await start()
     const endpoint = await TestEndpoint.start(200, await makeCertificate())
     const sent = await act(url, 'send', { request: { url: endpoint.url, body: trackBody } })
@@ -155,7 +155,7 @@ describe('POST /_evroute/actions', () => {
     expect(endpoint.requests).toHaveLength(0)
   })
 
-  test('sets the plan of answers, and says how far it is', async () => {
+  test('sets the plan of answers, and reports its progress', async () => {
     const { url } = await start()
     const planned = async (): Promise<unknown> =>
       (await request(`${url}/_evroute/plan`)).body.json()
@@ -175,7 +175,7 @@ describe('POST /_evroute/actions', () => {
     })
   })
 
-  test('expects from now on, shows each expectation, and forgets it', async () => {
+  test('adds an expectation from now on, lists it, and forgets it', async () => {
     const { url, receiver } = await start()
     const standing = async (): Promise<unknown> =>
       (await request(`${url}/_evroute/expectations`)).body.json()
@@ -202,7 +202,7 @@ describe('POST /_evroute/actions', () => {
     expect((await waiting).result.state).toBe('unmet')
   })
 
-  test('has room for 100 open expectations', async () => {
+  test('accepts 100 open expectations at most', async () => {
     const { url } = await start()
     const expectMore = () => act(url, 'expect', { expect: 'type:track' })
     for (let count = 0; count < 100; count += 1)
@@ -212,7 +212,7 @@ describe('POST /_evroute/actions', () => {
     expect(await expectMore()).toMatchObject({ status: 200 })
   })
 
-  test('reads a capture, numbers its requests again, and keeps nothing of it', async () => {
+  test('reads a capture, renumbers its requests, and stores nothing of it', async () => {
     const { url, receiver } = await start({ secret })
     await post(`${url}/a`, trackBody, signed(trackBody))
     await post(`${url}/b`, '{')
@@ -249,7 +249,7 @@ describe('POST /_evroute/actions', () => {
     expect(receiver.counts.received).toBe(2)
   })
 
-  test('sends a request again as it was', async () => {
+  test('sends a recorded request again unchanged', async () => {
     const { url, receiver } = await start({ secret, strict: true })
     await post(`${url}/hook?a=1`, trackBody, { ...signed(trackBody), 'x-shop': 'example' })
     expect(await act(url, 'resend', { seq: 1 })).toMatchObject({
@@ -272,7 +272,7 @@ describe('POST /_evroute/actions', () => {
     })
   })
 
-  test('decides the next answer', async () => {
+  test('sets the next answer', async () => {
     const { url } = await start()
     expect(await act(url, 'next-answer', { answer: 503 })).toMatchObject({ status: 200 })
     expect(await post(url, trackBody)).toMatchObject({ status: 503 })
@@ -290,7 +290,7 @@ describe('POST /_evroute/actions', () => {
     })
   })
 
-  test('does nothing for other pages, other names, and forms', async () => {
+  test('refuses pages of other origins, unknown names, and forms', async () => {
     const { url, receiver } = await start()
     await post(url, trackBody)
     const resend = (headers: Readonly<Record<string, string>>) =>
@@ -312,7 +312,7 @@ describe('POST /_evroute/actions', () => {
     ['expect', { expect: 'type:track' }],
     ['forget', { id: 1 }],
     ['read-capture', {}],
-  ])('%s is done for its own page only', async (name, body) => {
+  ])('%s is accepted from its own page only', async (name, body) => {
     const { url, port, receiver } = await start()
     await post(url, trackBody)
     const from = (headers: Readonly<Record<string, string>>) =>

@@ -30,7 +30,7 @@ function eventWith(userId: string): UnnumberedEvent {
   }
 }
 
-test('each event has its own summary, however many were dropped between two reads', async () => {
+test('each event has its own summary, however many events were dropped between two reads', async () => {
   const log = new EventLog(10, silentLog, new Waits(new ManualClock(0)))
   const summaries = new EventSummaries(log)
   for (const count of [3, 1, 50, 4, 0, 200]) {

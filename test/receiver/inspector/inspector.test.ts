@@ -31,7 +31,7 @@ async function openStream(url: string, headers: Readonly<Record<string, string>>
 }
 
 describe('GET /_evroute/stream', () => {
-  test('reports what arrived and what arrives, and continues behind the last id', async () => {
+  test('reports earlier and new requests, and resumes after the last id', async () => {
     const { url } = await start({ secret })
     await post(url, trackBody, signed(trackBody))
     const next = await openStream(`${url}/_evroute/stream`)
@@ -47,7 +47,7 @@ describe('GET /_evroute/stream', () => {
     expect(await again()).toMatchObject({ event: 'webhooks', data: { summaries: [{ seq: 2 }] } })
   })
 
-  test('says what it could not keep', async () => {
+  test('reports events that were dropped', async () => {
     const { url } = await start({ eventsMax: 1 })
     for (let count = 0; count < 3; count += 1) await post(url, trackBody)
     const next = await openStream(`${url}/_evroute/stream`)
@@ -55,7 +55,7 @@ describe('GET /_evroute/stream', () => {
     expect(await next()).toMatchObject({ event: 'missed', data: { from: 1, to: 2 } })
   })
 
-  test('samples a crowd: numbers instead of the summaries before the newest 30', async () => {
+  test('samples bursts: sends counts instead of summaries, except for the newest 30', async () => {
     const { url, receiver } = await start()
     const all = Array.from({ length: 120 }, (_, index) =>
       index === 9 ? '{' : trackBody.replace('u_1', `u_${index + 1}`),
@@ -92,7 +92,7 @@ describe('GET /_evroute/stream', () => {
     })
   })
 
-  test('reports only what matches, and which request is a repeat', async () => {
+  test('reports only matching requests, and which request is a repeat', async () => {
     const { url } = await start()
     const body = JSON.stringify({ type: 'track', userId: 'u', event: 'A', messageId: 'm-1' })
     await post(url, trackBody)
@@ -110,7 +110,7 @@ describe('GET /_evroute/stream', () => {
     })
   })
 
-  test('is refused beyond 32 at once, and there is room again when one ends', async () => {
+  test('refuses more than 32 streams at once, and accepts one again when another ends', async () => {
     const { url } = await start()
     for (let count = 0; count < 40; count += 1) {
       const { statusCode, body } = await request(`${url}/_evroute/stream?match=type:trak`)
@@ -133,7 +133,7 @@ describe('GET /_evroute/stream', () => {
     for (const end of ends) end.abort()
   })
 
-  test('ends although its reader has left while a batch is collected', async () => {
+  test('ends when its reader disconnects while a batch is collected', async () => {
     const { url, receiver } = await start()
     const end = new AbortController()
     const response = await request(`${url}/_evroute/stream`, { signal: end.signal })
@@ -143,7 +143,7 @@ describe('GET /_evroute/stream', () => {
     while (!String((await chunks.next()).value).includes('webhooks'));
     await post(url, trackBody)
     end.abort()
-    // The receiver sees in the meantime that its reader has left.
+    // Meanwhile the receiver notices that the reader has left.
     await (await request(`${url}/healthz`)).body.dump()
     await receiver.close()
   })
@@ -158,7 +158,7 @@ describe('GET /_evroute/stream', () => {
 })
 
 describe('GET /_evroute/event and /_evroute/match', () => {
-  test('answers with the record of a request', async () => {
+  test('return the record of a request', async () => {
     const { url } = await start()
     await post(`${url}/hook`, trackBody)
     const answer = await request(`${url}/_evroute/event?seq=1`)
@@ -166,7 +166,7 @@ describe('GET /_evroute/event and /_evroute/match', () => {
     expect((await request(`${url}/_evroute/event?seq=2`)).statusCode).toBe(404)
   })
 
-  test('says where a match cannot be read', async () => {
+  test('report where a match cannot be parsed', async () => {
     const { url } = await start()
     const read = async (text: string): Promise<unknown> =>
       (await request(`${url}/_evroute/match`, { query: { text } })).body.json()
@@ -176,7 +176,7 @@ describe('GET /_evroute/event and /_evroute/match', () => {
 })
 
 describe('the files of the page', () => {
-  test('are served with headers that let nothing else run', async () => {
+  test('are served with headers that prevent any other script from running', async () => {
     const { url } = await start()
     const { statusCode, headers, body } = await request(`${url}/_evroute/`)
     const text = await body.text()

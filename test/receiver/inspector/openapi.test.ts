@@ -42,7 +42,7 @@ describe('the OpenAPI document', () => {
     ['post', '/_evroute/actions/expect', '', { expect: 'type:track' }],
     ['post', '/_evroute/actions/expect', '', { expect: 'type:trak' }],
     ['post', '/_evroute/actions/forget', '', { id: 9 }],
-  ] as const)('has the answer to %s %s%s %j', async (...asked) => {
+  ] as const)('describes the response to %s %s%s %j', async (...asked) => {
     const [method, path, query, body] = asked
     const { url } = await start()
     await post(url, trackBody)
@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(paths[path]![method].responses)).toContain(String(statusCode))
   })
 
-  test('has every path', () => {
+  test('lists every path', () => {
     expect(Object.keys(paths)).toEqual(
       [
         'stream',

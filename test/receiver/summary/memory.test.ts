@@ -3,7 +3,7 @@ import { SummaryMemory } from '../../../src/receiver/index.ts'
 
 const plan = (text: string): readonly { key: string; text: string }[] => [{ key: 'plan', text }]
 
-test('sets what it saw before beside what it sees', () => {
+test('compares values with those it saw before', () => {
   const memory = new SummaryMemory()
   expect(memory.see('u_1', plan('free'))).toEqual([
     { key: 'plan', text: 'free', before: undefined },
@@ -12,7 +12,7 @@ test('sets what it saw before beside what it sees', () => {
   expect(memory.see('u_2', plan('pro'))).toEqual([{ key: 'plan', text: 'pro', before: undefined }])
 })
 
-test('forgets whom it has not seen for longest', () => {
+test('forgets the user it has not seen for longest', () => {
   const memory = new SummaryMemory(2)
   memory.see('u_1', plan('free'))
   memory.see('u_2', plan('free'))
@@ -35,7 +35,7 @@ test('remembers 64 traits of one user, and keeps reporting their changes', () =>
   expect(memory.see('u_1', [{ key: 'trait_0', text: 'c' }])[0]?.before).toBe('b')
 })
 
-test('follows a hundred aliases in a row, and forgets the oldest of too many', () => {
+test('follows a chain of a hundred aliases, and forgets the oldest if there are too many', () => {
   const memory = new SummaryMemory(200)
   for (let at = 0; at < 100; at++) memory.alias(`u_${at}`, `u_${at + 1}`)
   expect(memory.knownAs('u_0')).toBe('u_100')

@@ -34,7 +34,7 @@ describe('track', () => {
 })
 
 describe('identify', () => {
-  test('shows what changed within the run first, then what is new, then the rest', () => {
+  test('shows changed traits first, then new ones, then the rest', () => {
     const memory = new SummaryMemory()
     const seen = (traits: JsonObject): string => line('identify', { userId: 'u_1', traits }, memory)
     expect(seen({ email: 'ada@example.com', plan: 'free' })).toBe('email=ada@example.com plan=free')
@@ -44,7 +44,7 @@ describe('identify', () => {
     expect(seen({ plan: 'pro' })).toBe('plan=pro')
   })
 
-  test('distinguishes the parts of a change', () => {
+  test('marks the old and the new part of a change', () => {
     const memory = new SummaryMemory()
     const seen = (plan: string): readonly unknown[] =>
       summarise({ type: 'identify', body: { userId: 'u_1', traits: { plan } } }, memory)
@@ -58,7 +58,7 @@ describe('identify', () => {
     ])
   })
 
-  test('keeps users apart, whether known or anonymous, and nobody from nobody', () => {
+  test('keeps known and anonymous users apart, and does not compare events without a user', () => {
     const memory = new SummaryMemory()
     line('identify', { userId: 'x', traits: { plan: 'free' } }, memory)
     line('identify', { traits: { plan: 'free' } }, memory)
@@ -71,7 +71,7 @@ describe('identify', () => {
     expect(line('identify', { userId: 'u_1', traits })).toBe('a=1 b=2 c=3 d=4 +2 more')
   })
 
-  test('shows what is nested in short', () => {
+  test('abbreviates nested values', () => {
     const address = { city: 'Berlin', lines: ['a', ['b'], {}], none: [], at: { x: { y: 1 } } }
     const text = '{city: Berlin, lines: [a, […], {}], none: [], at: {x: {…}}}'
     expect(line('identify', { userId: 'u_1', traits: { address } })).toBe(`address="${text}"`)
@@ -135,7 +135,7 @@ describe('alias, group and delete', () => {
     expect(line(type, body)).toBe(expected)
   })
 
-  test('a group shows what changed of it, whoever reports it', () => {
+  test('a group shows its changed traits, whichever user reports them', () => {
     const memory = new SummaryMemory()
     const seen = (userId: string, seats: number): string =>
       line('group', { userId, groupId: 'acme', traits: { seats } }, memory)
@@ -150,7 +150,7 @@ describe('aliases', () => {
   const alias = (memory: SummaryMemory, previousId: string, userId: string): string =>
     line('alias', { 'Previous ID': previousId, 'User ID': userId }, memory)
 
-  test('what was seen of a user before its alias is what it changes from, along a chain', () => {
+  test("a user's changes are compared with those under its former ids, along a chain", () => {
     const memory = new SummaryMemory()
     identify(memory, { anonymousId: 'anon_1', traits: { plan: 'free', age: 36 } })
     alias(memory, 'anon_1', 'anon_2')
@@ -161,7 +161,7 @@ describe('aliases', () => {
     )
   })
 
-  test('a user keeps what was seen of it itself', () => {
+  test('an alias does not overwrite what is known about the new id', () => {
     const memory = new SummaryMemory()
     identify(memory, { anonymousId: 'anon_1', traits: { plan: 'free' } })
     identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })
@@ -169,7 +169,7 @@ describe('aliases', () => {
     expect(identify(memory, { userId: 'u_2', traits: { plan: 'team' } })).toBe('plan: pro → team')
   })
 
-  test('an id that becomes another leads there, and its user stays who it is', () => {
+  test('an id that is aliased again leads to its newest id, and its former user keeps its own traits', () => {
     const memory = new SummaryMemory()
     alias(memory, 'anon_1', 'u_2')
     identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })
@@ -180,7 +180,7 @@ describe('aliases', () => {
     expect(identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })).toBe('plan=pro')
   })
 
-  test('an alias of a former id says who that is, and circles end', () => {
+  test('an alias from a former id leads to its user, and cycles end', () => {
     const memory = new SummaryMemory()
     identify(memory, { userId: 'u_2', traits: { plan: 'free' } })
     alias(memory, 'u_1', 'u_2')
@@ -203,7 +203,7 @@ describe('computed audiences', () => {
       memory,
     )
 
-  test('membership shows as entered and left', () => {
+  test('show membership as entered and left', () => {
     const memory = new SummaryMemory()
     expect(seen(memory, true)).toBe('entered big_spenders plan=pro')
     expect(seen(memory, true)).toBe('in big_spenders plan=pro')
@@ -214,12 +214,12 @@ describe('computed audiences', () => {
   test.each([
     { value: true, computed: 'trait', text: 'plan=pro big_spenders=true' },
     { value: 450, computed: 'audience', text: 'plan=pro big_spenders=450' },
-  ])('$computed with $value is a trait like others', ({ value, computed, text }) => {
+  ])('show $computed with $value like other traits', ({ value, computed, text }) => {
     expect(seen(new SummaryMemory(), value, computed)).toBe(text)
   })
 })
 
-test('any body is summed up, in plain and short texts', () => {
+test('any body has a short summary in plain text', () => {
   const memory = new SummaryMemory(5)
   const field = fc.oneof(
     { weight: 3, arbitrary: fc.jsonValue() },
@@ -233,7 +233,7 @@ test('any body is summed up, in plain and short texts', () => {
     fc.property(fc.constantFrom(...eventTypes), body, (type, value) => {
       for (const { text } of summarise({ type, body: value }, memory)) {
         expect(text).not.toMatch(/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u)
-        // Quotes and their escapes come on top of the 60 characters.
+        // Quotes and their escapes are not counted in the 60 characters.
         expect(Array.from(text).length).toBeLessThanOrEqual(122)
       }
     }),
@@ -241,7 +241,7 @@ test('any body is summed up, in plain and short texts', () => {
   )
 })
 
-test('depth and size are no trouble', () => {
+test('deep and large bodies are summarised', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`) as JsonObject
   const wide = Object.fromEntries(
     Array.from({ length: 50_000 }, (_, index) => [`k${index}`, index]),
