@@ -15,12 +15,12 @@ describe('the metrics token', () => {
     ['/v1/deliveries?limit=1', 401],
     ['/_evroute/v1/ledger', 401],
     ['/metrics/x', 404],
-  ])('opens %s with %i', async (path, status) => {
+  ])('gets %s answered with %i', async (path, status) => {
     const { url } = await startAdmin({ options: { access: { ...access, metricsToken } } })
     expect(await ask(url + path, byMetricsToken)).toMatchObject({ status })
   })
 
-  test('neither acts nor signs in', async () => {
+  test('can neither perform actions nor sign in', async () => {
     const { url, infos } = await startAdmin({ options: { access: { ...access, metricsToken } } })
     const retried = await ask(`${url}/v1/deliveries/retry`, { ...retryAll, ...byMetricsToken })
     const signedIn = await ask(`${url}/_evroute/sign-in`, {
@@ -31,19 +31,19 @@ describe('the metrics token', () => {
     expect([retried.status, signedIn.status, infos]).toEqual([401, 401, []])
   })
 
-  test('leaves the metrics to the admin token as well', async () => {
+  test('does not replace the admin token, which also reads the metrics', async () => {
     const { url } = await startAdmin({ options: { access: { ...access, metricsToken } } })
     expect(await ask(`${url}/metrics`)).toMatchObject({ status: 200 })
     expect(await ask(`${url}/metrics`, { hasToken: false })).toMatchObject({ status: 401 })
   })
 
-  test('opens nothing without a token', async () => {
+  test('is refused if none is configured', async () => {
     const { url } = await startAdmin()
     expect(await ask(`${url}/metrics`, byMetricsToken)).toMatchObject({ status: 401 })
   })
 })
 
-describe('an admin API that other machines reach', () => {
+describe('an admin API reachable from other machines', () => {
   const open = { access: { ...access, host: '0.0.0.0' } }
 
   test.each([
@@ -56,15 +56,18 @@ describe('an admin API that other machines reach', () => {
     expect(await ask(`${url}/v1/ledger`, { headers })).toMatchObject({ status })
   })
 
-  test.each(['127.0.0.1', '::1', 'localhost'])('is not one on %s', async (host) => {
-    const { url } = await startAdmin({ options: { access: { ...access, host } } })
-    const foreign = { headers: { host: 'evroute.example.com' } }
-    expect(await ask(`${url}/v1/ledger`, foreign)).toMatchObject({ status: 403 })
-  })
+  test.each(['127.0.0.1', '::1', 'localhost'])(
+    'refuses foreign hosts when it listens on %s',
+    async (host) => {
+      const { url } = await startAdmin({ options: { access: { ...access, host } } })
+      const foreign = { headers: { host: 'evroute.example.com' } }
+      expect(await ask(`${url}/v1/ledger`, foreign)).toMatchObject({ status: 403 })
+    },
+  )
 })
 
 describe('the log of actions', () => {
-  test('has a line for each, with the caller and the number', async () => {
+  test('has a line for each action, with the caller and the number of deliveries', async () => {
     const { url, infos } = await startAdmin({ samples: [failed] })
     await ask(`${url}/v1/deliveries/retry`, retryAll)
     await ask(`${url}/v1/deliveries/retry`, retryAll)
@@ -77,7 +80,7 @@ describe('the log of actions', () => {
     expect(JSON.stringify(infos)).not.toContain(token)
   })
 
-  test('names the page', async () => {
+  test('names the page as the caller', async () => {
     const { url, infos } = await startAdmin({ samples: [failed] })
     const headers = { origin: url, 'content-type': 'application/json' }
     const signedIn = await ask(`${url}/_evroute/sign-in`, {
@@ -94,7 +97,7 @@ describe('the log of actions', () => {
     expect(infos).toMatchObject([{ by: 'page', path: '/deliveries/retry', deliveries: 1 }])
   })
 
-  test('has no line for questions and refusals', async () => {
+  test('has no line for reads and refusals', async () => {
     const { url, infos } = await startAdmin({ samples: [failed] })
     await ask(`${url}/v1/deliveries`)
     await ask(`${url}/v1/deliveries/retry`, { method: 'POST', body: {} })
@@ -102,7 +105,7 @@ describe('the log of actions', () => {
     expect(infos).toEqual([])
   })
 
-  test('has a line for an action that failed half way', async () => {
+  test('has a line for an action that failed halfway', async () => {
     const remove = () => Promise.reject(new Error('not a real failure'))
     const notAsked = () => Promise.reject(new Error('Nobody asks this here'))
     const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove }

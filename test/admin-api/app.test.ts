@@ -10,7 +10,7 @@ const refusal = (code: string, message: unknown = expect.any(String)) => ({
   error: { code, message },
 })
 
-/** The books of the store that is asked. */
+/** The ledger that the store returns. */
 const books = { ...emptyLedger, accepted: 1, routed: 1, deliveries: 1, failed: 1 }
 
 type Row = readonly [
@@ -289,7 +289,7 @@ describe('the admin API', () => {
     if (asked.method === 'HEAD') expect(answer.text).toBe('')
   })
 
-  test('says why it is not ready, and lives all the same', async () => {
+  test('answers the health check while it reports why it is not ready', async () => {
     const ready = () => Promise.resolve(['The store cannot be written to'])
     const { url } = await startAdmin({ options: { ready } })
     expect(await ask(`${url}/readyz`)).toMatchObject({
@@ -299,7 +299,7 @@ describe('the admin API', () => {
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
-  test('is not ready if the check fails, and gives no details', async () => {
+  test('is not ready if the check fails, and reveals no details', async () => {
     const ready = () => Promise.reject(new Error('at /srv/secret.ts'))
     const { url, warnings } = await startAdmin({ options: { ready } })
     const { status, body } = await ask(`${url}/readyz`)
@@ -323,7 +323,7 @@ describe('the admin API', () => {
       'store_unavailable',
     ],
     [undefined, 500, 'internal_error'],
-  ])('does not reveal what went wrong: %s', async (error, status, code) => {
+  ])('does not reveal an internal error: %s', async (error, status, code) => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- nothing keeps others from it
     const ledger = () => Promise.reject(error)
     const { url, warnings } = await startAdmin({ options: { ledger } })
@@ -333,7 +333,7 @@ describe('the admin API', () => {
     expect(warnings).toMatchObject([{ message: 'a request to the admin API failed' }])
   })
 
-  test('takes a token of any characters', async () => {
+  test('accepts a token of any characters', async () => {
     const { url } = await startAdmin({ options: { access: { ...access, token: 'schlüssel 🔑' } } })
     const authorization = `Bearer ${Buffer.from('schlüssel 🔑').toString('latin1')}`
     expect(await ask(`${url}/v1/ledger`, { headers: { authorization } })).toMatchObject({

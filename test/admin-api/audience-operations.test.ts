@@ -33,7 +33,7 @@ const identityOf = (userId: string) => ({ userId, anonymousId: null, email: null
 const memberOf = (userId: string): Member => ({ identity: identityOf(userId), value: 'true' })
 
 describe('GET /v1/audiences', () => {
-  test('lists all', async () => {
+  test('lists all audiences', async () => {
     const trait = { ...audience, key: 'ltv', computationClass: 'trait', syncedAtMs: nowMs } as const
     const { url } = await startAudiences({ audiences: [audience, trait] })
     const { status, body } = await ask(`${url}/v1/audiences`)
@@ -58,7 +58,7 @@ describe('GET /v1/audiences', () => {
 })
 
 describe('GET /v1/audiences/:key', () => {
-  test('returns its members, with the start of the next page', async () => {
+  test('returns the members, with the start of the next page', async () => {
     const { url, membersAsked } = await startAudiences({
       members: [memberOf('u_1'), memberOf('u_2'), memberOf('u_3')],
     })
@@ -81,7 +81,7 @@ describe('GET /v1/audiences/:key', () => {
     ])
   })
 
-  test('lists the keys if there is no audience with that key', async () => {
+  test('lists the existing keys if there is no audience with that key', async () => {
     const { url } = await startAudiences()
     const message = 'There is no such audience: choose from big_spenders'
     expect(await ask(`${url}/v1/audiences/Big%20Spenders`)).toMatchObject({
@@ -90,7 +90,7 @@ describe('GET /v1/audiences/:key', () => {
     })
   })
 
-  test('does not list thousands of others', async () => {
+  test('does not list thousands of keys', async () => {
     const audiences = Array.from({ length: 3_000 }, (_, index) => ({
       ...audience,
       key: `a_${index}`,
@@ -100,7 +100,7 @@ describe('GET /v1/audiences/:key', () => {
     expect(text).toMatch(/choose from a_0, a_1, .*, a_19 and 2980 more"/)
   })
 
-  test.each(['sync', 'remove', 'a/b ü'])('knows one that is called %s', async (key) => {
+  test.each(['sync', 'remove', 'a/b ü'])('finds an audience with the key %s', async (key) => {
     const { url } = await startAudiences({ audiences: [{ ...audience, key }] })
     expect(await ask(`${url}/v1/audiences/${encodeURIComponent(key)}`)).toMatchObject({
       status: 200,
@@ -110,7 +110,7 @@ describe('GET /v1/audiences/:key', () => {
 })
 
 describe('POST /v1/audiences/sync', () => {
-  test('hands every setting and the whole list over, and reports the outcome', async () => {
+  test('passes every setting and the whole list on, and reports the outcome', async () => {
     const lists: string[] = []
     const { url, syncsAsked } = await startAudiences({
       sync: async (_request, list) => {
@@ -136,7 +136,7 @@ describe('POST /v1/audiences/sync', () => {
     ])
   })
 
-  test('reports rejected rows and progress, and changes in a dry run only', async () => {
+  test('reports rejected rows and progress, and individual changes in a dry run only', async () => {
     const { url } = await startAudiences({
       sync: ({ listener }) => {
         listener.rejected(row)
@@ -169,7 +169,7 @@ describe('POST /v1/audiences/sync', () => {
     ])
   })
 
-  test('reports progress twice a second at most, whatever is done to the clock', async () => {
+  test('reports progress twice a second at most, even if the clock is changed', async () => {
     const clock = new ManualClock(nowMs)
     const { url } = await startAudiences(
       {
@@ -204,7 +204,7 @@ describe('POST /v1/audiences/sync', () => {
 })
 
 describe('POST /v1/audiences/:key/remove', () => {
-  test('reports how many left, and who would leave in a dry run', async () => {
+  test('reports how many members left, and in a dry run who would leave', async () => {
     const { url, removalsAsked } = await startAudiences({
       remove: ({ listener }) => {
         listener.changed(changes.slice(1))
@@ -232,7 +232,7 @@ describe('POST /v1/audiences/:key/remove', () => {
   })
 
   const others = ['ended', 'superseded'] as const
-  test.each(others)('reports that it is %s', async (kind) => {
+  test.each(others)('reports that the removal is %s', async (kind) => {
     const { url } = await startAudiences({
       remove: () => Promise.resolve({ kind, audience, left: 1 }),
     })
@@ -242,7 +242,7 @@ describe('POST /v1/audiences/:key/remove', () => {
   })
 })
 
-describe('requests that ask for nothing:', () => {
+describe('a request that reaches no operation is refused:', () => {
   const notAllowed = (allow: string) => ({
     status: 405,
     headers: { allow },

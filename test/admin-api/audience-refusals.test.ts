@@ -77,7 +77,7 @@ describe('a sync that cannot start is refused:', () => {
     }
   })
 
-  test('a key that is taken', async () => {
+  test('because the key is taken', async () => {
     const trait = { ...audience, key: 'ltv', computationClass: 'trait' } as const
     for (const [outcome, message] of [
       [taken, takenMessage],
@@ -94,7 +94,7 @@ describe('a sync that cannot start is refused:', () => {
     }
   })
 
-  test('a source that is named and not known', async () => {
+  test('because the named source is unknown', async () => {
     const outcome = { kind: 'unknown_source', knownIds: ['website'] } as const
     const { url } = await startAudiences({ sync: () => Promise.resolve(outcome) })
     const message = 'There is no such source: choose from website'
@@ -124,7 +124,7 @@ describe('a sync that cannot start is refused:', () => {
       503,
       'store_unavailable',
     ],
-  ])('%s, which is kept to itself', async (error, status, code) => {
+  ])('%s, without revealing internal details', async (error, status, code) => {
     const { url, warnings } = await startAudiences({ sync: () => Promise.reject(error) })
     const answer = await ask(url + syncPath, { method: 'POST' })
     expect(answer).toMatchObject({ status, body: { error: { code } } })
@@ -153,7 +153,7 @@ describe('a sync that fails after its first record ends with an error:', () => {
     ])
   })
 
-  test('a key that turns out to be taken', async () => {
+  test('because the key turned out to be taken', async () => {
     const { url } = await startAudiences({
       sync: ({ listener }) => {
         listener.rejected(row)
@@ -168,7 +168,7 @@ describe('a sync that fails after its first record ends with an error:', () => {
     })
   })
 
-  test('a removal', async () => {
+  test('also for a removal', async () => {
     const remove: KnownAudiences['remove'] = ({ listener }): Promise<AudienceRemoveOutcome> => {
       listener.changed(changes)
       return Promise.reject(storeError)

@@ -12,7 +12,7 @@ const cursorOf = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('a page of members', () => {
-  test('has 50 from the start where nothing is said', () => {
+  test('has the first 50 by default', () => {
     expect(readMembersQuery({})).toEqual({ kind: 'read', value: { limit: 50, after: null } })
   })
 
@@ -42,7 +42,7 @@ describe('a page of members', () => {
 })
 
 describe('a sync', () => {
-  test('is of an audience where nothing else is said', () => {
+  test('syncs an audience by default', () => {
     expect(readSyncQuery({ name: 'Big Spenders' })).toEqual({
       kind: 'read',
       value: {
@@ -56,7 +56,7 @@ describe('a sync', () => {
     })
   })
 
-  test('has a setting for each parameter', () => {
+  test('accepts a setting in each parameter', () => {
     const query = {
       key: 'ltv',
       class: 'trait',

@@ -32,7 +32,7 @@ async function retry(url: string, body: object): Promise<unknown> {
 }
 
 describe('GET /v1/deliveries', () => {
-  test('shows everything about a delivery, under the names of the command line', async () => {
+  test('shows every field of a delivery, under the names that the command line uses', async () => {
     const holds = [
       { url: 'https://example.com/a', untilMs: null },
       { url: 'https://example.com/b', untilMs: nowMs + hourMs },
@@ -120,7 +120,7 @@ describe('GET /v1/deliveries', () => {
 })
 
 describe('GET /v1/deliveries/:destination/:number', () => {
-  test('shows the whole history', async () => {
+  test('shows the whole history of a delivery', async () => {
     const requests = [{ excerpt: 'upstream is down' }]
     const samples = [{ ...failed, destinationIds: ['a/b ü'], requests }]
     const { url } = await startAdmin({ samples })
@@ -149,17 +149,17 @@ describe('GET /v1/deliveries/:destination/:number', () => {
     })
   })
 
-  test('knows deliveries by their destination too', async () => {
+  test('finds a delivery by its destination, too', async () => {
     const { url } = await startAdmin({ samples: [failed] })
     expect(await ask(`${url}/v1/deliveries/mail/1`)).toMatchObject({ status: 404 })
   })
 })
 
 describe('POST /v1/deliveries/retry', () => {
-  test('makes a delivery due now', async () => {
+  test('makes a waiting delivery due now', async () => {
     const { url } = await startAdmin({ samples: [expired, expired] })
     expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 1 })
-    // It is due already, and it is there.
+    // The delivery is due already; it still counts as found.
     expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 0 })
     const { deliveries } = await pageOf(url)
     expect(deliveries).toMatchObject([
@@ -168,7 +168,7 @@ describe('POST /v1/deliveries/retry', () => {
     ])
   })
 
-  test('takes conditions, one value or a list, and all', async () => {
+  test('accepts conditions with one value or a list, or `all`', async () => {
     const samples = [{ ...failed, type: 'page' as const }, failed, expired, retried, delivered]
     const { url } = await startAdmin({ samples })
     const conditions = { state: 'failed', type: ['page', 'screen'], since: '2h', user: 'u_1' }
@@ -182,7 +182,7 @@ describe('POST /v1/deliveries/retry', () => {
     expect(await idsOf(url, '?state=pending')).toHaveLength(4)
   })
 
-  test('takes more than it retries at a time, and no more than it may', async () => {
+  test('accepts more deliveries than one batch, up to the limit', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => retried) })
     expect(await retry(url, { all: true, limit: 501 })).toMatchObject({ deliveries: 501 })
     expect(await retry(url, { state: 'pending' })).toMatchObject({ deliveries: 702 })

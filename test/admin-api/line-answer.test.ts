@@ -10,8 +10,8 @@ import { audience, readWhole, row, startAudiences, synced } from './recorded-aud
 import { endOf, head, upload } from './streamed-sync.ts'
 import { ask } from './support.ts'
 
-describe('a client that leaves', () => {
-  /** A sync that notes how it ended. */
+describe('a client that disconnects', () => {
+  /** A sync that records how it ended. */
   async function started(work: (request: AudienceSyncRequest) => Promise<void>) {
     const ended = gate()
     const ends: unknown[] = []
@@ -41,7 +41,7 @@ describe('a client that leaves', () => {
     }
   }
 
-  test('whose connection breaks does not count as complete, nor as failed', async () => {
+  test('counts neither as complete nor as failed', async () => {
     const began = gate()
     const { url, ended, ends, warnings, infos } = await started(() => Promise.resolve())
     const leave = new AbortController()
@@ -57,13 +57,13 @@ describe('a client that leaves', () => {
     expect(infos).toMatchObject([{ message: 'admin action', outcome: 'failed' }])
   })
 
-  test('ends a sync that reads nothing', async () => {
+  test('aborts a sync that is not reading its list', async () => {
     const left = gate()
     const { url, ended, ends, warnings } = await started(async ({ listener, signal }) => {
       signal.addEventListener('abort', left.open)
       listener.rejected(row)
       await left.opened
-      // The client has left, so this record goes nowhere.
+      // The client has left, so this record is never sent.
       listener.rejected(row)
       signal.throwIfAborted()
     })
@@ -81,7 +81,7 @@ describe('a client that leaves', () => {
     expect(warnings).toEqual([])
   })
 
-  test('after all was sent ends the sync too', async () => {
+  test('ends the sync even after its whole list has arrived', async () => {
     const left = gate()
     const { port, ended, ends } = await started(async ({ listener, signal }) => {
       signal.addEventListener('abort', left.open)
@@ -138,7 +138,7 @@ describe('a client that does not read', () => {
     return { ...admin, clock, socket }
   }
 
-  test('is waited for', async () => {
+  test('blocks the sync until it reads', async () => {
     const { socket, sent, clock } = await stalled()
     await nextTurn()
     expect(sent.parts).toBeLessThan(20)
@@ -149,7 +149,7 @@ describe('a client that does not read', () => {
     expect([clock.nextDueMs(), clock.holds]).toEqual([undefined, 0])
   })
 
-  test('is not waited for for ever', async () => {
+  test('is disconnected after a time limit', async () => {
     const { socket, sent, clock, ended } = await stalled()
     await clock.advance(untakenMs)
     await ended
@@ -164,7 +164,7 @@ describe('a client that does not read', () => {
   test.each([
     ['a list', plain],
     ['a compressed list', compressed],
-  ])('gets no more details about %s than it needs', async (_name, list) => {
+  ])('learns no internal details about %s', async (_name, list) => {
     const clock = new WatchedClock(nowMs)
     let rowsRejected = 0
     const long = { ...row, message: 'x'.repeat(5_000) }

@@ -14,7 +14,7 @@ function createMetrics(figures: () => StoreFigures | undefined = () => undefined
   return { metrics: new Metrics({ figures, runtime }) }
 }
 
-/** The lines of the metrics whose names begin like that, without their comments. */
+/** Lines of the metrics whose names begin with the prefix, without comments. */
 async function linesOf(metrics: Metrics, prefix: string): Promise<readonly string[]> {
   const lines = (await metrics.text()).split('\n')
   return lines.filter((line) => line.startsWith(prefix))
@@ -54,7 +54,7 @@ const change = (url: string, state: EndpointChange['state']): EndpointChange => 
 })
 
 describe('the metrics', () => {
-  test('of the process are measured once, however many services there are', async () => {
+  test('report the process once, however many services it runs', async () => {
     const measuring: string[] = []
     const first = createMetrics()
     const hook = createHook({ init: (_, type) => measuring.push(type) }).enable()
@@ -112,7 +112,7 @@ describe('the metrics', () => {
     ])
   })
 
-  test('count failed requests by destination and reason, as many reasons as are bounded', async () => {
+  test('count failed requests by destination and reason, with a bounded number of reasons', async () => {
     const { metrics } = createMetrics()
     metrics.request(request)
     metrics.request({ ...request, outcome: 'retry', error: 'timeout' })
@@ -133,7 +133,7 @@ describe('the metrics', () => {
     )
   })
 
-  test('measure from acceptance to the answer, of what was delivered', async () => {
+  test('measure the time from acceptance to the answer for delivered webhooks only', async () => {
     const { metrics } = createMetrics()
     metrics.settled(settled)
     metrics.settled({ ...settled, acceptedAtMs: nowMs - 20_000 })
@@ -152,7 +152,7 @@ describe('the metrics', () => {
     expect(lines).toContain(bucket('14400', 3))
   })
 
-  test('count answers by status and measure them, by configured endpoint', async () => {
+  test('count and time answers by status and configured endpoint', async () => {
     const { metrics } = createMetrics()
     metrics.configured([{ id: 'crm', endpoints: [{ url: request.url }] }])
     metrics.request(request)
@@ -169,7 +169,7 @@ describe('the metrics', () => {
     expect(latency).toContain(`evroute_webhook_latency_seconds_bucket{le="0.025",${endpoint}} 1`)
   })
 
-  test('distinguish a bounded number of statuses of a destination', async () => {
+  test('distinguish a bounded number of statuses per destination', async () => {
     const { metrics } = createMetrics()
     metrics.configured([{ id: 'crm', endpoints: [{ url: request.url }] }])
     for (let status = 200; status < 300; status++) metrics.request({ ...request, status })
@@ -186,7 +186,7 @@ describe('the metrics', () => {
     expect(lines).toContain('evroute_ingest_latency_seconds_bucket{le="0.005",source="website"} 1')
   })
 
-  test('report the version, and whether the last configuration is in force', async () => {
+  test('report the version, and whether the last configuration was applied', async () => {
     const { metrics } = createMetrics()
     expect(await linesOf(metrics, 'evroute_build_info')).toEqual([
       `evroute_build_info{version="${evrouteVersion}",node="${process.version}"} 1`,
@@ -202,7 +202,7 @@ describe('the metrics', () => {
     expect(await reloads()).toContain('evroute_configuration_reload_successful 1')
   })
 
-  test('count parked deliveries: all that wait while every endpoint is down', async () => {
+  test('count every waiting delivery as parked while all endpoints are down', async () => {
     const queues = [{ destinationId: 'crm', pending: 7, oldestDueAtMs: null }]
     const { metrics } = createMetrics(() => ({ queues, tables: [], measuredAtMs: nowMs }))
     const [a, b] = [{ url: 'https://example.com/a' }, { url: 'https://example.com/b' }]
@@ -214,7 +214,7 @@ describe('the metrics', () => {
     expect(await parked()).toEqual(['evroute_queue_parked_deliveries{destination="crm"} 7'])
   })
 
-  test('report the depth and age of queues as the store last reported them, and when', async () => {
+  test('report the depth and age of queues from the last measurement, and its time', async () => {
     let figures: StoreFigures | undefined = {
       queues: [
         { destinationId: 'crm', pending: 7, oldestDueAtMs: nowMs - 90_500 },
@@ -241,13 +241,13 @@ describe('the metrics', () => {
       'evroute_store_dead_rows{table="evroute_deliveries"} 5',
       'evroute_store_figures_age_seconds 3',
     ])
-    // Another process tells of the store from now on.
+    // From now on a different process reports the figures of the store.
     figures = undefined
     expect(await linesOf(metrics, 'evroute_queue_')).toEqual([])
     expect(await linesOf(metrics, 'evroute_store_')).toEqual([])
   })
 
-  test('have a name, a type and a text of their own each, and none is shared', async () => {
+  test('each have their own name, type and description', async () => {
     const { metrics } = createMetrics()
     createMetrics().metrics.request(request)
     const text = await metrics.text()
@@ -275,7 +275,7 @@ describe('the breakers in the metrics', () => {
       .map((line) => /endpoint="(.*)",state="(.*)"/.exec(line)?.slice(1).join(' ') ?? line)
   }
 
-  test('are closed at first, and follow changes', async () => {
+  test('are closed at first, and follow state changes', async () => {
     const { metrics } = createMetrics()
     metrics.configured([{ id: 'crm', endpoints: [a, b] }])
     expect(await statesOf(metrics)).toEqual([`${shownA} closed`, `${shownB} closed`])
@@ -294,7 +294,7 @@ describe('the breakers in the metrics', () => {
     expect(await statesOf(metrics)).toContain(`${shownA} closed`)
   })
 
-  test('are those of the configuration, through every change of it', async () => {
+  test('match the endpoints of the configuration through every reload', async () => {
     const { metrics } = createMetrics()
     metrics.endpoint(change(a.url, 'open'))
     metrics.configured([{ id: 'crm', endpoints: [a] }])
@@ -310,7 +310,7 @@ describe('the breakers in the metrics', () => {
     expect(await statesOf(metrics)).toEqual([])
   })
 
-  test('distinguish endpoints that differ in their query only', async () => {
+  test('distinguish endpoints that differ only in their query', async () => {
     const { metrics } = createMetrics()
     const other = { url: 'https://example.com/a?key=not-a-real-key' }
     metrics.configured([{ id: 'crm', endpoints: [a, other, b] }])
@@ -326,7 +326,7 @@ describe('the breakers in the metrics', () => {
 })
 
 describe('queueStates', () => {
-  test('asks what is pending, and since when the first is due', async () => {
+  test('reads the pending count and the earliest due time', async () => {
     const store = new MemoryStore()
     const mail = { destinationIds: ['mail'] }
     await addSamples(store, [
@@ -345,14 +345,14 @@ describe('queueStates', () => {
 })
 
 describe('GET /metrics', () => {
-  test('counts what is discarded', async () => {
+  test('counts discarded deliveries', async () => {
     const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }, { ageMs: 20_000 }] })
     await ask(`${url}/v1/deliveries/discard`, { method: 'POST', body: { all: true } })
     const { text } = await ask(`${url}/metrics`)
     expect(text).toContain('\nevroute_deliveries_discarded_total 2\n')
   })
 
-  test('is what Prometheus reads', async () => {
+  test('is valid for a Prometheus parser', async () => {
     const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }] })
     const { status, headers, text } = await ask(`${url}/metrics`)
     expect({ status, type: headers['content-type'] }).toEqual({

@@ -7,7 +7,7 @@ import { gate } from '../support/gate.ts'
 import { ask, startAdmin, token } from './support.ts'
 
 describe('GET /v1/destinations', () => {
-  test('reports how each stands, and nothing that is secret', async () => {
+  test('reports the state of each destination without secrets', async () => {
     const secretive = {
       id: 'crm',
       enabled: true,
@@ -79,8 +79,8 @@ describe('GET /v1/destinations', () => {
   })
 })
 
-describe('the ledger', () => {
-  test('are reported, with whether they balance', async () => {
+describe('GET /v1/ledger and GET /v1/audit', () => {
+  test('report the figures, and whether they balance', async () => {
     const { url, store } = await startAdmin({ samples: [failed, {}] })
     expect((await ask(`${url}/v1/ledger`)).body).toEqual({
       v: 1,
@@ -109,7 +109,7 @@ describe('POST /v1/replay', () => {
     return { asked, answer }
   }
 
-  test('hands every condition over, and reports how many it was', async () => {
+  test('passes every condition on, and reports the number of replayed events', async () => {
     const { asked, answer } = await replayed({
       source: 'website',
       destination: 'crm',
@@ -131,7 +131,7 @@ describe('POST /v1/replay', () => {
     expect(answer).toEqual({ v: 1, kind: 'replay', events: 3, deliveries: 2, unreadable: 1 })
   })
 
-  test('takes everything only when that is said', async () => {
+  test('replays everything only if the request says so', async () => {
     expect(await replayed({ all: true })).toMatchObject({ asked: [{}], answer: { events: 3 } })
     for (const body of [{}, { all: true, source: 'website' }, { types: ['track'] }]) {
       expect((await replayed(body)).asked).toEqual([])
@@ -181,13 +181,13 @@ describe('POST /v1/replay', () => {
         message: 'There is no such destination: there are none',
       },
     ],
-  ])('answers that it is %j', async (outcome, { status, ...error }) => {
+  ])('answers %j', async (outcome, { status, ...error }) => {
     const { url } = await startAdmin({ options: { replay: () => Promise.resolve(outcome) } })
     const answer = await ask(`${url}/v1/replay`, { method: 'POST', body: { all: true } })
     expect(answer).toMatchObject({ status, body: { error } })
   })
 
-  test('reports when the client is gone', async () => {
+  test('ends the replay when the client disconnects', async () => {
     const [began, ended] = [gate(), gate()]
     const replay = async (_request: ReplayRequest, signal: AbortSignal) => {
       expect(signal.aborted).toBe(false)

@@ -5,7 +5,7 @@ import { ManualClock } from '../../src/runtime/index.ts'
 import { failed, nowMs } from '../cli/deliveries/stores.ts'
 import { ask, startAdmin, token, type AdminSettings } from './support.ts'
 
-/** An admin API, its sessions, and the headers of a browser that is signed in. */
+/** An admin API, its sessions, and the headers of a signed-in browser. */
 async function startPage(settings: AdminSettings = {}) {
   const clock = new ManualClock(nowMs)
   const sessions = new PageSessions({ clock })
@@ -23,7 +23,7 @@ async function startPage(settings: AdminSettings = {}) {
 }
 
 describe('signing in', () => {
-  test('by a link works once, and sets a cookie that no script and no other site can use', async () => {
+  test('by a link works once, and sets a cookie that scripts and other sites cannot use', async () => {
     const { sessions, get } = await startPage()
     const path = `/sign-in?token=${sessions.newLink()}`
     const first = await get(path, {})
@@ -41,7 +41,7 @@ describe('signing in', () => {
     expect(await get('/sign-in', {})).toMatchObject({ headers: { location: './?link=refused' } })
   })
 
-  test('with the admin token, and signing out', async () => {
+  test('works with the admin token, and signing out ends it', async () => {
     const { act, get, own } = await startPage()
     const withoutCookie = { ...own, cookie: '' }
     const wrong = await act('/sign-in', { token: 'wrong' }, withoutCookie)
@@ -70,7 +70,7 @@ const actions = [
 ]
 
 describe('a session', () => {
-  test('is needed below v1, which takes no token; and no other path takes the cookie', async () => {
+  test("is required for the page's API, which accepts no token, and is not accepted elsewhere", async () => {
     const { url, own, get } = await startPage()
     expect(await get('/v1/overview')).toMatchObject({ status: 200, body: { kind: 'overview' } })
     expect(await get('/v1/overview', {})).toMatchObject({ status: 401 })
@@ -85,7 +85,7 @@ describe('a session', () => {
     }
   })
 
-  test('acts for its own page only', async () => {
+  test('accepts requests from its own page only', async () => {
     const samples = [failed]
     const { act, own, port, store } = await startPage({ samples })
     const retry = (headers: Readonly<Record<string, string>>) =>
@@ -94,7 +94,7 @@ describe('a session', () => {
     for (const headers of [
       withoutOrigin,
       { ...own, origin: 'https://example.com' },
-      // Another port of this machine is the same site: its requests carry the cookie.
+      // A different port of this machine is the same site, so its requests carry the cookie.
       { ...own, origin: `http://127.0.0.1:${port + 1}` },
       { ...own, origin: 'null' },
       { ...own, 'content-type': 'text/plain' },
@@ -114,7 +114,7 @@ describe('a session', () => {
   })
 })
 
-test('the files of the page need no session, run nothing else, and are read only', async () => {
+test("the page's files need no session, allow no other scripts, and are read-only", async () => {
   const { get, page, own } = await startPage()
   const { status, headers, text } = await get('/', {})
   expect(status).toBe(200)
@@ -133,7 +133,7 @@ test('the files of the page need no session, run nothing else, and are read only
   expect(posted).toMatchObject({ status: 405 })
 })
 
-test('GET /v1/overview reports the last hour, how long deliveries took, and what is wrong', async () => {
+test('GET /v1/overview reports the last hour, delivery latency and current problems', async () => {
   const clock = new ManualClock(nowMs)
   const url = 'https://hooks.example.com/secret/path'
   const ledger = { deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 }

@@ -7,17 +7,17 @@ import { ask, startAdmin, token } from './support.ts'
 const path = '/v1/deliveries/retry'
 const body = '{"all":true}'
 
-/** The head of a retry, whose body is still to come. */
+/** The head of a retry request; the body is sent later. */
 const head = (headers: readonly string[]): string =>
   postHead([`Authorization: Bearer ${token}`, ...headers], path)
 
-/** The status and the code of an answer as it came over the wire. */
+/** Status and error code of a raw response. */
 function readRefusal(text: string): readonly unknown[] {
   const [, status, json = ''] = /^HTTP\/1\.1 (\d+) [^]*?\r\n\r\n([^]*)$/.exec(text) ?? []
   return [Number(status), (JSON.parse(json) as { error: { code: string } }).error.code]
 }
 
-describe('a body', () => {
+describe('a request body', () => {
   test.each([
     ['with a byte order mark', `\u{feff}${body}`, {}],
     ['that says it is not encoded', body, { 'content-encoding': 'Identity' }],
@@ -28,7 +28,7 @@ describe('a body', () => {
     expect(answer).toMatchObject({ status: 200, body: { kind: 'retry' } })
   })
 
-  test('in chunks is read', async () => {
+  test('is read in chunks', async () => {
     const { port } = await startAdmin()
     const socket = await dial(port)
     const answer = readAll(socket)
@@ -37,7 +37,7 @@ describe('a body', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  test('that is too slow is refused, and closes', async () => {
+  test('is refused if it arrives too slowly, and the connection closes', async () => {
     const clock = new WatchedClock(0)
     const { port } = await startAdmin({ clock })
     const begun = clock.scheduled(bodyDeadlineMs)
@@ -49,7 +49,7 @@ describe('a body', () => {
     expect(readRefusal(await answer)).toEqual([408, 'body_too_slow'])
   })
 
-  test('without an end is not read for ever', async () => {
+  test('is not read endlessly', async () => {
     const { url, port } = await startAdmin()
     const socket = await dial(port)
     const bytes = 1_000 * 1024 * 1024
@@ -58,7 +58,7 @@ describe('a body', () => {
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
-  test('that breaks off does not count as a failure', async () => {
+  test('that is cut off does not count as a failure', async () => {
     const clock = new WatchedClock(0)
     const { url, port, warnings } = await startAdmin({ clock })
     const begun = clock.scheduled(bodyDeadlineMs)
@@ -88,7 +88,7 @@ describe('an invalid request is refused:', () => {
     expect(readRefusal(await answer)).toEqual(refusal)
   })
 
-  test('a document that does not arrive in time', () => {
+  test('because the document does not arrive in time', () => {
     const { status, body: text } = adminFaultAnswer('too_slow')
     const message = 'The request did not arrive in time'
     expect([status, JSON.parse(String(text))]).toEqual([

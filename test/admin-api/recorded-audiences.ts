@@ -39,10 +39,10 @@ export const counts: SyncCounts = {
 
 export const synced = { kind: 'synced', audience, counts } as const
 
-/** A row that cannot be used. */
+/** A rejected row. */
 export const row = { line: 1, code: 'invalid_json', message: 'The row is not valid JSON' }
 
-/** Somebody enters, and somebody leaves. */
+/** One member enters and one leaves. */
 export const changes: readonly MembershipChange[] = [
   { identity: { userId: 'u_1', anonymousId: null, email: 'ann@example.com' }, value: '"gold"' },
   { identity: { userId: null, anonymousId: 'a_1', email: null }, value: null },
@@ -54,7 +54,7 @@ type Sync = (
 ) => Promise<AudienceSyncOutcome>
 type Remove = (request: AudienceRemoveRequest) => Promise<AudienceRemoveOutcome>
 
-/** What is known, and what is done when it is asked. */
+/** The audiences there are, and what the operations return. */
 export interface KnownAudiences {
   readonly audiences?: readonly Audience[]
   readonly members?: readonly Member[]
@@ -62,7 +62,7 @@ export interface KnownAudiences {
   readonly remove?: Remove
 }
 
-/** Audiences that note what they are asked. */
+/** Audiences that record the calls they get. */
 export function recordedAudiences(known: KnownAudiences = {}) {
   const membersAsked: MembersRequest[] = []
   const syncsAsked: AudienceSyncRequest[] = []
@@ -95,14 +95,14 @@ export async function readWhole(list: AsyncIterable<Uint8Array>): Promise<string
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** An admin API over them. */
+/** An admin API with these audiences. */
 export async function startAudiences(known: KnownAudiences = {}, settings: AdminSettings = {}) {
   const recorded = recordedAudiences(known)
   const admin = await startAdmin({ ...settings, options: { audiences: recorded.operations } })
   return { ...admin, ...recorded }
 }
 
-/** The lines of an answer that was streamed. */
+/** The lines of a streamed response. */
 export async function linesOf(url: string, asked: Asked = { method: 'POST', body: 'u_1\n' }) {
   const { status, headers, text } = await ask(url, asked)
   expect({ status, type: headers['content-type'] }).toEqual({

@@ -36,7 +36,7 @@ const regulationOf = (id: string): Regulation => ({
 const path = '/v1/regulations'
 const good = { regulationType: 'SUPPRESS_WITH_DELETE', subjectIds: ['u_1', 'u_2', 'u_1'] }
 
-/** An API over some regulations, newest first, and what is asked of them. */
+/** An API with some regulations, newest first, and the requests that reached them. */
 async function start(ids: readonly string[] = [], outcome?: CreateRegulationOutcome) {
   const created: RegulationRequest[] = []
   const listed: RegulationsRequest[] = []
@@ -58,7 +58,7 @@ async function start(ids: readonly string[] = [], outcome?: CreateRegulationOutc
 const post = (body: Asked['body']): Asked => ({ method: 'POST', ...(body && { body }) })
 
 describe('POST /v1/regulations', () => {
-  test('hands over what is asked, and reports what was stored', async () => {
+  test('passes the request on, and reports what was stored', async () => {
     const { url, created } = await start()
     const body = { ...good, subjectType: 'USER_ID', sources: ['website'] }
     const { status, body: answer } = await ask(url + path, post(body))
@@ -74,13 +74,13 @@ describe('POST /v1/regulations', () => {
     ])
   })
 
-  test('is about all sources where none is named', async () => {
+  test('covers all sources by default', async () => {
     const { url, created } = await start()
     await ask(url + path, post(good))
     expect(created).toMatchObject([{ sourceIds: null }])
   })
 
-  test('says which sources there are', async () => {
+  test('lists the known sources if one is unknown', async () => {
     const knownIds = ['website', 'app']
     const { url } = await start([], { kind: 'unknown_source', knownIds })
     const message = 'There is no such source: choose from website, app'
@@ -109,7 +109,7 @@ describe('POST /v1/regulations', () => {
     expect(created).toEqual([])
   })
 
-  test('takes 5000 users in 2 MiB, and no more than that', async () => {
+  test('accepts 5000 users in 2 MiB, and no more', async () => {
     const { url, created } = await start()
     const subjectIds = Array.from({ length: 5_000 }, (_, index) => `${index}`.padStart(400, 'u'))
     const json = JSON.stringify({ ...good, subjectIds })
@@ -124,13 +124,13 @@ describe('POST /v1/regulations', () => {
     expect(created).toHaveLength(1)
   })
 
-  test('leaves the limit of other bodies as it is', async () => {
+  test('does not raise the limit of other request bodies', async () => {
     const { url } = await start()
     const body = '{}'.padEnd(64 * 1024 + 1)
     expect(await ask(`${url}/v1/replay`, post(body))).toMatchObject({ status: 413 })
   })
 
-  test('logs no users', async () => {
+  test('does not log users', async () => {
     const regulations: RegulationOperations = {
       create: () => Promise.reject(new Error('disk full')),
       find: () => Promise.resolve(undefined),
@@ -164,14 +164,14 @@ describe('GET /v1/regulations', () => {
 })
 
 describe('GET /v1/regulations/:id', () => {
-  test('shows everything', async () => {
+  test('shows every field', async () => {
     const { url } = await start(['reg_1'])
     const { status, body } = await ask(`${url}${path}/reg_1`)
     const expected = { v: 1, ...regulationRecord(regulationOf('reg_1')) }
     expect({ status, body }).toEqual({ status: 200, body: expected })
   })
 
-  test('says that there is no such regulation', async () => {
+  test('answers 404 for an unknown id', async () => {
     const { url } = await start()
     expect(await ask(`${url}${path}/reg_1`)).toMatchObject({
       status: 404,
@@ -190,7 +190,7 @@ test.each<[Asked, string, { status: number; headers?: object }]>([
   [{ ...post(good), hasToken: false }, path, { status: 401 }],
   [{}, `${path}?limit=501`, { status: 400 }],
   [{}, `${path}?after=reg_1`, { status: 400 }],
-])('a request %j for %s is answered with %j', async (asked, target, expected) => {
+])('the request %j for %s is answered with %j', async (asked, target, expected) => {
   const { url, created } = await start(['reg_1'])
   expect(await ask(url + target, asked)).toMatchObject(expected)
   expect(created).toEqual([])

@@ -14,14 +14,14 @@ const subjects = 'a list of 1 to 5000 texts of 1 to 1024 characters'
 const sources = 'a list of 1 to 1000 texts of 1 to 1024 characters'
 const names = 'regulationType, subjectType, subjectIds, sources'
 
-test.each(regulationTypes)('a regulation can be %s', (regulationType) => {
+test.each(regulationTypes)('a regulation can have the type %s', (regulationType) => {
   expect(readRegulationRequest({ ...good, regulationType })).toEqual({
     kind: 'read',
     value: { type: regulationType, userIds: ['u_1'], sourceIds: null },
   })
 })
 
-test('a regulation can be about 5000 users of some sources', () => {
+test('a regulation can name 5000 users and some of the sources', () => {
   const subjectIds = ids(5_000)
   const body = { ...good, subjectType: 'USER_ID', subjectIds, sources: ['website', 'app'] }
   expect(readRegulationRequest(body)).toEqual({
@@ -102,7 +102,7 @@ test.each<[name: string, body: unknown, message: string]>([
   expect(refusalOf(readRegulationRequest(body))).toBe(message)
 })
 
-test('a list of regulations is in pages', () => {
+test('a list of regulations is split into pages', () => {
   expect(readRegulationsQuery({})).toEqual({ kind: 'read', value: { limit: 50 } })
   expect(readRegulationsQuery({ limit: '500', before: 'reg_1' })).toEqual({
     kind: 'read',

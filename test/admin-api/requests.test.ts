@@ -26,7 +26,7 @@ test.each([
     { stat: 'failed' },
     `stat: Cannot use this name: it must be one of ${conditions}, limit, before, reveal`,
   ],
-])('a list by %j is refused: %s', (query, message) => {
+])('a list filtered by %j is refused: %s', (query, message) => {
   expect(refusalOf(readListRequest(query, nowMs))).toEqual(message)
 })
 

@@ -13,7 +13,7 @@ const website = {
 }
 const sources = () => ({ url: 'http://127.0.0.1:4000', sources: [website] })
 
-test('GET /v1/sources reports what became of the calls of each source', async () => {
+test("GET /v1/sources reports the outcomes of each source's calls", async () => {
   const { url, metrics } = await startAdmin({ options: { sources } })
   metrics.calls({ sourceId: 'website', outcome: 'routed', count: 3 })
   metrics.calls({ sourceId: 'website', outcome: 'duplicate', count: 1 })

@@ -20,7 +20,7 @@ function createWatch() {
   return { clock, warnings, store, watch }
 }
 
-test('a store is measured every five seconds, and the last figures stay if it does not answer', async () => {
+test('a store is measured every five seconds, and the last figures are kept if it does not answer', async () => {
   const { clock, warnings, store, watch } = createWatch()
   expect(watch.latest).toBeUndefined()
   await watch.start()
@@ -32,14 +32,14 @@ test('a store is measured every five seconds, and the last figures stay if it do
   await clock.advance(5_000)
   expect(watch.latest).toEqual(measured)
   expect(warnings).toEqual([{ message: 'the store could not be measured', error: 'it is gone' }])
-  // One that hangs is asked no more until it answers.
+  // While a measurement hangs, no further one starts.
   store.answer = () => new Promise(() => undefined)
   await clock.advance(60_000)
   expect(store.asked).toBe(4)
   expect(watch.latest).toEqual(measured)
 })
 
-test('a process that is not the first of those that share a store leaves it alone', async () => {
+test('only the first of the processes that share a store measures it', async () => {
   const { clock, store, watch } = createWatch()
   store.isFirst = false
   await watch.start()
@@ -51,7 +51,7 @@ test('a process that is not the first of those that share a store leaves it alon
   expect(watch.latest).toBeUndefined()
 })
 
-test('nothing is measured once it stops', async () => {
+test('no measurement starts after stop()', async () => {
   const { clock, store, watch } = createWatch()
   await watch.start()
   watch.stop()

@@ -3,10 +3,10 @@ import { request, type Dispatcher } from 'undici'
 import { postHead } from '../http/raw-client.ts'
 import { token } from './support.ts'
 
-/** Where a sync is asked for. */
+/** The path of the sync operation. */
 export const syncPath = '/v1/audiences/sync?key=vip&dryRun=true'
 
-/** Sends a list as it is made, and gives the answer as it comes. */
+/** Sends a list while it is generated, and returns the response as a stream. */
 export function upload(
   url: string,
   list: AsyncIterable<Uint8Array>,
@@ -20,11 +20,11 @@ export function upload(
   })
 }
 
-/** The head of a sync, whose list is still to come. */
+/** The head of a sync request; the list is sent later. */
 export const head = (...headers: readonly string[]): string =>
   postHead([`Authorization: Bearer ${token}`, ...headers], syncPath)
 
-/** The status, and the last line, of an answer as it came over the wire. */
+/** The status and the last line of a raw response. */
 export function endOf(text: string): readonly unknown[] {
   const [, status] = /^HTTP\/1\.1 (\d+) /.exec(text) ?? []
   const line = text.split('\n').findLast((candidate) => candidate.startsWith('{')) ?? '{}'

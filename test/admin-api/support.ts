@@ -16,10 +16,10 @@ import { recordingRuntime } from '../support/recording-runtime.ts'
 
 export const token = 'not-a-real-token'
 
-/** Who may ask it. */
+/** Tokens and access settings. */
 export const access = { host: '127.0.0.1', token, metricsToken: null }
 
-/** What differs from an admin API over an empty store. */
+/** Overrides; by default the admin API has an empty store. */
 export interface AdminSettings {
   readonly samples?: readonly Sample[]
   readonly options?: Partial<AdminApiOptions>
@@ -28,11 +28,11 @@ export interface AdminSettings {
 }
 
 const notAsked = () => Promise.reject(new Error('Nobody asks this here'))
-/** Audiences and regulations of which nothing is asked. */
+/** Audiences and regulations that must not be called. */
 const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove: notAsked }
 const regulations = { list: notAsked, find: notAsked, create: notAsked }
 
-/** An admin API on a port of its own, until the test ends. */
+/** An admin API on its own port; closes when the test ends. */
 export async function startAdmin(settings: AdminSettings = {}) {
   const { samples = [], options = {}, clock = new ManualClock(nowMs), limits } = settings
   const store = new MemoryStore()
@@ -69,17 +69,17 @@ export async function startAdmin(settings: AdminSettings = {}) {
   return { url, port, store, metrics, infos, warnings }
 }
 
-/** A request to an admin API. */
+/** Sends a request to an admin API. */
 export interface Asked {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS' | 'PATCH'
-  /** Beside the token. */
+  /** Headers besides the token. */
   readonly headers?: Readonly<Record<string, string>>
   /** False sends no token. */
   readonly hasToken?: boolean
   readonly body?: string | Buffer | object
 }
 
-/** Asks, with the token. */
+/** Sends a request with the token. */
 export async function ask(url: string, asked: Asked = {}) {
   const { method = 'GET', headers = {}, hasToken = true, body } = asked
   const response = await request(url, {

@@ -21,7 +21,7 @@ import { ask } from './support.ts'
 
 const megabyte = 1024 * 1024
 
-/** The records of an answer as they come. */
+/** The records of a response as they arrive. */
 async function* recordsOf(body: AsyncIterable<Buffer>): AsyncGenerator<object> {
   let text = ''
   for await (const chunk of body) {
@@ -39,7 +39,7 @@ async function allOf<Value>(values: AsyncIterable<Value>): Promise<readonly Valu
 }
 
 describe('a sync over HTTP', () => {
-  test('reports progress while its list still arrives', async () => {
+  test('reports progress while the list is still arriving', async () => {
     const answered = gate()
     async function* list() {
       yield Buffer.from('first')
@@ -65,7 +65,7 @@ describe('a sync over HTTP', () => {
     expect(chunks).toEqual(['first', 'second'])
   })
 
-  test('takes 50 MB without keeping it', async () => {
+  test('accepts 50 MB without buffering it', async () => {
     const bytes = 50 * megabyte
     const chunk = Buffer.alloc(64 * 1024, 'u_1234567890\n')
     let bytesMade = 0
@@ -82,7 +82,7 @@ describe('a sync over HTTP', () => {
         for await (const part of upload) {
           bytesRead += part.length
           bytesAheadMax = Math.max(bytesAheadMax, bytesMade - bytesRead)
-          // The client could make a lot meanwhile.
+          // The client could send much more in the meantime.
           for (let turn = 0; turn < 3; turn++) await nextTurn()
           if (bytesRead > (used.length + 1) * 8 * megabyte) used.push(usedBytes())
         }
@@ -92,13 +92,13 @@ describe('a sync over HTTP', () => {
     const { body } = await upload(url, list())
     expect(await body.text()).toContain('"outcome":"synced"')
     expect(bytesRead).toBe(bytes)
-    // What is on its way is in the buffers of the system, which are not ours.
+    // Bytes in transit are in buffers of the system, not in ours.
     expect(bytesAheadMax).toBeLessThan(16 * megabyte)
     expect(used).toHaveLength(6)
     expect(Math.max(...used) - used[0]!).toBeLessThan(8 * megabyte)
   })
 
-  test('may leave the rest of its list unread', async () => {
+  test('may stop before the end of the list', async () => {
     const { url } = await startAudiences({
       sync: async (_request, upload) => {
         for await (const part of upload) if (part.length > 0) break
@@ -113,7 +113,7 @@ describe('a sync over HTTP', () => {
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
-  test('takes a list without any bytes', async () => {
+  test('accepts an empty list', async () => {
     const lists: string[] = []
     const sync: KnownAudiences['sync'] = async (_request, list) => {
       lists.push(await readWhole(list))
@@ -124,7 +124,7 @@ describe('a sync over HTTP', () => {
     expect(lists).toEqual([''])
   })
 
-  test('asks for the list of a client that waits to be asked', async () => {
+  test('sends 100 Continue to a client that waits for it', async () => {
     const lists: string[] = []
     const { port } = await startAudiences({
       sync: async (_request, list) => {
@@ -172,7 +172,7 @@ describe('a compressed list', () => {
     const answer = await ask(url + syncPath, { method: 'POST', body: compressed, headers })
     expect(answer).toMatchObject({ status: 200 })
     expect([lines.length, lines.at(-1)]).toEqual([3_000, 3_000])
-    // One that inflates to a thousand times as much cannot cause many answers at once.
+    // A list that inflates a thousandfold must not cause many records at once.
     expect(Math.max(...pieces)).toBe(1024)
   })
 
@@ -226,7 +226,7 @@ describe('a list that stalls', () => {
     expect([clock.nextDueMs(), clock.holds, warnings]).toEqual([undefined, 0, []])
   })
 
-  test('is cut in the middle, whatever the sync makes of it', async () => {
+  test('is cut off halfway, whatever the sync does next', async () => {
     const clock = new WatchedClock(nowMs)
     const { port } = await startAudiences(
       {
@@ -251,7 +251,7 @@ describe('a list that stalls', () => {
     socket.destroy()
   })
 
-  test('has no time limit as long as bytes arrive', async () => {
+  test('has no time limit while bytes arrive', async () => {
     const clock = new WatchedClock(nowMs)
     const chunks = new Set<string>()
     const { port } = await startAudiences(
@@ -276,7 +276,7 @@ describe('a list that stalls', () => {
     expect(chunks.size).toBe(10)
   })
 
-  test('is not timed while nobody reads it', async () => {
+  test('has no time limit while the sync is not reading', async () => {
     const clock = new ManualClock(nowMs)
     const [began, goesOn] = [gate(), gate()]
     const { url } = await startAudiences(
@@ -298,7 +298,7 @@ describe('a list that stalls', () => {
     expect(await answer).toMatchObject({ status: 200 })
   })
 
-  test('outlasts every deadline of the port', async () => {
+  test('can take longer than every deadline of the port', async () => {
     const limits = { headersTimeoutMs: 20, requestTimeoutMs: 40 }
     const sync: KnownAudiences['sync'] = async (_request, list) => {
       await readWhole(list)
@@ -308,7 +308,7 @@ describe('a list that stalls', () => {
     const socket = await dial(port)
     const answer = readAll(socket)
     socket.write(head('Content-Length: 2', 'Connection: close') + '1')
-    // Each of these has its head cut off after its deadline, so that time went by.
+    // Requests whose head misses its deadline, which proves that the time has passed.
     for (let turn = 0; turn < 4; turn++) {
       const other = await dial(port)
       other.write('GET / HTTP/1.1\r\n')
@@ -319,7 +319,7 @@ describe('a list that stalls', () => {
   })
 })
 
-/** Bytes in use, without what nobody refers to any more. */
+/** Bytes in use, not counting garbage. */
 function usedBytes(): number {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()

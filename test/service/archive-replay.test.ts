@@ -15,7 +15,7 @@ import {
   token,
 } from './running-service.ts'
 
-/** A service that archives what `website` sends, with the destinations `crm` and `mail`. */
+/** A service that archives the calls of `website`, with the destinations `crm` and `mail`. */
 async function startArchiving(sections: object = {}, plan: Plan = 200) {
   const [crm, mail] = [await TestEndpoint.start(plan), await TestEndpoint.start(plan)]
   const archive = { directory: join(await temporaryFolder(), 'archive') }
@@ -35,7 +35,7 @@ const messageIds = ({ bodies }: TestEndpoint) =>
   bodies.map((body) => (body as { messageId: string }).messageId)
 
 describe('a replay of archived events', () => {
-  test('sends them to one destination again, with integrations of a replay', async () => {
+  test('sends them again to one destination, marked as replayed in their integrations', async () => {
     const { crm, mail, track, admin, settled } = await startArchiving()
     await track('m_1', undefined, { integrations: { All: false } })
     await track('m_2')
@@ -46,19 +46,19 @@ describe('a replay of archived events', () => {
       body: { kind: 'replay', events: 2, deliveries: 2, unreadable: 0 },
     })
     await expect.poll(() => settled).toHaveLength(4)
-    // What went nowhere when it was new goes to the destination now, and the duplicate does not.
+    // An event that no destination took is now sent to this one; the duplicate is not.
     expect(messageIds(crm).toSorted()).toEqual(['m_1', 'm_2', 'm_2'])
     expect(messageIds(mail)).toEqual(['m_2'])
     const [first, again] = crm.bodies.filter((_, index) => messageIds(crm)[index] === 'm_2')
     expect(again).toEqual(first)
     expect(await admin('/v1/audit')).toMatchObject({ body: { balanced: true } })
-    // It is what was archived that is replayed, not what was replayed.
+    // Only archived events are replayed, not earlier replays.
     expect(await admin('/v1/replay', { all: true })).toMatchObject({
       body: { events: 2, deliveries: 4 },
     })
   })
 
-  test('sends events that are as large as a call may be', async () => {
+  test('sends events as large as a call may be', async () => {
     const { track, admin } = await startArchiving()
     await track('m_1', undefined, { properties: { text: 'x'.repeat(32_600) } })
     expect(await admin('/v1/replay', { all: true })).toMatchObject({
@@ -82,12 +82,12 @@ describe('a replay of archived events', () => {
     expect(await replayed({ type: ['identify', 'track'] })).toBe(2)
   })
 
-  test('leaves room for what sources send', async () => {
+  test('leaves queue room for new calls', async () => {
     const limited = { limits: { backlogMax: 4 } }
     const { track, admin, clock } = await startArchiving(limited, 'hang')
     await track('m_1')
     await track('m_2')
-    // Half of the room is taken: it waits until there is more.
+    // Half of the room is taken, so the replay waits.
     const replay = admin('/v1/replay', { all: true })
     replay.catch(() => undefined)
     await clock.advance(5_000)
@@ -95,7 +95,7 @@ describe('a replay of archived events', () => {
     expect(await track('m_3')).toMatchObject({ status: 200 })
   })
 
-  test('is refused where no source has an archive', async () => {
+  test('is refused if no source has an archive', async () => {
     const { crm, admin, reconfigure, archive } = await startArchiving()
     await reconfigure(documentFor(crm))
     expect(await admin('/v1/replay', { all: true })).toMatchObject({
@@ -106,12 +106,12 @@ describe('a replay of archived events', () => {
     expect(await admin('/v1/replay', { all: true })).toMatchObject({ body: { events: 0 } })
   })
 
-  test('has what could not be archived at first, and was not acknowledged', async () => {
+  test('includes events that could not be archived at first and were not acknowledged', async () => {
     const { crm, archive, track, reconfigure, admin } = await startArchiving()
     const unwritable = { archive: { directory: '/dev/null' } }
     await reconfigure(documentFor(crm, { source: unwritable }))
     expect(await track('m_1')).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })
-    // It is stored all the same.
+    // The event is stored all the same.
     await crm.received(1)
     await reconfigure(documentFor(crm, { source: { archive } }))
     expect(await track('m_1')).toMatchObject({ status: 200 })
@@ -120,7 +120,7 @@ describe('a replay of archived events', () => {
     })
   })
 
-  test('reports what cannot be read, of each file once, and sends the rest', async () => {
+  test('reports unreadable data once per file, and sends the rest', async () => {
     const { archive, track, admin, warnings } = await startArchiving()
     await track('m_1')
     const day = join(archive.directory, 'website', '2026-01-02')
@@ -128,7 +128,7 @@ describe('a replay of archived events', () => {
     await appendFile(join(day, name), Buffer.of(0x1f, 0x8b, 8))
     const bad = join(day, 'z')
     const archived = { receivedAt: '2026-01-02T03:04:05.678Z' }
-    // It can be read, but is no call.
+    // This row is readable, but it is not a call.
     const track2 = JSON.stringify({ messageId: 'm_2', type: 'track', archived })
     const rows = [track2, '{', '[]']
     await writeFile(bad, rows.join('\n'))
@@ -142,7 +142,7 @@ describe('a replay of archived events', () => {
     ])
   })
 
-  test('knows the names of sources and destinations', async () => {
+  test('refuses unknown names of sources and destinations', async () => {
     const { crm, admin, reconfigure, archive } = await startArchiving()
     const sources = [
       { id: 'website', writeKeys: ['wk_example'], archive },
@@ -164,7 +164,7 @@ describe('a replay of archived events', () => {
     )
   })
 
-  test('is one at a time, and ends when whoever asked for it leaves', async () => {
+  test('runs one at a time, and ends when its client disconnects', async () => {
     const { opened, open } = gate()
     const limited = { limits: { backlogMax: 4 } }
     const plan = { status: 200, after: opened }
@@ -178,7 +178,7 @@ describe('a replay of archived events', () => {
       signal: leave.signal,
     })
     asked.catch(() => undefined)
-    // It waits for room.
+    // The replay waits for room.
     const began = { message: 'a replay began', source: null, destination: null }
     await expect.poll(() => infos).toEqual([began])
     const again = () => admin('/v1/replay', { source: 'website', destination: 'crm' })
@@ -199,13 +199,13 @@ describe('a replay of archived events', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('ends when users are deleted, and brings none of them back', async () => {
+  test('ends when users are deleted, and restores none of them', async () => {
     const { opened, open } = gate()
     const limited = { limits: { backlogMax: 4 } }
     const plan = { status: 200, after: opened }
     const { track, admin, infos, clock, crm } = await startArchiving(limited, plan)
     for (const messageId of ['m_1', 'm_2']) await track(messageId, undefined, { userId: 'u_gone' })
-    // It has begun, and waits for room.
+    // The replay has begun, and waits for room.
     const replay = admin('/v1/replay', { all: true })
     await expect.poll(() => infos).toHaveLength(1)
     const regulation = { regulationType: 'DELETE_INTERNAL', subjectIds: ['u_gone'] }
@@ -227,7 +227,7 @@ describe('a replay of archived events', () => {
     expect(messageIds(crm)).toHaveLength(2)
   })
 
-  test('can be ended while it reads what is not wanted', async () => {
+  test('can be cancelled while it reads events it does not select', async () => {
     const directory = join(await temporaryFolder(), 'archive')
     const day = join(directory, 'website', '2026-01-02')
     await mkdir(day, { recursive: true })
@@ -252,7 +252,7 @@ describe('a replay of archived events', () => {
     expect(await replay.run(wanted, signal)).toEqual({ kind: 'deletion', ...counts })
   })
 
-  test('adds nothing of what another process wants deleted since it began', async () => {
+  test('adds no events of a user that another process has deleted since it began', async () => {
     const directory = join(await temporaryFolder(), 'archive')
     const day = join(directory, 'website', '2026-01-02')
     await mkdir(day, { recursive: true })

@@ -32,7 +32,7 @@ function accepted(
   return { kind: 'accepted', index: 0, outcome, event, deliveries: [], decisions: [] }
 }
 
-/** Archives on a disk that takes what is written once it is told to. */
+/** Archives on a disk whose writes finish only when the test says so. */
 async function startArchives(append: Append = appendFile) {
   const directory = join(await temporaryFolder(), 'archive')
   const clock = manualClock()
@@ -49,7 +49,7 @@ async function startArchives(append: Append = appendFile) {
     clock,
     source,
     keep: (messageId: string) => archives.keep(source, [accepted(messageId)]),
-    /** The messageIds of what is archived. */
+    /** The messageIds of the archived events. */
     kept: async () => {
       const ids: unknown[] = []
       for await (const { rows } of readArchive(directory, 'website', {})) {
@@ -72,7 +72,7 @@ async function startStalled() {
 const refused = { code: 'cannot_write_file' }
 
 describe('Archives', () => {
-  test('keep what was accepted, duplicates too, where the source wants it', async () => {
+  test('keep all accepted calls, including duplicates, if the source is archived', async () => {
     const { archives, source, kept, clock } = await startArchives()
     const rejected: IntakeResult = {
       kind: 'rejected',
@@ -88,7 +88,7 @@ describe('Archives', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('have nothing of a user any more, also of runs before, in whichever folder', async () => {
+  test('erase a user in every run and folder', async () => {
     const { archives, source, keep, kept, clock } = await startArchives()
     const before = new Archives(clock.nowMs() - 1)
     await before.keep(source, [accepted('m_1')])
@@ -117,7 +117,7 @@ describe('Archives', () => {
     expect(await kept()).toEqual(['m_4'])
   })
 
-  test('wait five seconds for a disk that hangs, and keep nothing of what they gave up', async () => {
+  test('wait five seconds for a disk that hangs, and keep nothing of a write that was given up', async () => {
     const { clock, keep, kept, open } = await startStalled()
     const stalled = [keep('m_1'), keep('m_2')].map((each) => each.catch((error: unknown) => error))
     await clock.advance(4_999)
@@ -131,12 +131,12 @@ describe('Archives', () => {
     }
     open()
     await later
-    // The first was being written: whoever sends it again archives it twice.
+    // The first write was in progress, so a client that retries has its call archived twice.
     expect(await kept()).toEqual(['m_1', 'm_3'])
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('are closed when nothing is to be written any more', async () => {
+  test('finish their writes before they close', async () => {
     const { archives, clock, keep, kept, open } = await startStalled()
     const kept1 = keep('m_1')
     const closed = archives.close(60_000)
@@ -147,7 +147,7 @@ describe('Archives', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('wait no longer for what comes once they are closed', async () => {
+  test('refuse a write that arrives after closing once the closing time is over', async () => {
     const { archives, clock, keep, open } = await startStalled()
     await archives.close(2_000)
     const afterwards = expect(keep('m_1')).rejects.toMatchObject(refused)
@@ -156,7 +156,7 @@ describe('Archives', () => {
     open()
   })
 
-  test('give a disk that hangs the time that a service takes to close, and no more', async () => {
+  test('wait for a disk that hangs only as long as a service may take to close', async () => {
     const { archives, clock, keep, open } = await startStalled()
     const before = expect(keep('m_1')).rejects.toMatchObject(refused)
     const closed = archives.close(2_000)

@@ -17,8 +17,8 @@ async function startStoring(endpoint: TestEndpoint) {
   return { store, lookAfterwards, ...running }
 }
 
-describe('a service that is closed', () => {
-  test('lets end what endpoints are asked, within its time', async () => {
+describe('a service that is closing', () => {
+  test('lets requests in flight finish within the grace period', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 200, after: opened })
     const { service, track, lookAfterwards } = await startStoring(endpoint)
@@ -32,7 +32,7 @@ describe('a service that is closed', () => {
     expect(await lookAfterwards()).toMatchObject([{ messageId: 'm_1', state: 'delivered' }])
   })
 
-  test('returns what has not ended by then, and another one delivers it at once', async () => {
+  test('returns unfinished deliveries, which another service sends at once', async () => {
     const endpoint = await TestEndpoint.start(['hang', 200])
     const { service, store, track, lookAfterwards } = await startStoring(endpoint)
     await track('m_1')
@@ -43,7 +43,7 @@ describe('a service that is closed', () => {
     await expect.poll(() => next.settled).toMatchObject([{ state: 'delivered' }])
   })
 
-  test('takes nothing more and can be closed again, from everywhere', async () => {
+  test('accepts no more calls, and can be closed several times and from several places', async () => {
     const endpoint = await TestEndpoint.start()
     const { service, store, track } = await startStoring(endpoint)
     const { url, admin } = service.address
@@ -53,12 +53,12 @@ describe('a service that is closed', () => {
     await Promise.all([closed, service[Symbol.asyncDispose]()])
     await expect(ask(`${url}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     await expect(ask(`${admin ?? ''}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-    // The store is free again.
+    // The store can be opened again.
     const next = await startService(documentFor(endpoint, { store }))
     await next.service.close()
   })
 
-  test('does not wait for a replay that waits for room', async () => {
+  test('does not wait for a replay that is waiting for room', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const directory = join(await temporaryFolder(), 'archive')
     const clock = manualClock()
@@ -74,7 +74,7 @@ describe('a service that is closed', () => {
       ({ status }) => status,
       () => 'cut off',
     )
-    // By then it has read what is archived.
+    // By then the replay has read the archive.
     for (let count = 0; count < 5; count++) await admin('/v1/ledger')
     await service.close(100)
     expect(clock.nextDueMs()).toBeUndefined()

@@ -33,7 +33,7 @@ function track(url: string) {
 }
 
 describe('createService', () => {
-  test('starts a service of an object, on a free port, until it is closed', async () => {
+  test('starts a service from an object on a free port, until it is closed', async () => {
     const endpoint = await TestEndpoint.start()
     const endpoints = [{ url: endpoint.url }]
     const service = await start({
@@ -52,14 +52,14 @@ describe('createService', () => {
     await expect(track(url)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  test('reads secrets of an object from the environment that it is given', async () => {
+  test('reads secrets of an object from the given environment', async () => {
     const configuration = { ...smallest, admin: { token: 'env:ADMIN_TOKEN' } }
     const { address } = await start({ configuration, env: { ADMIN_TOKEN: token } })
     const headers = { authorization: `Bearer ${token}` }
     expect(await ask(`${address.admin ?? ''}/v1/ledger`, { headers })).toMatchObject({
       status: 200,
     })
-    // The variables of the process are not looked at unless they are given.
+    // The variables of the process are not read unless they are passed in.
     const found = { ...smallest, admin: { token: 'env:VITEST' } }
     await expect(createService({ configuration: found })).rejects.toMatchObject({
       problems: [
@@ -75,14 +75,14 @@ describe('createService', () => {
   test.each<[string, ServiceConfiguration]>([
     ['left out', smallest],
     ['undefined', { ...smallest, listen: { port: undefined }, admin: { port: undefined, token } }],
-  ])('listens on free ports where they are %s', async (_name, configuration) => {
+  ])('listens on free ports if they are %s', async (_name, configuration) => {
     const other = await start({ configuration })
     const { address } = await start({ configuration })
     expect(address.port).not.toBe(other.address.port)
     expect(address.port).not.toBe(4_000)
   })
 
-  test('takes what an imported JSON file is to TypeScript', async () => {
+  test('accepts the type that TypeScript infers for an imported JSON file', async () => {
     const imported = {
       $schema: './evroute.config.schema.json',
       store: 'memory:',
@@ -109,14 +109,14 @@ describe('createService', () => {
     ['nothing', undefined, 'Cannot be left out: it must be an object'],
     ['null', null, 'Cannot use null: it must be an object'],
     ['a number that JSON does not have', { limits: { backlogMax: 1n } }, 'Cannot write it'],
-  ])('refuses %s as it does every other configuration', async (_name, configuration, message) => {
+  ])('refuses %s like any other configuration', async (_name, configuration, message) => {
     const refused = createService({ configuration } as CreateServiceOptions)
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
     await expect(refused).rejects.toThrow(message)
     await expect(refused).rejects.toThrow(/^Cannot use the configuration: 1 setting is wrong\n/)
   })
 
-  test('starts a service of a file', async () => {
+  test('starts a service from a file', async () => {
     const endpoint = await TestEndpoint.start()
     const path = join(await temporaryFolder(), 'evroute.config.json')
     await writeFile(path, JSON.stringify(documentFor(endpoint)))
@@ -125,7 +125,7 @@ describe('createService', () => {
     await endpoint.received(1)
   })
 
-  test('reports every mistake', async () => {
+  test('reports every problem of a configuration', async () => {
     const wrong = { ...smallest, sources: [], limits: { backlogMax: 0 } }
     const refused = createService({ configuration: wrong })
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
@@ -139,7 +139,7 @@ describe('createService', () => {
     })
   })
 
-  test('reports what stops it', async () => {
+  test('reports why a service cannot start', async () => {
     const endpoint = await TestEndpoint.start(404)
     const file = join(await temporaryFolder(), 'store.db')
     const failures: unknown[] = []

@@ -32,8 +32,8 @@ function configured(hosts: readonly (readonly string[])[], changes: object = {})
   return configurationOf({ sources, destinations }, '/srv/evroute')
 }
 
-describe('the names of endpoints', () => {
-  test('are a problem of the configuration where they lead to an address that is refused', async () => {
+describe('the host names of endpoints', () => {
+  test('are reported as problems if they resolve to a refused address', async () => {
     const { runtime, warnings } = recordingRuntime(new ManualClock(startMs))
     const configuration = await configured([
       ['public.example.com'],
@@ -50,7 +50,7 @@ describe('the names of endpoints', () => {
     expect(warnings).toEqual([])
   })
 
-  test('are only told to the log where they have no address', async () => {
+  test('are only logged if they have no address', async () => {
     const { runtime, warnings } = recordingRuntime(new ManualClock(startMs))
     const configuration = await configured([['missing.example.com']])
     expect(await checkEndpointNames(configuration, { log: runtime.log, resolveName })).toEqual([])
@@ -62,13 +62,13 @@ describe('the names of endpoints', () => {
     ])
   })
 
-  test('are not looked up for a destination that is disabled', async () => {
+  test('are not resolved for a disabled destination', async () => {
     const { runtime } = recordingRuntime(new ManualClock(startMs))
     const configuration = await configured([['private.example.com']], { enabled: false })
     expect(await checkEndpointNames(configuration, { log: runtime.log, resolveName })).toEqual([])
   })
 
-  test('are not looked up where a proxy does that', async () => {
+  test('are not resolved if a proxy does that', async () => {
     const { runtime, warnings } = recordingRuntime(new ManualClock(startMs))
     const { network, ...others } = await configured([
       ['private.example.com', 'missing.example.com'],
@@ -78,7 +78,7 @@ describe('the names of endpoints', () => {
     expect(warnings).toEqual([])
   })
 
-  test('are not waited for where a resolver is slow: what it finds is told to the log', async () => {
+  test('do not delay the start if the resolver is slow; its result is logged', async () => {
     const { opened, open } = gate()
     const { runtime, warnings } = recordingRuntime(new ManualClock(startMs))
     const configuration = await configured([['private.example.com']])

@@ -61,9 +61,9 @@ const stores: Readonly<Record<string, () => Promise<string>>> = {
   PostgreSQL: () => databases.newUrl(),
 }
 
-describe('a destination that two sources feed', () => {
+describe('a destination with two sources', () => {
   test.each(Object.entries(stores))(
-    'lets events of the quiet one pass the backlog of the noisy one in %s',
+    'lets events of the quiet source pass the backlog of the noisy one in %s',
     async (_, newStore) => {
       const { endpoint, open, send, places, settled } = await startShared(await newStore())
       for (let first = 0; first < noisyEvents; first += 100) await send('noisy', first, 100)
@@ -71,13 +71,13 @@ describe('a destination that two sources feed', () => {
       for (let first = 0; first < quietEvents; first++) await send('quiet', first, 1)
       open()
       await expect.poll(() => settled.length, { timeout: 60_000 }).toBe(noisyEvents + quietEvents)
-      // They take turns with what was claimed before.
+      // They take turns after the deliveries that were already claimed.
       expect(places('quiet').at(-1)).toBeLessThan(4 * quietEvents)
       expect(places('quiet')).toHaveLength(quietEvents)
     },
   )
 
-  test('does not let the noisy one wait for more than its turn', async () => {
+  test('does not make the noisy source wait longer than its turn', async () => {
     const { endpoint, open, send, places, settled } = await startShared('memory:')
     for (let first = 0; first < noisyEvents; first += 100) await send('noisy', first, 100)
     await endpoint.received(2)

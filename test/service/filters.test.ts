@@ -18,7 +18,7 @@ const dear = { properties: { revenue: 39.95 } }
 const cheap = { properties: { revenue: 5 } }
 
 describe('a destination with a filter', () => {
-  test('gets the calls that match, and others get all', async () => {
+  test('gets only the calls that match, while a destination without a filter gets all', async () => {
     const { crm, mail, running } = await startFiltered(expensive)
     await running.track('m_1', undefined, cheap)
     await running.track('m_2', undefined, dear)
@@ -35,7 +35,7 @@ describe('a destination with a filter', () => {
     expect((await running.admin('/v1/audit')).body).toMatchObject({ balanced: true })
   })
 
-  test('counts a call that no destination takes as filtered', async () => {
+  test('counts a call that no destination accepts as filtered', async () => {
     const { withFilter, running } = await startFiltered(null)
     await running.reconfigure(withFilter(expensive, []))
     await running.track('m_1', undefined, cheap)
@@ -47,7 +47,7 @@ describe('a destination with a filter', () => {
     })
   })
 
-  test('follows another configuration at once', async () => {
+  test('applies a changed filter at once', async () => {
     const { crm, withFilter, running } = await startFiltered(expensive)
     await running.track('m_1', undefined, cheap)
     expect(await running.reconfigure(withFilter('properties.revenue:<10'))).toEqual([

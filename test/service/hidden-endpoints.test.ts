@@ -8,7 +8,7 @@ import { documentFor, startService } from './running-service.ts'
 
 const secret = /not-a-real-path|not-a-real-query/
 
-test('logs, metrics and answers of the API hide the path and the query of an endpoint', async () => {
+test('logs, metrics and API answers hide the path and query of an endpoint', async () => {
   const endpoint = await TestEndpoint.start(404)
   const url = new URL('/not-a-real-path?key=not-a-real-query', endpoint.url).href
   const destination = { endpoints: [{ url }] }
@@ -34,7 +34,7 @@ test('logs, metrics and answers of the API hide the path and the query of an end
   expect(JSON.stringify([warnings, infos])).not.toMatch(secret)
 })
 
-test('reveal=true shows the whole URL to those who have the token', async () => {
+test('reveal=true shows the whole URL to a client with the admin token', async () => {
   const refusing = await TestEndpoint.start(404)
   const busy = await TestEndpoint.start(503)
   const url = new URL('/not-a-real-path?key=not-a-real-query', refusing.url).href
@@ -57,7 +57,7 @@ test('reveal=true shows the whole URL to those who have the token', async () => 
   expect((await admin('/v1/destinations?reveal=perhaps')).status).toBe(400)
 })
 
-test('the URL of an endpoint comes from the environment or a file, and no problem shows it', async () => {
+test('an endpoint URL can come from the environment or a file, and no problem shows it', async () => {
   const folder = await temporaryFolder()
   const path = join(folder, 'evroute.config.json')
   await writeFile(join(folder, 'hook'), 'https://hooks.example.com/not-a-real-path\n')

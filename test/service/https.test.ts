@@ -10,7 +10,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { documentFor, startService, token, writeKey } from './running-service.ts'
 
-test('a service speaks https on both ports, and tells clients its public URL', async () => {
+test('a service speaks HTTPS on both ports, and gives clients its public URL', async () => {
   const authority = await makeAuthority()
   const { cert, key } = await makeCertificate({ authority })
   const folder = await temporaryFolder()
@@ -51,7 +51,7 @@ test('a service speaks https on both ports, and tells clients its public URL', a
   expect(await sources.body.json()).toMatchObject({ url: publicUrl })
 })
 
-test('a service shows an endpoint the certificate in its files, and never shows a key', async () => {
+test('a service presents its client certificate to an endpoint, and never shows a key', async () => {
   const authority = await makeAuthority()
   const { cert, key } = await makeCertificate({ authority })
   const folder = await temporaryFolder()

@@ -14,7 +14,7 @@ import { recordingRuntime } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { configurationOf, documentFor, secret, type GivenSettings } from './running-service.ts'
 
-/** Everything that a listener is told. */
+/** Everything that the listener was called with. */
 class Told implements SyncListener {
   readonly rows: RejectedRow[] = []
   readonly changes: MembershipChange[] = []
@@ -32,7 +32,7 @@ class Told implements SyncListener {
   }
 }
 
-/** An offline service with one destination, and ways to talk to it. */
+/** An offline service with one destination, and helpers to use it. */
 async function open(given: GivenSettings = {}) {
   const endpoint = await TestEndpoint.start(200)
   const folder = await temporaryFolder()
@@ -74,8 +74,8 @@ function bodiesOf(requests: readonly ReceivedRequest[]): readonly Record<string,
   return requests.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
 }
 
-describe('an audience that is synced', () => {
-  test('arrives as identify calls, exactly as they are shown, signed', async () => {
+describe('a synced audience', () => {
+  test('arrives as signed identify calls, exactly as they were previewed', async () => {
     const { endpoint, service, sync } = await open()
     const outcome = await sync('user_id,email\nu_1,ann@example.com\n')
     await service.idle()
@@ -107,7 +107,7 @@ describe('an audience that is synced', () => {
     expect(request?.headers['x-signature']).toBe(signature.digest('hex'))
   })
 
-  test('sends who changed only, and balances', async () => {
+  test('sends only changed members, and the ledger balances', async () => {
     const { endpoint, service, sync } = await open()
     await sync('userId\nu_1\nu_2\n')
     await service.idle()
@@ -122,7 +122,7 @@ describe('an audience that is synced', () => {
     expect(await service.ledger()).toMatchObject({ accepted: 4, routed: 4, delivered: 4 })
   })
 
-  test('goes by values where it is a computed trait', async () => {
+  test('compares values if it is a computed trait', async () => {
     const { endpoint, service, sync } = await open()
     const request = { name: 'Total Revenue 180 Days', computationClass: 'trait' } as const
     await sync('userId,value\nu_1,450.00\nu_2,7\n', request)
@@ -137,7 +137,7 @@ describe('an audience that is synced', () => {
     })
   })
 
-  test('is only tried in a dry run, which leaves nothing behind', async () => {
+  test('leaves nothing behind after a dry run', async () => {
     const scratch = await temporaryFolder()
     vi.stubEnv('TMPDIR', scratch)
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -161,7 +161,7 @@ describe('an audience that is synced', () => {
     expect(readdirSync(scratch).filter((name) => name.includes('preview'))).toEqual([])
   })
 
-  test('is not synced twice at once', async () => {
+  test('cannot be synced twice at the same time', async () => {
     const { sync } = await open()
     let finish = (): void => undefined
     const held = new Promise<void>((resolve) => (finish = resolve))
@@ -184,12 +184,12 @@ describe('an audience that is synced', () => {
     const renamed = { name: 'New shoppers', key: 'first_time_shopper' }
     expect(await sync('userId\nu_1\n', renamed)).toMatchObject({ counts: { unchanged: 1 } })
     expect(await service.audiences.list()).toMatchObject([renamed])
-    // Who names the key only means no other name.
+    // A sync by key alone keeps the name.
     await sync('userId\nu_1\n', { name: undefined, key: 'first_time_shopper' })
     expect(await service.audiences.list()).toMatchObject([renamed])
   })
 
-  test('is refused where its name or its source cannot be used', async () => {
+  test('is refused if its name or source is invalid', async () => {
     const other = { id: 'mobile', writeKeys: ['wk_other'] }
     const { sync } = await open({ sources: [{ id: 'website', writeKeys: ['wk_1'] }, other] })
     const unknown = { kind: 'unknown_source', knownIds: ['website', 'mobile'] }
@@ -197,14 +197,14 @@ describe('an audience that is synced', () => {
     expect(await sync('userId\nu_1\n', { sourceId: 'shop' })).toEqual(unknown)
     expect(await sync('userId\nu_1\n', { name: '!?' })).toMatchObject({ kind: 'unusable_name' })
     expect(await sync('userId\nu_1\n', { sourceId: 'website' })).toMatchObject({ kind: 'synced' })
-    // Known by now.
+    // The audience is known by now.
     expect(await sync('userId\nu_1\n')).toMatchObject({ kind: 'synced' })
     expect(await sync('userId\nu_1\n', { sourceId: 'mobile' })).toMatchObject({ kind: 'taken' })
     const trait = sync('userId,value\nu_1,1\n', { computationClass: 'trait' })
     expect(await trait).toMatchObject({ kind: 'taken' })
   })
 
-  test('is logged when it is synced or removed, and not when that is only tried', async () => {
+  test('is logged when it is synced or removed, but not in a dry run', async () => {
     const { sync, remove, infos } = await open({ destinations: [] })
     await sync('id\nu_1\nu_2\n', { isDryRun: true })
     await sync('id\nu_1\nu_2\n')
@@ -223,7 +223,7 @@ describe('an audience that is synced', () => {
     ])
   })
 
-  test('lets everybody leave when it is removed', async () => {
+  test("sends every member's leave when it is removed", async () => {
     const { endpoint, service, sync, remove } = await open()
     await sync('userId\nu_1\nu_2\n')
     await service.idle()

@@ -22,7 +22,7 @@ interface Description {
   readonly components: { readonly schemas: Readonly<Record<string, JsonObject>> }
 }
 
-/** A schema that knows every field that may be there. */
+/** A copy of a schema that refuses unknown fields. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed)
   if (!isJsonObject(schema)) return schema
@@ -44,14 +44,14 @@ interface Asked {
 
 type Answered = Awaited<ReturnType<typeof request>>
 
-/** The schema of an answer. */
+/** The schema of a response. */
 function schemaOf({ components }: Description, operation: Operation, answered: Answered): unknown {
   const response = operation.responses[answered.statusCode] ?? operation.responses['default']
   const schema = response?.content[String(answered.headers['content-type'])]?.schema
   return components.schemas[(schema?.['$ref'] as string).replace(/.*\//, '')]
 }
 
-/** A client that knows nothing of the API but its description. */
+/** A client generated from nothing but the description. */
 function clientOf(description: Description, url: string) {
   const called = new Set<string>()
   const call = async (name: string, { params = {}, query = {}, body }: Asked = {}) => {
@@ -86,7 +86,7 @@ async function described() {
   return { ...service, endpoint, description, ...clientOf(description, admin ?? '') }
 }
 
-test('a client of the description alone uses every operation, and every answer is as described', async () => {
+test('a client built from the description can use every operation and gets the described responses', async () => {
   const { call, called, description, track, endpoint } = await described()
   await track('m_1')
   await track('m_2', undefined, { event: '' })
@@ -123,7 +123,7 @@ test('a client of the description alone uses every operation, and every answer i
   expect([...called].sort()).toEqual(all.map((name) => `200 ${name}`).sort())
 })
 
-test('every operation refuses as described what it cannot do', async () => {
+test('every operation refuses invalid requests as described', async () => {
   const { call, description } = await described()
   const wrong = { body: 'none' }
   for (const [path, methods] of Object.entries(description.paths)) {
@@ -133,7 +133,7 @@ test('every operation refuses as described what it cannot do', async () => {
   }
 })
 
-test('every operation is described, and needs the token', async () => {
+test('every operation is described, and requires the token', async () => {
   const options = { runtime: createRuntime() } as unknown as AdminApiOptions
   const names = operations(options).map(
     ({ method, path }) => `${method} /v1${path.replace(/:(\w+)/g, '{$1}')}`,

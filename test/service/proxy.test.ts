@@ -8,13 +8,13 @@ const secret = 'not-a-real-password'
 /** The URL of a proxy with credentials. */
 const withCredentials = (url: string): string => url.replace('//', `//evroute:${secret}@`)
 
-/** A document whose one endpoint has a name that only the proxy resolves. */
+/** A configuration whose only endpoint has a name that only the proxy resolves. */
 function documentBehind(proxy: string | null, endpoint: TestEndpoint): object {
   const url = endpoint.url.replace('127.0.0.1', 'hooks.example.com')
   return documentFor(endpoint, { network: { proxy }, destination: { endpoints: [{ url }] } })
 }
 
-test('webhooks go through the proxy, and through another one after a reload', async () => {
+test('webhooks go through the proxy, and after a reload through the new one', async () => {
   const endpoint = await TestEndpoint.start()
   const [first, second] = [await TestProxy.start(), await TestProxy.start()]
   const document = documentBehind(withCredentials(first.url), endpoint)
@@ -30,7 +30,7 @@ test('webhooks go through the proxy, and through another one after a reload', as
   expect([first.asked.length, second.asked.length]).toEqual([1, 1])
 })
 
-test('a proxy that fails is named in the log of the delivery, which is sent once it is back', async () => {
+test('a failing proxy is named in the delivery log, and the webhook is sent once it is back', async () => {
   const [endpoint, proxy] = [await TestEndpoint.start(), await TestProxy.start(407)]
   const clock = manualClock()
   const document = documentBehind(withCredentials(proxy.url), endpoint)
@@ -53,7 +53,7 @@ test('a proxy that fails is named in the log of the delivery, which is sent once
   expect(JSON.stringify([answers, warnings, running.infos])).not.toContain(secret)
 })
 
-test('while the proxy is down, deliveries are parked after ten requests and use up no attempt', async () => {
+test('while the proxy is down, deliveries are parked after ten requests and use up no attempts', async () => {
   const endpoint = await TestEndpoint.start()
   const proxy = new URL(await unreachableUrl()).origin
   const { track, admin, warnings } = await startService(
@@ -76,7 +76,7 @@ test('while the proxy is down, deliveries are parked after ten requests and use 
   )
 })
 
-test('a private address is refused before the proxy is asked', async () => {
+test('a private address is refused without asking the proxy', async () => {
   const [endpoint, proxy] = [await TestEndpoint.start(), await TestProxy.start()]
   const document = documentFor(endpoint, { network: { allow: ['127.0.0.1'], proxy: proxy.url } })
   const { track, reconfigure, settled } = await startService(document)

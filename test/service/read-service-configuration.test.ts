@@ -17,13 +17,13 @@ const document = {
   ],
 }
 
-/** What a configuration is read with, where every name has this address. */
+/** Reads a configuration for which every name resolves to this address. */
 function surroundings(address: string) {
   const resolveName = () => Promise.resolve([{ address, family: 4 }])
   return { env: {}, log: silentLog, resolveName }
 }
 
-/** A configuration in a file, with its write key beside it. */
+/** A configuration in a file, with its write key in a file next to it. */
 async function written(): Promise<string> {
   const folder = await temporaryFolder()
   await writeFile(join(folder, 'key'), 'wk_example')
@@ -33,12 +33,12 @@ async function written(): Promise<string> {
 }
 
 describe('the configuration of a service', () => {
-  test('is read with what it refers to', async () => {
+  test('is read with the files it refers to', async () => {
     const outcome = await readServiceConfiguration(await written(), surroundings('93.184.215.14'))
     expect(outcome.configuration.sources).toMatchObject([{ writeKeys: ['wk_example'] }])
   })
 
-  test('is refused where the certificate of a port cannot be used, before anything listens', async () => {
+  test("is refused before anything listens if a port's certificate is unusable", async () => {
     const path = await written()
     const tls = { cert: 'cert.pem', key: 'key.pem' }
     await writeFile(path, JSON.stringify({ ...document, listen: { tls } }))
@@ -49,7 +49,7 @@ describe('the configuration of a service', () => {
     })
   })
 
-  test('is refused where a name leads to an address that is not public', async () => {
+  test('is refused if a name resolves to an address that is not public', async () => {
     const path = await written()
     const refused = readServiceConfiguration(path, surroundings('10.0.0.5'))
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
@@ -59,7 +59,7 @@ describe('the configuration of a service', () => {
     })
   })
 
-  test('may be what a file would hold, in the working directory', async () => {
+  test('may be an object, with paths relative to the working directory', async () => {
     const refused = readServiceConfiguration(document, surroundings('93.184.215.14'))
     await expect(refused).rejects.toMatchObject({
       summary: 'Cannot use the configuration: 1 setting is wrong',

@@ -23,7 +23,7 @@ function createReadiness(role: ServiceRole = 'all') {
     },
   }
   const readiness = new Readiness({ store, role, hindrance: () => state.hindrance, runtime })
-  /** The answer at that time from now. */
+  /** The response after this time. */
   const reasonsAfter = async (durationMs: number): Promise<readonly string[] | undefined> => {
     let reasons: readonly string[] | undefined
     void readiness.reasons().then((told) => (reasons = told))
@@ -34,7 +34,7 @@ function createReadiness(role: ServiceRole = 'all') {
 }
 
 describe('readiness', () => {
-  test('is reported within two seconds though the store hangs, which is asked once', async () => {
+  test('is reported within two seconds while the store hangs, and the store is asked once', async () => {
     const { clock, state, readiness, reasonsAfter } = createReadiness()
     state.check = hangs
     expect(await reasonsAfter(1_499)).toBeUndefined()
@@ -45,7 +45,7 @@ describe('readiness', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('comes back as soon as the store answers', async () => {
+  test('is restored as soon as the store answers', async () => {
     const { clock, state, readiness, reasonsAfter } = createReadiness()
     let answer = (): void => undefined
     state.check = () => new Promise((resolve) => (answer = resolve))
@@ -56,7 +56,7 @@ describe('readiness', () => {
     expect(await readiness.reasons()).toEqual([])
   })
 
-  test('needs no check while events are stored', async () => {
+  test('needs no check while events are being stored', async () => {
     const { clock, state, readiness } = createReadiness()
     state.check = hangs
     readiness.took()
@@ -66,7 +66,7 @@ describe('readiness', () => {
     expect(state.checks).toBe(0)
   })
 
-  test('trusts events that were stored while a check waits for its turn', async () => {
+  test('relies on events that were stored while a check waits for its turn', async () => {
     const { clock, state, readiness } = createReadiness()
     state.check = hangs
     const reasons = readiness.reasons()
@@ -76,7 +76,7 @@ describe('readiness', () => {
     expect(await reasons).toEqual([])
   })
 
-  test('writes once a second, however often it is asked', async () => {
+  test('writes to the store once a second, however often it is requested', async () => {
     const { clock, state, readiness } = createReadiness()
     await Promise.all([readiness.reasons(), readiness.reasons()])
     await clock.advance(999)
@@ -92,7 +92,7 @@ describe('readiness', () => {
     ['all', joining],
     ['deliver', joining],
     ['ingest', []],
-  ] as const)('with the role %s waits for a share of what is sent: %j', async (role, reasons) => {
+  ] as const)('in the role %s waits for a share of the send rate: %j', async (role, reasons) => {
     const { state, readiness } = createReadiness(role)
     state.hindrance = 'joining'
     expect(await readiness.reasons()).toEqual(reasons)
@@ -100,7 +100,7 @@ describe('readiness', () => {
     expect(await readiness.reasons()).toEqual([])
   })
 
-  test('says that the service is closing before all else', async () => {
+  test('reports closing ahead of any other reason', async () => {
     const { state, readiness } = createReadiness()
     state.check = hangs
     readiness.closing()

@@ -12,8 +12,8 @@ import {
 const taken = { status: 200 }
 const hourMs = 60 * 60 * 1_000
 
-describe('a service that is given another configuration', () => {
-  test('refuses a source that was disabled, and takes another write key', async () => {
+describe('a reloaded configuration', () => {
+  test('refuses a disabled source, and accepts a changed write key', async () => {
     const endpoint = await TestEndpoint.start()
     const { track, reconfigure } = await startService(documentFor(endpoint))
     const rotated = { writeKeys: ['wk_example_next'] }
@@ -29,7 +29,7 @@ describe('a service that is given another configuration', () => {
     })
   })
 
-  test('loses nothing that is in progress, whatever becomes of its destination', async () => {
+  test('loses no delivery in progress, whatever happens to its destination', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 200, after: opened })
     const next = await TestEndpoint.start()
@@ -47,7 +47,7 @@ describe('a service that is given another configuration', () => {
     expect(await admin('/v1/audit')).toMatchObject({ body: { balanced: true } })
   })
 
-  test('sends to a destination that was added, and keeps what is for one that was removed', async () => {
+  test('sends to an added destination, and keeps the deliveries of a removed one', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const next = await TestEndpoint.start()
     const { track, reconfigure, admin } = await startService(documentFor(endpoint))
@@ -66,7 +66,7 @@ describe('a service that is given another configuration', () => {
     })
   })
 
-  test('continues with the breakers of its endpoints when no destination changes', async () => {
+  test('keeps the circuit breakers if no destination changes', async () => {
     const endpoint = await TestEndpoint.start(503)
     const { track, reconfigure, admin, endpoints } = await startService(
       documentFor(endpoint),
@@ -82,7 +82,7 @@ describe('a service that is given another configuration', () => {
     expect(endpoint.requests).toHaveLength(10)
   })
 
-  test('leaves an endpoint alone for as long as before when another destination changes', async () => {
+  test("keeps an endpoint's pause when a different destination changes", async () => {
     const ill = await TestEndpoint.start(503)
     const well = await TestEndpoint.start()
     const mailed = (concurrency: number): object => ({
@@ -117,7 +117,7 @@ describe('a service that is given another configuration', () => {
     expect((await admin('/metrics')).body).toMatch(/breaker.*crm.*state="closed"} 1/)
   })
 
-  test('keeps the connections to endpoints for which nothing changes', async () => {
+  test('keeps the connections to unchanged endpoints', async () => {
     const endpoint = await TestEndpoint.start()
     const other = {
       id: 'mail',
@@ -136,7 +136,7 @@ describe('a service that is given another configuration', () => {
     )
   })
 
-  test('holds an endpoint to another rate, over the same connections', async () => {
+  test('changes the rate of an endpoint over the same connections', async () => {
     const endpoint = await TestEndpoint.start()
     const clock = manualClock()
     const rated = (rate?: string): object =>
@@ -168,7 +168,7 @@ describe('a service that is given another configuration', () => {
     )
   })
 
-  test('says nothing of breakers that retire', async () => {
+  test('reports nothing about breakers that are retired', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 503, after: opened })
     const { track, reconfigure, endpoints, requests } = await startService(
@@ -184,7 +184,7 @@ describe('a service that is given another configuration', () => {
     expect(endpoints).toEqual([])
   })
 
-  test('says which archives deletions will not find any more', async () => {
+  test('warns which archives deletions can no longer find', async () => {
     const endpoint = await TestEndpoint.start()
     const at = (...directories: readonly string[]) =>
       documentFor(endpoint, {
@@ -206,7 +206,7 @@ describe('a service that is given another configuration', () => {
     ])
   })
 
-  test('holds a source to another rate', async () => {
+  test('changes the rate of a source', async () => {
     const endpoint = await TestEndpoint.start()
     const slow = documentFor(endpoint, { source: { eventsPerSecond: 1 } })
     const { track, reconfigure } = await startService(slow, manualClock())
@@ -216,7 +216,7 @@ describe('a service that is given another configuration', () => {
     expect(await track('m_2')).toMatchObject(taken)
   })
 
-  test('remembers for another time, deliveries and messageIds', async () => {
+  test('changes the retention of deliveries and messageIds', async () => {
     const endpoint = await TestEndpoint.start()
     const clock = manualClock()
     const { track, reconfigure, admin, settled } = await startService(documentFor(endpoint), clock)
@@ -238,7 +238,7 @@ describe('a service that is given another configuration', () => {
     await expect.poll(() => settled).toHaveLength(2)
   })
 
-  test('knows messageIds for longer', async () => {
+  test('extends how long messageIds are remembered', async () => {
     const endpoint = await TestEndpoint.start()
     const clock = manualClock()
     const { track, reconfigure, admin } = await startService(
@@ -252,7 +252,7 @@ describe('a service that is given another configuration', () => {
     expect(await admin('/v1/ledger')).toMatchObject({ body: { routed: 1, duplicate: 1 } })
   })
 
-  test('takes another token of the admin API, and keeps its ports and its store', async () => {
+  test('changes the admin token, but not the ports or the store', async () => {
     const endpoint = await TestEndpoint.start()
     const { service, reconfigure, admin, track } = await startService(documentFor(endpoint))
     const before = service.address
@@ -281,12 +281,12 @@ describe('a service that is given another configuration', () => {
       status: 200,
     })
     expect(await track('m_1')).toMatchObject(taken)
-    // What waits for a restart is said again.
+    // Settings that need a restart are reported again.
     const again = await reconfigure(documentFor(endpoint, restarting))
     expect(again.map(({ setting }) => setting)).toEqual(['listen.port', 'admin.port', 'store'])
   })
 
-  test('changes nothing for a configuration that cannot be followed', async () => {
+  test('changes nothing if it is invalid', async () => {
     const endpoint = await TestEndpoint.start()
     const { service, track, reconfigure, folder } = await startService(documentFor(endpoint))
     const good = await configurationOf(documentFor(endpoint), folder)

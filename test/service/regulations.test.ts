@@ -8,10 +8,10 @@ import { gate } from '../support/gate.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { documentFor, secret, startService, writeKey } from './running-service.ts'
 
-/** A user whose id stands nowhere else. */
+/** A user whose id appears nowhere else. */
 const userId = 'u_who-wants-to-be-forgotten'
 
-/** Everything in the files of a folder and those below, archives inflated, in one text per file. */
+/** The content of all files below a folder, archives inflated, one text per file. */
 async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const texts = await Promise.all(
@@ -46,7 +46,7 @@ async function regulate(
   return (body as { readonly id: string }).id
 }
 
-/** What is known of a regulation once it is finished. */
+/** The state of a regulation once it is finished. */
 async function finished(running: Running, id: string): Promise<Record<string, unknown>> {
   for (;;) {
     const { body } = await running.admin(`/v1/regulations/${id}`)
@@ -56,7 +56,7 @@ async function finished(running: Running, id: string): Promise<Record<string, un
 }
 
 describe('a regulation', () => {
-  test('arrives as a delete notification and nothing else, signed', async () => {
+  test('arrives only as a signed delete notification', async () => {
     const endpoint = await TestEndpoint.start(200)
     const running = await startService(documentFor(endpoint))
     const regulation = await finished(running, await regulate(running, 'DELETE_ONLY'))
@@ -75,7 +75,7 @@ describe('a regulation', () => {
     })
   })
 
-  test('notifies of every affected source, and those alone that are named', async () => {
+  test('notifies for every affected source, or only for the named ones', async () => {
     const endpoint = await TestEndpoint.start(200)
     const document = documentFor(endpoint, {
       sources: ['website', 'mobile', 'unused'].map((id) => ({ id, writeKeys: [`wk_${id}`] })),
@@ -102,7 +102,7 @@ describe('a regulation', () => {
     expect([streamStatus, endpoint.requests]).toEqual([[], []])
   })
 
-  test('drops later calls, which are answered as ever, until they are accepted again', async () => {
+  test('drops later calls, which are answered as usual, until the users are unsuppressed', async () => {
     const endpoint = await TestEndpoint.start(200)
     const running = await startService(documentFor(endpoint))
     await finished(running, await regulate(running, 'SUPPRESS_ONLY'))
@@ -117,7 +117,7 @@ describe('a regulation', () => {
     expect((await running.admin('/v1/ledger')).body).toMatchObject({ accepted: 3, suppressed: 1 })
   })
 
-  test('leaves nothing of the user in any file, while other users lose nothing', async () => {
+  test('removes the user from every file, and nothing of other users', async () => {
     const isOpen = gate()
     const endpoint = await TestEndpoint.start(({ body }) => {
       const isDeletion = body.includes('"delete"')
@@ -132,7 +132,7 @@ describe('a regulation', () => {
       }),
     )
     const properties = { email: 'somebody-to-forget@example.com' }
-    // Fewer than make a breaker open.
+    // Fewer than open a breaker.
     for (let index = 0; index < 4; index++) {
       await running.track(`m_${index}`, writeKey, { userId, properties })
       await running.track(`other_${index}`, writeKey, { properties: { index } })
@@ -153,7 +153,7 @@ describe('a regulation', () => {
       const known = text.includes(properties.email) ? [`${name} has the email`] : []
       return [...known, ...(text.includes(userId) ? [name] : [])]
     })
-    // The regulation's subject and the entry that suppresses the user, and nothing else.
+    // Only the regulation's subject and the entry that suppresses the user remain.
     expect(found).toEqual(['evroute.db'])
     expect(occurrences(files.get('evroute.db') ?? '', userId)).toBeLessThanOrEqual(2)
     const archived = [...files].find(([name]) => name.endsWith('.gz'))?.[1] ?? ''
@@ -165,7 +165,7 @@ describe('a regulation', () => {
     expect(deliveries[0]).toMatchObject({ reason: 'erased', userId: null })
   })
 
-  test('continues in the next service where one ended', async () => {
+  test('is resumed by the next service after a service ended', async () => {
     const endpoint = await TestEndpoint.start([503, 200])
     const document = documentFor(endpoint, { store: 'sqlite:./evroute.db' })
     const running = await startService(document)

@@ -6,13 +6,13 @@ import { documentFor, manualClock, startService } from './running-service.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** Passes half an hour: most of it at once, and a minute in which everything has its turn. */
+/** Advances half an hour: most of it at once, and the last minute step by step. */
 async function passHalfAnHour(clock: ManualClock): Promise<void> {
   clock.jump(29 * minuteMs)
   await clock.advance(minuteMs)
 }
 
-describe('a service that retries for days', () => {
+describe('a service with a retry window of days', () => {
   test('tries every hour until the window is over, whatever its retention', async () => {
     const endpoint = await TestEndpoint.start(503)
     const clock = manualClock()
@@ -50,7 +50,7 @@ describe('a service that retries for days', () => {
   })
 })
 
-describe('a service that retries chosen statuses', () => {
+describe('a service with chosen retry statuses', () => {
   test.each([404, 401])('retries %s, and delivers later', async (status) => {
     const endpoint = await TestEndpoint.start([status, status, 200])
     const clock = manualClock()
@@ -65,7 +65,7 @@ describe('a service that retries chosen statuses', () => {
     expect(requests.map(({ outcome }) => outcome)).toEqual(['retry', 'retry', 'success'])
   })
 
-  test.each([409, 302])('fails at once for %s, which is not among them', async (status) => {
+  test.each([409, 302])('fails at once for %s, which is not one of them', async (status) => {
     const endpoint = await TestEndpoint.start(status)
     const { track, settled } = await startService(
       documentFor(endpoint, { destination: { retryStatuses: [404] } }),
@@ -75,7 +75,7 @@ describe('a service that retries chosen statuses', () => {
     expect(settled).toMatchObject([{ state: 'failed', reason: `status_${status}` }])
   })
 
-  test('takes them for answers of an endpoint that is up', async () => {
+  test('does not count these statuses as an outage of the endpoint', async () => {
     const endpoint = await TestEndpoint.start(404)
     const { track, admin } = await startService(
       documentFor(endpoint, { destination: { retryStatuses: [404] } }),

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const databases = new PostgresDatabases()
 
-/** A service of that role, until the test ends. */
+/** A service in this role; closes when the test ends. */
 async function start(role: ServiceRole, document: object) {
   const told = recordingRuntime(systemClock)
   const service = await Service.start({
@@ -37,7 +37,7 @@ function messageIds({ bodies }: TestEndpoint): readonly string[] {
   return bodies.map((body) => (body as { messageId: string }).messageId).sort()
 }
 
-test('what one process takes another delivers, and neither does what is not its part', async () => {
+test("one process accepts calls and another delivers them, and neither does the other's part", async () => {
   const endpoint = await TestEndpoint.start()
   const document = documentFor(endpoint, { store: await databases.newUrl() })
   const ingest = await start('ingest', document)
@@ -47,7 +47,7 @@ test('what one process takes another delivers, and neither does what is not its 
 
   const deliver = await start('deliver', document)
   await endpoint.received(5)
-  // What comes from now on it is told of, or finds when it looks.
+  // The deliverer is notified of later calls, or finds them by polling.
   for (const id of ids.slice(5)) expect(await ingest.track(id)).toMatchObject({ status: 200 })
   await endpoint.received(ids.length)
   await vi.waitUntil(() => deliver.settled.length === ids.length, { timeout: 30_000 })

@@ -12,7 +12,7 @@ export const token = 'not-a-real-token'
 export const secret = 'not-a-real-secret'
 export const writeKey = 'wk_example'
 
-/** Settings of the one source, of the first destination, other destinations, and whole sections. */
+/** Settings of the only source, the first destination, more destinations, and whole sections. */
 export interface GivenSettings {
   readonly source?: object
   readonly destination?: object
@@ -20,7 +20,7 @@ export interface GivenSettings {
   readonly [section: string]: unknown
 }
 
-/** Reads what a file would hold, as if it were in that folder. */
+/** Reads an object as if it were a file in that folder. */
 export async function configurationOf(document: object, folder: string): Promise<Configuration> {
   const outcome = await readConfiguration(join(folder, 'evroute.config.json'), {
     env: {},
@@ -30,7 +30,7 @@ export async function configurationOf(document: object, folder: string): Promise
   throw new Error(`It is invalid: ${JSON.stringify(outcome.problems)}`)
 }
 
-/** A source `website` whose events go to the endpoint, signed, with what is given in place of that. */
+/** A source `website` whose events go to the endpoint, signed; the settings override that. */
 export function documentFor(endpoint: TestEndpoint, given: GivenSettings = {}): object {
   const { source = {}, destination = {}, others = [], ...sections } = given
   return {
@@ -54,13 +54,13 @@ export function documentFor(endpoint: TestEndpoint, given: GivenSettings = {}): 
   }
 }
 
-/** An answer, with its body parsed where it is JSON. */
+/** A response, with its body parsed if it is JSON. */
 export interface Answered {
   readonly status: number
   readonly body: unknown
 }
 
-/** Asks over HTTP. */
+/** Sends an HTTP request. */
 export async function ask(
   url: string,
   asked: { readonly headers?: Readonly<Record<string, string>>; readonly body?: object } = {},
@@ -75,7 +75,7 @@ export async function ask(
   return { status: response.statusCode, body: isJson ? (JSON.parse(text) as unknown) : text }
 }
 
-/** A service that runs until the test ends, and ways to talk to it. */
+/** A service that runs until the test ends, with helpers to use it. */
 export async function startService(document: object, clock: Clock = systemClock, given?: string) {
   const folder = given ?? (await temporaryFolder())
   const recording = recordingRuntime(clock)
@@ -98,20 +98,20 @@ export async function startService(document: object, clock: Clock = systemClock,
         headers: { 'x-write-key': key },
         body: { userId: 'u_1', event: 'Order Completed', messageId, ...fields },
       }),
-    /** Asks the admin API. */
+    /** Sends a request to the admin API. */
     admin: (path: string, body?: object, bearer = token): Promise<Answered> =>
       ask(`${admin ?? ''}${path}`, {
         headers: { authorization: `Bearer ${bearer}` },
         ...(body === undefined ? {} : { body }),
       }),
-    /** Another configuration from now on. */
+    /** Reloads with this configuration. */
     reconfigure: async (changed: object) =>
       service.reconfigure(await configurationOf(changed, folder)),
     ready: () => ask(`${url}/readyz`),
   }
 }
 
-/** A clock that only moves when it is told to. */
+/** A clock that only moves when the test advances it. */
 export function manualClock(): ManualClock {
   return new ManualClock(Date.UTC(2026, 0, 2, 3, 4, 5, 678))
 }

@@ -7,7 +7,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { byType, clientCalls } from '../tracking-api/client-calls.ts'
 import { documentFor, secret, startService, writeKey } from './running-service.ts'
 
-/** The classic client, which has no types of its own. */
+/** The classic client, which comes without types. */
 type ClassicAnalytics = Record<string, (call: object) => void> & {
   readonly flush: () => Promise<unknown>
 }
@@ -27,17 +27,17 @@ async function sendWithClassic(host: string): Promise<void> {
   await analytics.flush()
 }
 
-/** What the client says of itself in every call. */
+/** The fields that the client adds to every call. */
 const libraries = {
   '@segment/analytics-node': { version: '3.1.0' },
   'analytics-node': { version: '6.2.0' },
 }
 
-/** The whole webhook of a call, but for what the client makes up. */
+/** The whole webhook of a call, except for values that the client generates. */
 function expectedOf(call: JsonObject, library: { readonly name: string }): object {
   const { type, userId, previousId, context, ...fields } = call
   const { category, properties } = call
-  // Today's client says the category of a page in its properties too.
+  // The current client also adds the category of a page to its properties.
   const isCopied = category !== undefined && library.name === '@segment/analytics-node'
   const identity =
     type === 'alias'

@@ -21,7 +21,7 @@ const taken = { status: 200, body: { success: true } }
 const refusedAs = (status: number, code: string) => ({ status, body: { success: false, code } })
 
 describe('a service', () => {
-  test('delivers what is posted to it, signed', async () => {
+  test('delivers posted calls, signed', async () => {
     const endpoint = await TestEndpoint.start()
     const { track, admin } = await startService(documentFor(endpoint))
     expect(await track('m_1')).toMatchObject(taken)
@@ -35,7 +35,7 @@ describe('a service', () => {
       .toMatchObject({ status: 200, body: { accepted: 1, routed: 1, delivered: 1, pending: 0 } })
   })
 
-  test('signs in the way of Standard Webhooks too, with each secret, and measures what it sends', async () => {
+  test('signs Standard Webhooks with each secret as well, and measures the requests', async () => {
     const endpoint = await TestEndpoint.start()
     const secrets = ['not-a-real-secret-2', 'not-a-real-secret-1']
     const clock = manualClock()
@@ -64,7 +64,7 @@ describe('a service', () => {
     expect(metrics).toContain('evroute_events_accepted_total{source="website",outcome="routed"} 2')
   })
 
-  test('acknowledges nothing that the store does not take, and says that it is not ready', async () => {
+  test('acknowledges nothing that the store refuses, and reports that it is not ready', async () => {
     const endpoint = await TestEndpoint.start()
     const file = join(await temporaryFolder(), 'store.db')
     const clock = manualClock()
@@ -81,12 +81,12 @@ describe('a service', () => {
     })
     expect(await admin('/v1/ledger')).toMatchObject({ body: { accepted: 0, deliveries: 0 } })
     expect(endpoint.requests).toEqual([])
-    // Whoever sends it events only while it is ready tries again after a while.
+    // A client that sends events only while the service is ready tries again later.
     await clock.advance(5_000)
     expect(await ready()).toMatchObject({ status: 200 })
   })
 
-  test('is not ready once the store failed, and reports it', async () => {
+  test('is not ready after the store has failed, and reports that', async () => {
     const endpoint = await TestEndpoint.start(404)
     const file = join(await temporaryFolder(), 'store.db')
     const running = await startService(documentFor(endpoint, { store: `sqlite:${file}` }))
@@ -100,11 +100,11 @@ describe('a service', () => {
     expect(await running.track('m_2')).toMatchObject(refusedAs(503, 'store_unavailable'))
   })
 
-  test('fails what leads to an address that is not allowed any more, and names the rule', async () => {
+  test('fails deliveries to an address that is no longer allowed, and names the rule', async () => {
     const endpoint = await TestEndpoint.start()
     const document = documentFor(endpoint)
     const { service, folder, track, settled, warnings } = await startService(document)
-    // Made by hand: what is read from a file is refused there.
+    // Built without the configuration reader, which would refuse the address.
     const configuration = await configurationOf(document, folder)
     service.reconfigure({ ...configuration, network: { ...configuration.network, allow: [] } })
     expect(await track('m_1')).toMatchObject(taken)
@@ -117,7 +117,7 @@ describe('a service', () => {
     ])
   })
 
-  test('shows how its destinations stand, with an open breaker', async () => {
+  test('shows the state of its destinations, including an open breaker', async () => {
     const endpoint = await TestEndpoint.start(503)
     const clock = manualClock()
     const { track, admin, endpoints, reconfigure, warnings, infos } = await startService(
@@ -149,7 +149,7 @@ describe('a service', () => {
     })
     const metrics = await admin('/metrics')
     expect(metrics.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 1$/m)
-    // A share of requests says nothing of how an endpoint is, while other settings of it begin anew.
+    // A change of the rate keeps the breaker; other changes of the endpoint reset it.
     await reconfigure(documentFor(endpoint, { destination: { concurrency: 5 } }))
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [{ endpoints: [{ breaker: 'open' }] }],
@@ -164,7 +164,7 @@ describe('a service', () => {
     expect(after.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 0$/m)
   })
 
-  test('lets a full backlog fail new deliveries of its destination, and others continue', async () => {
+  test('fails new deliveries of a destination with a full backlog, while others continue', async () => {
     const dead = await TestEndpoint.start('hang')
     const well = await TestEndpoint.start()
     const document = documentFor(dead, { destination: { backlogMax: 2 } })
@@ -193,7 +193,7 @@ describe('a service', () => {
     expect(infos.filter(({ message }) => message === over)).toEqual([fields])
   })
 
-  test('sends at once what is retried by hand', async () => {
+  test('sends manually retried deliveries at once', async () => {
     const endpoint = await TestEndpoint.start([404, 200])
     const { track, admin, settled } = await startService(documentFor(endpoint), manualClock())
     await track('m_1')
@@ -202,7 +202,7 @@ describe('a service', () => {
     await expect.poll(() => settled).toMatchObject([{}, { state: 'delivered' }])
   })
 
-  test('keeps more in memory than a store in memory does by itself', async () => {
+  test('can hold more in memory than an in-memory store by default', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const { service, admin } = await startService(documentFor(endpoint))
     const { url } = service.address
@@ -220,7 +220,7 @@ describe('a service', () => {
     expect(await admin('/v1/ledger')).toMatchObject({ body: { pending: 12_500 } })
   })
 
-  test('names the setting when a port is taken, and lets go of the store', async () => {
+  test('names the setting when a port is in use, and releases the store', async () => {
     const endpoint = await TestEndpoint.start()
     const folder = await temporaryFolder()
     const other = await listen(() => undefined, { host: '127.0.0.1', port: 0 })

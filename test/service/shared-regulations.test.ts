@@ -23,7 +23,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const databases = new PostgresDatabases()
 
-/** Services on one database, each with an archive in a folder of its own. */
+/** Services on one database, each with its own archive folder. */
 async function installation() {
   const endpoint = await TestEndpoint.start(200)
   const store = await databases.newUrl()
@@ -56,7 +56,7 @@ async function installation() {
 
 const deletion = { regulationType: 'DELETE_INTERNAL', subjectIds: ['u_1'] }
 
-/** What the archive in a folder has of the user. */
+/** The user's events in the archive of a folder. */
 async function archived(folder: string): Promise<number> {
   const entries = await readdir(join(folder, 'archive'), { recursive: true, withFileTypes: true })
   const files = entries.filter(({ name }) => name.endsWith('.gz'))
@@ -68,7 +68,7 @@ async function archived(folder: string): Promise<number> {
   return texts.join('').split('"u_1"').length - 1
 }
 
-test('a deletion waits for the archive of a process that is gone, and names it', async () => {
+test('a deletion waits for the archive of a stopped process, and names it', async () => {
   const { start } = await installation()
   const one = await start('ingest')
   const other = await start('deliver')
@@ -98,7 +98,7 @@ test('a deletion waits for the archive of a process that is gone, and names it',
   expect(await archived(one.folder)).toBe(0)
 })
 
-test('what a process stored that is gone another one finishes', async () => {
+test('a deletion stored by a process that stopped is finished by another', async () => {
   const { start, store } = await installation()
   const service = await start('all')
   await service.track('m_1')
@@ -120,11 +120,11 @@ test('what a process stored that is gone another one finishes', async () => {
   expect(await archived(service.folder)).toBe(0)
 })
 
-test('a command leaves the archive to the service that writes to it', async () => {
+test('an offline command leaves the archive to the service that writes to it', async () => {
   const { start, document, store } = await installation()
   const service = await start('all')
   await service.track('m_1')
-  // The clock of the command stands still: it would wait for what the service has given out.
+  // The clock of the command stands still, so it would wait for the leases of the service.
   await vi.waitUntil(() => service.settled.length === 1)
   const configuration = await configurationOf(document, service.folder)
   const { runtime } = recordingRuntime(manualClock())

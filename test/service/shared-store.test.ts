@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => server.end())
 
-/** The URL of a schema of its own. */
+/** The URL of a new schema. */
 async function newUrl(name: string): Promise<string> {
   const admin = new Client(server.url())
   await admin.connect()
@@ -27,7 +27,7 @@ async function newUrl(name: string): Promise<string> {
   return withParameter(server.url(), 'options', `-c search_path=${name}`)
 }
 
-/** A service of that role, until the test ends. */
+/** A service in this role; closes when the test ends. */
 async function start(document: object, role: ServiceRole = 'all') {
   const service = await Service.start({
     configuration: await configurationOf(document, await temporaryFolder()),
@@ -52,7 +52,7 @@ async function start(document: object, role: ServiceRole = 'all') {
 const patient = { timeout: 60_000, interval: 200 }
 const joining = 'The process has just joined others that share the store, and may not send yet'
 
-test('while the database hangs a service says so, and reports its metrics with the last figures', async () => {
+test('while the database hangs, a service is not ready and reports its last figures', async () => {
   const line = await PostgresLine.to(server)
   const store = line.through(await newUrl('hanging'))
   const endpoint = await TestEndpoint.start()
@@ -83,11 +83,11 @@ test('two processes share the rate of an endpoint', async () => {
   const elapsedMs = stopwatch()
   await Promise.all(both.map(({ url }) => ask(`${url}/v1/batch`, { headers, body: { batch } })))
   await endpoint.received(60)
-  // Each starts 30 requests, 100 ms apart or more.
+  // Each starts 30 requests, at least 100 ms apart.
   expect(elapsedMs()).toBeGreaterThan(2_800)
 })
 
-test('one that joins is ready once it may send; one reports the queues, another after it', async () => {
+test('a joining process is ready once it may send; one process reports the queues, and another takes over', async () => {
   const endpoint = await TestEndpoint.start()
   const document = documentFor(endpoint, { store: await newUrl('joining') })
   const first = await start(document, 'ingest')
@@ -102,7 +102,7 @@ test('one that joins is ready once it may send; one reports the queues, another 
   expect(await first.tellsOfQueues()).toBe(true)
   expect(await second.tellsOfQueues()).toBe(false)
   expect(await third.tellsOfQueues()).toBe(false)
-  // Ready means that it delivers what the one before it did.
+  // Once ready, it sends what the process before it has left.
   await second.service.close()
   const headers = { 'x-write-key': writeKey }
   await ask(`${first.url}/v1/track`, { headers, body: { userId: 'u_1', event: 'Ping' } })

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.end())
 
-test('calls are answered 503 while the database is silent, and taken once it is back', async () => {
+test('calls are answered 503 while the database is silent, and accepted once it is back', async () => {
   const folder = await temporaryFolder()
   const silent = await silentDatabase({ seconds: 0.5, server, folder })
   expect(silent).toMatchObject({ statuses: { '503+': 50 }, statusAfter: 200 })

@@ -3,7 +3,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ask, configurationOf, documentFor, startService, writeKey } from './running-service.ts'
 
-test('an app has its address in the webhook, from the moment that its source says what it is', async () => {
+test("an app source shows the client's address in the webhook as soon as it has that type", async () => {
   const endpoint = await TestEndpoint.start()
   const { service, reconfigure } = await startService(documentFor(endpoint))
   const post = (messageId: string) =>
@@ -21,7 +21,7 @@ test('an app has its address in the webhook, from the moment that its source say
   expect(contexts).toEqual([{}, { ip: '127.0.0.1' }])
 })
 
-test('a type that does not exist is refused with those that do', async () => {
+test('an unknown type is refused with a list of the types', async () => {
   const endpoint = await TestEndpoint.start()
   const document = documentFor(endpoint, { source: { type: 'web' } })
   await expect(configurationOf(document, await temporaryFolder())).rejects.toThrow(

@@ -4,7 +4,7 @@ import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { documentFor, manualClock, startService, writeKey } from './running-service.ts'
 
-test('deliveries that fail on a certificate are told in the log, a metric and by destinations', async () => {
+test('deliveries that fail on a certificate are reported in the log, a metric and GET /v1/destinations', async () => {
   const endpoint = await TestEndpoint.start(200, await makeCertificate())
   const service = await startService(documentFor(endpoint))
   const { track, settled, admin, ready, warnings } = service
@@ -25,7 +25,7 @@ test('deliveries that fail on a certificate are told in the log, a metric and by
   expect(service.infos).toMatchObject([{ url: hiddenEndpoint(endpoint.url), reason, failures: 12 }])
 })
 
-test('an endpoint that is gone after a deployment is reported once, and when it takes webhooks again', async () => {
+test('an endpoint that is gone after a deployment is reported once, and again when it recovers', async () => {
   let status = 404
   const endpoint = await TestEndpoint.start(() => status)
   const clock = manualClock()
@@ -43,7 +43,7 @@ test('an endpoint that is gone after a deployment is reported once, and when it 
   expect(warnings).toHaveLength(1)
 })
 
-test('unreadable timestamps are one line for each source and minute', async () => {
+test('unreadable timestamps are logged once per source and minute', async () => {
   const endpoint = await TestEndpoint.start()
   const clock = manualClock()
   const sources = [

@@ -11,7 +11,7 @@ async function changes(before: object, after: object): Promise<readonly string[]
 
 const admin = { token: 'not-a-real-token', port: 1 }
 
-describe('changes of a configuration', () => {
+describe('changesBetween', () => {
   test.each<[GivenSettings, GivenSettings, readonly string[]]>([
     [{}, {}, []],
     [{}, { listen: { port: 1 } }, ['listen.port changed after_restart']],
@@ -52,7 +52,7 @@ describe('changes of a configuration', () => {
     expect(await changes(documentWith(before), documentWith(after))).toEqual(expected)
   })
 
-  test('follow ids: one that is renamed goes and another comes', async () => {
+  test('compares by id: a renamed destination counts as removed and added', async () => {
     const after = documentWith({ destination: { id: 'mail' } })
     expect(await changes(documentWith({}), after)).toEqual([
       'destinations.crm removed at_once',
@@ -60,7 +60,7 @@ describe('changes of a configuration', () => {
     ])
   })
 
-  test('do not see the order of sources', async () => {
+  test('ignores the order of sources', async () => {
     const [a, b] = ['a', 'b'].map((id) => ({ id, writeKeys: [id] }))
     expect(await changes({ sources: [a, b] }, { sources: [b, a] })).toEqual([])
   })

@@ -52,7 +52,7 @@ describe('the JSON Schema for editors', () => {
     expect(editor.safeParse(document)).toMatchObject({ success: false })
   })
 
-  test('is what the build ships', async () => {
+  test('is the one that the build ships', async () => {
     const shipped = new URL('../../../dist/evroute.config.schema.json', import.meta.url)
     expect(JSON.parse(await readFile(shipped, 'utf8'))).toEqual(schema)
   })

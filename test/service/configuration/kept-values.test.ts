@@ -5,7 +5,7 @@ import { documentWith, problemsOf, readDocument, readValid } from './read-docume
 const url = 'https://example.com/hook'
 
 describe('a value that may be secret', () => {
-  test('is not shown where it cannot be used', async () => {
+  test('is not shown when it is invalid', async () => {
     const secret = 'no secret\u0000'
     const document = documentWith({
       admin: { token: secret },
@@ -40,7 +40,7 @@ describe('a value that may be secret', () => {
       'destinations[0].endpoints[0].headers',
       destinationWith({ endpoints: [{ url, headers: 'no-secret' }] }),
     ],
-  ])('is not shown either where it stands in place of %s', async (path, document) => {
+  ])('is not shown in place of %s either', async (path, document) => {
     const problems = await problemsOf(document)
     expect(problems).toContainEqual(
       expect.stringContaining(`${path}: Cannot use this value: it must be`),
@@ -62,14 +62,14 @@ describe('the query of a URL', () => {
     ['no scheme', ['example.com?t=no-secret']],
     ['a password', ['https://user:no-secret@example.com/']],
     ['a private address', ['http://10.0.0.5/?t=no-secret']],
-  ])('is in no problem: %s', async (_name, urls) => {
+  ])('appears in no problem: %s', async (_name, urls) => {
     const document = destinationWith({ endpoints: urls.map((each) => ({ url: each })) })
     const outcome = await readDocument(document)
     expect(outcome.kind).toBe('invalid')
     expect(JSON.stringify(outcome)).not.toContain('no-secret')
   })
 
-  test('is hidden among the settings in force, and sent', async () => {
+  test('is hidden in the listed settings, but sent', async () => {
     const endpoints = [{ url: `${url}?t=no-secret` }, { url }]
     const { settings, configuration } = await readValid(destinationWith({ endpoints }))
     expect(settings.filter(({ path }) => path.endsWith('.url'))).toMatchObject([
@@ -80,7 +80,7 @@ describe('the query of a URL', () => {
   })
 })
 
-describe('what follows from another problem', () => {
+describe('a consequence of another problem', () => {
   test.each([
     ['sources of another type', { sources: { website: [] } }, ['sources']],
     ['no sources', { sources: [] }, ['sources']],
@@ -89,12 +89,12 @@ describe('what follows from another problem', () => {
       { sources: [{ id: 'shop', writeKeys: ['wk_a'] }, { writeKeys: ['wk_b'] }] },
       ['sources[1].id'],
     ],
-  ])('is left out: %s', async (_name, given, paths) => {
+  ])('is not reported: %s', async (_name, given, paths) => {
     const problems = await problemsOf(documentWith(given))
     expect(problems.map((problem) => problem.split(': ')[0])).toEqual(paths)
   })
 
-  test('is told where it can be told', async () => {
+  test('is reported where it can be checked independently', async () => {
     const document = destinationWith({ sources: ['shop'] })
     expect(await readDocument(document)).toMatchObject({
       problems: [{ path: 'destinations[0].sources[0]', hint: 'The sources are website.' }],

@@ -6,7 +6,7 @@ import { documentWith, problemsOf, readDocument } from './read-document.ts'
 const endpoint = { url: 'https://example.com/hook' }
 const wholeNumber = 'it must be a whole number from 0 to 65535'
 
-describe('what is wrong', () => {
+describe('the problems of a configuration', () => {
   test.each<[string, unknown, string]>([
     [
       'a filter that cannot be read',
@@ -269,11 +269,11 @@ describe('what is wrong', () => {
       documentWith({ destination: { acceptsHistorical: 'false' } }),
       'destinations[0].acceptsHistorical: Cannot use "false": it must be true or false',
     ],
-  ])('is told of %s', async (_name, document, problem) => {
+  ])('name %s', async (_name, document, problem) => {
     expect(await problemsOf(document)).toContain(problem)
   })
 
-  test('of ids and write keys that are not unique is told where they stand again', async () => {
+  test('point at the repeated occurrence of an id or write key', async () => {
     const { sources, destinations } = documentWith({}) as Record<string, readonly object[]>
     const document = {
       sources: [...sources!, { id: 'website', writeKeys: ['wk_other', 'env:KEY'] }],
@@ -286,7 +286,7 @@ describe('what is wrong', () => {
     ])
   })
 
-  test('is told all at once, each place once and in order', async () => {
+  test('are all reported at once, each place once and in order', async () => {
     const document = documentWith({
       listen: { port: -1, hots: '::1' },
       admin: { token: 'env:MISSING' },
@@ -314,7 +314,7 @@ describe('what is wrong', () => {
     ])
   })
 
-  test('orders what is listed by its number', async () => {
+  test('sort list entries by number', async () => {
     const sources = Array.from({ length: 11 }, (_, index) => ({ id: `s${index}`, writeKeys: [] }))
     const paths = (await problemsOf({ sources })).map((problem) => problem.split(': ')[0])
     expect(paths.slice(1, 4)).toEqual([
@@ -325,7 +325,7 @@ describe('what is wrong', () => {
     expect(paths.at(-1)).toBe('sources[10].writeKeys')
   })
 
-  test('takes an unknown key for a mistake, and names the one that is near', async () => {
+  test('report an unknown key, and suggest the similar one', async () => {
     const outcome = await readDocument(
       documentWith({
         destination: { sharedSecert: 'a', colour: 'red' },
@@ -345,14 +345,14 @@ describe('what is wrong', () => {
     })
   })
 
-  test('takes __proto__ for a key like any other', async () => {
+  test('report __proto__ like any other unknown key', async () => {
     const text = `{ "__proto__": { "sources": [] }, "sources": [{ "id": "a", "writeKeys": ["k"] }] }`
     expect(await problemsOf(text)).toEqual([
       '__proto__: Cannot use this key: there is no such setting',
     ])
   })
 
-  test('is reported without address checks while network.allow is wrong', async () => {
+  test('leave out address checks while network.allow is invalid', async () => {
     const document = documentWith({
       network: { allow: ['127.0.0.0/88'] },
       destination: { endpoints: [{ url: 'http://127.0.0.1/' }] },
@@ -363,8 +363,8 @@ describe('what is wrong', () => {
   })
 })
 
-describe('the error of a configuration', () => {
-  test('lists all that is wrong in lines that are safe to print', () => {
+describe('ConfigurationError', () => {
+  test('lists all problems in lines that are safe to print', () => {
     const error = new ConfigurationError('evroute.config.json', [
       { path: 'a["\u001b[2J"]', message: 'Cannot use this', hint: 'Write that.' },
       { path: '', message: 'Cannot use it', hint: undefined },

@@ -11,19 +11,16 @@ test.each([
   ['itself', proxy, {}],
   ['a variable', 'env:PROXY', { env: { PROXY: proxy } }],
   ['a file', '@proxy', { files: { [`${folder}/proxy`]: `${proxy}\n` } }],
-])(
-  'the URL of the proxy is read from %s, and shown without its credentials',
-  async (_, value, from) => {
-    const given = documentWith({ network: { proxy: value } })
-    const { configuration, settings } = await readValid(given, from)
-    expect(configuration.network.proxy).toBe(proxy)
-    expect(settings.find(({ path }) => path === 'network.proxy')).toEqual({
-      path: 'network.proxy',
-      value: 'http://********@proxy.example.com:3128',
-      origin: value === proxy ? 'file' : value,
-    })
-  },
-)
+])('the proxy URL is read from %s, and shown without its credentials', async (_, value, from) => {
+  const given = documentWith({ network: { proxy: value } })
+  const { configuration, settings } = await readValid(given, from)
+  expect(configuration.network.proxy).toBe(proxy)
+  expect(settings.find(({ path }) => path === 'network.proxy')).toEqual({
+    path: 'network.proxy',
+    value: 'http://********@proxy.example.com:3128',
+    origin: value === proxy ? 'file' : value,
+  })
+})
 
 test.each([
   'no-secret',
@@ -34,6 +31,6 @@ test.each([
   'http://no-secret%@proxy.example.com',
   '',
   1_234_567,
-])('%j is no URL of a proxy, and is not shown', async (value) => {
+])('%j is refused as a proxy URL without being shown', async (value) => {
   expect(await problemsOf(documentWith({ network: { proxy: value } }))).toEqual([accepted])
 })

@@ -24,7 +24,7 @@ const sample = {
 }
 
 describe('a configuration', () => {
-  test('is read as it stands, with its secrets', async () => {
+  test('is read unchanged, with its secrets', async () => {
     const env = { EVROUTE_ADMIN_TOKEN: 'admin-token-no-secret', CRM_SECRET: 'crm-no-secret' }
     const { configuration } = await readValid(sample, { env })
     expect(configuration).toMatchObject({
@@ -45,7 +45,7 @@ describe('a configuration', () => {
     })
   })
 
-  test('needs a source only; everything else has a default', async () => {
+  test('requires only a source; everything else has a default', async () => {
     const sources = [{ id: 'website', writeKeys: ['wk_example'] }]
     expect((await readValid({ sources })).configuration).toEqual({
       listen: { host: '127.0.0.1', port: 4000, trustedProxies: 0 },
@@ -67,7 +67,7 @@ describe('a configuration', () => {
     })
   })
 
-  test('has the defaults of destinations that the rooms below have', async () => {
+  test('uses the defaults of the rooms for destinations', async () => {
     const { configuration } = await readValid(documentWith({}))
     const endpoints = [{ url: 'https://example.com/hook' }]
     expect(configuration.destinations[0]).toEqual({
@@ -78,7 +78,7 @@ describe('a configuration', () => {
     })
   })
 
-  test('sets everything that can be set', async () => {
+  test('can set every setting', async () => {
     const document = documentWith({
       listen: { host: '0.0.0.0', port: 0, trustedProxies: 1 },
       store: 'memory:',
@@ -125,7 +125,7 @@ describe('a configuration', () => {
     })
   })
 
-  test('gives a source the rate of all sources unless it has one of its own', async () => {
+  test('gives a source the shared rate unless it has its own', async () => {
     const general = { limits: { eventsPerSecond: 100 } }
     const own = await readValid(documentWith({ ...general, source: { eventsPerSecond: 7 } }))
     expect(own.configuration.sources[0]?.eventsPerSecond).toBe(7)
@@ -133,7 +133,7 @@ describe('a configuration', () => {
     expect(shared.configuration.sources[0]?.eventsPerSecond).toBe(100)
   })
 
-  test('signs in the way of Standard Webhooks with the shared secret where no other is given', async () => {
+  test('signs Standard Webhooks with the shared secret by default', async () => {
     const destination = { standardWebhooks: true, sharedSecret: 'crm-no-secret' }
     const { configuration } = await readValid(documentWith({ destination }))
     expect(configuration.destinations[0]?.standardWebhooks).toEqual({ secrets: ['crm-no-secret'] })
@@ -142,7 +142,7 @@ describe('a configuration', () => {
     ])
   })
 
-  test('is frozen to its last part', async () => {
+  test('is deeply frozen', async () => {
     const { configuration } = await readValid(documentWith({}))
     const isFrozen = (value: unknown): boolean =>
       typeof value !== 'object' ||
@@ -166,7 +166,7 @@ describe('a configuration', () => {
     })
   })
 
-  test('that cannot be read names the command that makes one', async () => {
+  test('that cannot be read suggests the command that creates one', async () => {
     const { readConfiguration } = await import('../../../src/service/index.ts')
     const missing = Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
     const readFile = () => Promise.reject(missing)
@@ -191,7 +191,7 @@ describe('a configuration', () => {
     })
   })
 
-  test('that is not JSON is refused with the place, and nothing of its text', async () => {
+  test('that is not JSON is refused with the position and without any of its text', async () => {
     const text = '{\n  "admin": { "token": "no-secret" }\n  "store": "memory:"}'
     expect(await readDocument(text)).toEqual({
       kind: 'invalid',

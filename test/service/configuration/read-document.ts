@@ -1,16 +1,16 @@
 import { readConfiguration, type ConfigurationOutcome } from '../../../src/service/index.ts'
 
-/** What is around a configuration. */
+/** The surroundings of a configuration. */
 export interface Surroundings {
-  /** The environment's variables; none by default. */
+  /** Environment variables; none by default. */
   readonly env?: Readonly<Record<string, string>>
-  /** The texts of other files, by their absolute paths. */
+  /** Contents of other files, by absolute path. */
   readonly files?: Readonly<Record<string, string>>
 }
 
 export const folder = '/srv/evroute'
 
-/** Reads a document, or the text of one, as /srv/evroute/evroute.config.json. */
+/** Reads a document, or its text, as /srv/evroute/evroute.config.json. */
 export function readDocument(
   document: unknown,
   { env = {}, files = {} }: Surroundings = {},
@@ -28,7 +28,7 @@ export function readDocument(
   })
 }
 
-/** Reads what must be valid. */
+/** Reads a valid configuration. */
 export async function readValid(
   document: unknown,
   surroundings?: Surroundings,
@@ -48,14 +48,14 @@ export async function problemsOf(
   return outcome.problems.map(({ path, message }) => `${path}: ${message}`)
 }
 
-/** Settings of the one source, of the one destination, and whole sections. */
+/** Settings of the only source, the only destination, and whole sections. */
 export interface GivenSettings {
   readonly source?: object
   readonly destination?: object
   readonly [section: string]: unknown
 }
 
-/** The smallest source and destination, with what is given in place of their settings. */
+/** The smallest source and destination, with these settings overridden. */
 export function documentWith(given: GivenSettings): object {
   const { source = {}, destination = {}, ...others } = given
   return {

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { readJson } from '../../../src/service/configuration/read-json.ts'
 
 describe('JSON with comments', () => {
-  test('may have comments and trailing commas', () => {
+  test('may have trailing commas', () => {
     const text = '// first\n{ "a": [1, 2, /* three */ ], // "b": 2,\n "c": "// text", }'
     expect(readJson(text)).toEqual({ kind: 'value', value: { a: [1, 2], c: '// text' } })
   })
 
-  test('keeps the last of several equal keys, and __proto__ as a key', () => {
+  test('keeps the last of duplicate keys, and __proto__ as a key', () => {
     const text = '{"a": 1, "b": 2, "a": {"__proto__": {"polluted": true}}, "constructor": 1}'
     const outcome = readJson(`/**/${text}`)
     const value: unknown = JSON.parse(text)
@@ -41,7 +41,7 @@ describe('JSON with comments', () => {
     expect(readJson(text)).toEqual({ kind: 'invalid', line, column, hint })
   })
 
-  test('has the values that the engine reads, with comments on all lines, too', () => {
+  test('has the same values as plain JSON, even with comments on all lines', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const value: unknown = JSON.parse(json)
@@ -56,7 +56,7 @@ describe('JSON with comments', () => {
     )
   })
 
-  test('is nothing else that the engine refuses', () => {
+  test('accepts nothing else that JSON.parse refuses', () => {
     const change = fc.record({
       at: fc.nat(),
       remove: fc.nat(3),
@@ -66,7 +66,7 @@ describe('JSON with comments', () => {
       fc.property(fc.json(), change, (json, { at, remove, insert }) => {
         const start = at % (json.length + 1)
         const text = json.slice(0, start) + insert + json.slice(start + remove)
-        // Commas before an end are the only leniency for a text without slashes.
+        // Without slashes in the text, trailing commas are the only extension.
         const isLenient = /,\s*[\]}]|\//.test(text)
         if (!isLenient) expect(readJson(text).kind === 'value').toBe(isJson(text))
       }),

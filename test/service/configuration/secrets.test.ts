@@ -45,7 +45,7 @@ describe('secrets', () => {
     })
   })
 
-  test('are told where they come from, and never shown', async () => {
+  test('list their origin, and are never shown', async () => {
     const outcome = await readValid(
       documentWith({
         admin: { token: 'env:TOKEN' },
@@ -69,13 +69,16 @@ describe('secrets', () => {
     ['env:NAME', { env: { NAME: '' } }, 'Cannot read the environment variable NAME: it is empty'],
     ['@key', {}, 'Cannot read the file key: there is no such file'],
     ['@key', { files: { [`${folder}/key`]: '\n' } }, 'Cannot read the file key: it is empty'],
-  ])('that cannot be read from %s are told at every place', async (text, surroundings, message) => {
-    expect(await problemsOf(everywhere(text), surroundings)).toEqual(
-      placesOfSecrets.map((path) => `${path}: ${message}`),
-    )
-  })
+  ])(
+    'that cannot be read from %s are reported at every place',
+    async (text, surroundings, message) => {
+      expect(await problemsOf(everywhere(text), surroundings)).toEqual(
+        placesOfSecrets.map((path) => `${path}: ${message}`),
+      )
+    },
+  )
 
-  test('are checked as they are read: a file may hold what a header cannot carry', async () => {
+  test('are validated after reading: a file may hold characters that a header cannot carry', async () => {
     const surroundings = { files: { [`${folder}/key`]: 'two\nlines' } }
     const problems = await problemsOf(everywhere('@key'), surroundings)
     expect(problems).toContain(
@@ -84,7 +87,7 @@ describe('secrets', () => {
     expect(problems.join()).not.toContain('lines')
   })
 
-  test('are looked for in their places only', async () => {
+  test('are resolved only in settings that accept references', async () => {
     const url = 'https://example.com/@file'
     const document = documentWith({ destination: { endpoints: [{ url }] }, store: 'sqlite:@file' })
     expect(await readDocument(document)).toMatchObject({

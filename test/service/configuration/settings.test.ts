@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { documentWith, folder, readValid } from './read-document.ts'
 
-test('every setting in force is listed once, with its origin', async () => {
+test('every effective setting is listed once, with its origin', async () => {
   const document = documentWith({
     $schema: './schema.json',
     listen: { port: 0 },

@@ -9,7 +9,7 @@ const masked =
 
 const storeOf = (store: string): object => documentWith({ store })
 
-describe('a store', () => {
+describe('the store setting', () => {
   test.each([
     ['as it stands', url, { origin: 'file' }],
     ['from a variable', 'env:STORE', { env: { STORE: url }, origin: 'env:STORE' }],
@@ -19,7 +19,7 @@ describe('a store', () => {
       { files: { [`${folder}/keys/store`]: `${url}\n` }, origin: '@keys/store' },
     ],
   ])(
-    'in PostgreSQL is read %s, and its password shown nowhere',
+    'accepts PostgreSQL %s, and never shows the password',
     async (_name, store, { origin, ...around }) => {
       const { configuration, settings } = await readValid(storeOf(store), around)
       expect(configuration.store).toBe(url)
@@ -28,7 +28,7 @@ describe('a store', () => {
     },
   )
 
-  test('of any engine can be referred to, a file relative to the configuration', async () => {
+  test('accepts a reference for any engine, with a file relative to the configuration', async () => {
     const env = { FILE: 'sqlite:./data/evroute.db', MEMORY: 'memory:' }
     const file = await readValid(storeOf('env:FILE'), { env })
     expect(file.configuration.store).toBe(`sqlite:${folder}/data/evroute.db`)
@@ -41,7 +41,7 @@ describe('a store', () => {
     expect(memory.configuration.store).toBe('memory:')
   })
 
-  test('that cannot be read is told', async () => {
+  test('reports a reference that cannot be read', async () => {
     expect(await problemsOf(storeOf('env:STORE'))).toEqual([
       'store: Cannot read the environment variable STORE: it is not set',
     ])
@@ -59,7 +59,7 @@ describe('a store', () => {
     ['mysql://evroute:hedgehog@db.example.com/events', 'Cannot use this value: it must be memory:'],
     ['postgres:hedgehog', 'Cannot use this value: it must be memory:'],
     ['hedgehog', 'Cannot use this value: it must be memory:'],
-  ])('%s is refused without being shown', async (store, problem) => {
+  ])('refuses %s without showing it', async (store, problem) => {
     for (const [given, env] of [
       [store, {}],
       ['env:STORE', { STORE: store }],
@@ -72,7 +72,7 @@ describe('a store', () => {
     }
   })
 
-  test('with another password is a change that needs a restart and shows neither', async () => {
+  test('reports a changed password as requiring a restart, without showing either', async () => {
     const before = await readValid(storeOf(url))
     const after = await readValid(storeOf(url.replaceAll('hedgehog', 'badger')))
     const changes = changesBetween(before.configuration, after.configuration)

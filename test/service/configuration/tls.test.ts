@@ -26,6 +26,6 @@ test.each<readonly [string, object, string]>([
     }),
     'destinations[0].endpoints[0].tls: Cannot use certificates: the URL is not https',
   ],
-])('is told of %s', async (_name, document, problem) => {
+])('the problem names %s', async (_name, document, problem) => {
   expect(await problemsOf(document)).toContain(problem)
 })
