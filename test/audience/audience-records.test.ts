@@ -55,7 +55,7 @@ describe('the record of', () => {
     expect(audienceRecord(synced)).toMatchObject({ syncedAt: '1970-01-01T00:00:00.000Z' })
   })
 
-  test('an audience reports nothing else', () => {
+  test('an audience has no other fields', () => {
     const other = { ...audience, secret: 'not-a-real-secret' }
     expect(audienceRecord(other)).toEqual(audienceRecord(audience))
   })
@@ -76,7 +76,7 @@ describe('the record of', () => {
     expect(JSON.stringify(record)).toBe(`{${identityJson},"value":41.5}`)
   })
 
-  test('a row that cannot be used', () => {
+  test('a rejected row', () => {
     const row = { line: 3, code: 'no_user_id', message: 'The row has no user id' }
     expect(written(rejectedRecord(row))).toBe(
       '{"kind":"rejected","line":3,"code":"no_user_id","message":"The row has no user id"}',

@@ -17,7 +17,7 @@ function fieldsOf({ columns, computationClass = 'audience', header }: Reading): 
   return fields
 }
 
-/** Who a row names, in short: `[userId, anonymousId, email, value]` of each, or the code. */
+/** The member that a row names: `[userId, anonymousId, email, value]`, or the error code. */
 function read(row: JsonObject, reading: Reading = {}): unknown {
   const read = fieldsOf(reading).read(row)
   if (read.kind === 'rejected') return read.code
@@ -45,14 +45,14 @@ function refusal(work: () => void): unknown {
 }
 
 describe('the identifiers of a row', () => {
-  it('are the first of userId, user_id and id, whatever it holds', () => {
+  it('use the first of userId, user_id and id that is present, even if it is null', () => {
     expect(read({ id: 'x', userId: 'u1', user_id: 'y' })).toEqual([['u1', null, null, 'true']])
     expect(read({ id: 'x', user_id: 7 })).toEqual([['7', null, null, 'true']])
     expect(read({ id: 'x' })).toEqual([['x', null, null, 'true']])
     expect(read({ id: 'x', userId: null })).toBe('no_user_anon_id')
   })
 
-  it('come from the named columns only', () => {
+  it('are taken only from the configured columns', () => {
     const columns = { userIds: ['customer', 'legacy'] }
     expect(read({ customer: 'c1', legacy: ['l1', 'l2'], userId: 'x' }, { columns })).toEqual([
       ['c1', null, null, 'true'],
@@ -62,7 +62,7 @@ describe('the identifiers of a row', () => {
     expect(read({ userId: 'x' }, { columns })).toBe('no_user_anon_id')
   })
 
-  it('go with each anonymousId and each email', () => {
+  it('include every anonymousId and email', () => {
     expect(
       read({ userId: ['u1', 'u2'], anonymous_id: 'a1', email: ['e1', 'e2'], name: 'A' }),
     ).toEqual([
@@ -75,7 +75,7 @@ describe('the identifiers of a row', () => {
     expect(read({ email: 'e1' })).toBe('no_user_anon_id')
   })
 
-  it('are texts or numbers of a length that ids have, and not too many', () => {
+  it('are texts or numbers of a valid length, and not too many', () => {
     expect(read({ userId: true })).toBe('wrong_type')
     expect(read({ userId: ['u1', {}] })).toBe('wrong_type')
     expect(read({ userId: 'u1', email: {} })).toBe('wrong_type')
@@ -88,7 +88,7 @@ describe('the identifiers of a row', () => {
     )
   })
 
-  it('do not have the blanks around them in a CSV', () => {
+  it('are trimmed in a CSV', () => {
     const header = ['userId', 'email']
     expect(read({ userId: ' u1 ', email: ' ' }, { header })).toEqual([['u1', null, null, 'true']])
     expect(read({ userId: ' u1 ', email: ' ' })).toEqual([[' u1 ', null, ' ', 'true']])
@@ -98,7 +98,7 @@ describe('the identifiers of a row', () => {
 describe('the value of a computed trait', () => {
   const trait = { computationClass: 'trait' } as const
 
-  it('is what JSON says', () => {
+  it('is the JSON value', () => {
     expect(read({ id: 'u1', value: { a: [1, 'b'] } }, trait)).toEqual([
       ['u1', null, null, '{"a":[1,"b"]}'],
     ])
@@ -107,20 +107,20 @@ describe('the value of a computed trait', () => {
     }
   })
 
-  it('is in the column that is named', () => {
+  it('is taken from the configured column', () => {
     const columns = { value: 'revenue' }
     expect(read({ id: 'u1', value: 1, revenue: 2 }, { ...trait, columns })).toEqual([
       ['u1', null, null, '2'],
     ])
   })
 
-  it('may not be there: the row names no user', () => {
+  it('may be absent: the row then names no user', () => {
     expect(read({ id: 'u1', value: null }, trait)).toEqual([])
     expect(read({ id: 'u1' }, trait)).toEqual([])
     expect(read({ id: 'u1', value: '' }, { ...trait, header: ['id', 'value'] })).toEqual([])
   })
 
-  it('has 8 KB at most, and is not nested without end', () => {
+  it('is limited to 8 KB and a nesting depth', () => {
     expect(read({ id: 'u1', value: 'x'.repeat(8_190) }, trait)).toHaveLength(1)
     expect(messageOf({ id: 'u1', value: 'x'.repeat(8_191) }, trait)).toBe(
       'value must not be larger than 8192 bytes',
@@ -129,7 +129,7 @@ describe('the value of a computed trait', () => {
     expect(read({ id: 'u1', value }, trait)).toBe('wrong_type')
   })
 
-  it('says nothing where an audience is asked for', () => {
+  it('is ignored for an audience', () => {
     expect(read({ id: 'u1', value: false })).toEqual([['u1', null, null, 'true']])
   })
 })
@@ -146,7 +146,7 @@ describe('the value of a cell', () => {
     ['false', false],
     ['', undefined],
     [' ', undefined],
-  ])('%j is %j', (text, value) => {
+  ])('%j is read as %j', (text, value) => {
     expect(cellValue(text)).toBe(value)
   })
 
@@ -159,8 +159,8 @@ describe('the value of a cell', () => {
   })
 })
 
-describe('the columns that are asked for', () => {
-  it('have to be in the header of a CSV', () => {
+describe('configured columns', () => {
+  it('must be in the header of a CSV', () => {
     const read = (reading: Reading, header: readonly string[]): unknown =>
       refusal(() => fieldsOf(reading).readHeader(header))
     expect(read({}, ['name', 'email'])).toEqual([
@@ -183,7 +183,7 @@ describe('the columns that are asked for', () => {
     expect(read({ columns: { value: 'revenue' } }, ['id'])).toBeUndefined()
   })
 
-  it('have to be in a row of JSON', () => {
+  it('must be in at least one row of JSON', () => {
     const end = (reading: Reading, ...rows: readonly JsonObject[]): unknown => {
       const fields = fieldsOf(reading)
       for (const row of rows) fields.read(row)

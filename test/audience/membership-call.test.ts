@@ -41,7 +41,7 @@ describe('the webhook of a change', () => {
     '"computation_class":"trait","computation_id":"trt_0123456789ABCDEFGHIJKLMNOPQ",' +
     '"computation_key":"total_revenue_180_days"'
 
-  it('says who enters an audience and who leaves it', () => {
+  it('says that a user enters or leaves an audience', () => {
     expect(bodyOf(shoppers, { userId: 'u1' }, 'true')).toBe(
       bodyText('"userId":"u1"', '{"first_time_shopper":true}', audience),
     )
@@ -62,7 +62,7 @@ describe('the webhook of a change', () => {
     )
   })
 
-  it('has every identifier that there is', () => {
+  it('has every identifier of the member', () => {
     const identity = { userId: 'u1', anonymousId: 'a1', email: 'u1@example.com' }
     expect(bodyOf(shoppers, identity, 'true')).toBe(
       bodyText(
@@ -76,7 +76,7 @@ describe('the webhook of a change', () => {
     )
   })
 
-  it('has the value under its key, whatever that is', () => {
+  it("has the value under the trait's key, even an unusual one", () => {
     const identity = { userId: 'u1', email: 'u1@example.com' }
     expect(bodyOf({ ...shoppers, key: 'email' }, identity, 'true')).toContain(
       '"traits":{"email":true},',
@@ -100,7 +100,7 @@ describe('the event of a change', () => {
     expect(eventOf(shoppers, { anonymousId: 'a1' }, 'true').userId).toBeNull()
   })
 
-  it('goes to enabled destinations of the source only', () => {
+  it('goes only to enabled destinations of the source', () => {
     expect(eventOf({ ...shoppers, sourceId: 'app' }, { userId: 'u1' }, 'true').deliveries).toEqual(
       [],
     )
@@ -108,7 +108,7 @@ describe('the event of a change', () => {
 })
 
 describe('a computationId', () => {
-  it('is made of its class and chance', () => {
+  it('combines its class with random characters', () => {
     const numbers = [0, 0.5, 0.999]
     let asked = 0
     const random = (): number => numbers[asked++ % numbers.length] ?? 0

@@ -82,7 +82,7 @@ describe('the preview of a sync', () => {
     expect((await doSync(second)).compared).toEqual([])
   })
 
-  it('reports what is wrong with the list', async () => {
+  it('reports problems with the list', async () => {
     const { doSync, preview } = setting()
     await doSync('id,value\nu1,1\n')
     const { outcome, rejected } = await preview('id,value\nu2,1\nu2,2\n')
@@ -91,7 +91,7 @@ describe('the preview of a sync', () => {
     await expect(preview('name\nA\n')).rejects.toThrow('The list has no column')
   })
 
-  it('shows the audience as it is kept, with its next name and members', async () => {
+  it('shows the stored audience with its new name and members', async () => {
     const { store, doSync, preview } = setting()
     await doSync('id,value\nu1,1\n')
     const [kept] = await store.audiences.list()
@@ -102,7 +102,7 @@ describe('the preview of a sync', () => {
     expect(kept?.createdAtMs).toBe(nowMs)
   })
 
-  it('does not take the key of another source or class', async () => {
+  it('refuses a key that belongs to a different source or class', async () => {
     const { doSync, preview } = setting()
     await doSync('id,value\nu1,1\n')
     for (const other of [{ sourceId: 'app' }, { computationClass: 'audience' as const }]) {

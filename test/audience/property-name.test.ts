@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkKey, propertyName } from '../../src/audience/index.ts'
 
-describe('the property of a name', () => {
+describe('the property of an audience', () => {
   it.each([
     ['First Time Shopper', 'first_time_shopper'],
     ['Total Revenue 180 Days', 'total_revenue_180_days'],
@@ -19,7 +19,7 @@ describe('the property of a name', () => {
     ['INSTANT BUYERS', 'instant_buyers'],
     ['__proto__', 'proto'],
     ['3', '3'],
-  ])('%j is %s', (name, property) => {
+  ])('named %j is %s', (name, property) => {
     expect(propertyName(name)).toBe(property)
   })
 
@@ -29,11 +29,11 @@ describe('the property of a name', () => {
     'total_revenue_180_days',
     'last_product_viewed',
     'high_value_users',
-  ])('%s is its own', (key) => {
+  ])('named %s is unchanged', (key) => {
     expect(propertyName(key)).toBe(key)
   })
 
-  it.each(['', '!!!', ' _ ', '🎁'])('%j has none', (name) => {
+  it.each(['', '!!!', ' _ ', '🎁'])('cannot be made from %j', (name) => {
     expect(propertyName(name)).toBeUndefined()
   })
 })

@@ -38,7 +38,7 @@ async function setting(members: number): Promise<{
 const audience = { ...shoppers, createdAtMs: nowMs, syncedAtMs: nowMs }
 
 describe('the removal of an audience', () => {
-  it('lets everybody leave, and forgets it', async () => {
+  it("sends every member's leave, and deletes the audience", async () => {
     const { store, remove } = await setting(1_500)
     const { outcome, changes, progress } = await remove()
     expect(outcome).toEqual({ kind: 'removed', audience: { ...audience, members: 0 }, left: 1_500 })
@@ -51,7 +51,7 @@ describe('the removal of an audience', () => {
     expect(bodies.every((body) => body.includes('"first_time_shopper":false'))).toBe(true)
   })
 
-  it('only reports who would leave in a dry run', async () => {
+  it('reports who would leave in a dry run, and does nothing else', async () => {
     const { store } = await setting(1_500)
     const { listener, changes, progress } = listening()
     const means = syncOptions({ store: store.audiences, rows: rowsOf('id\n'), listener })
@@ -67,7 +67,7 @@ describe('the removal of an audience', () => {
     expect(await deliver(store)).toEqual([])
   })
 
-  it('may end early; the next one continues', async () => {
+  it('can be interrupted; the next removal continues', async () => {
     const { store, remove } = await setting(1_500)
     const answers = [true, false]
     const hasRoom = (): Promise<boolean> => Promise.resolve(answers.shift() ?? true)
@@ -77,7 +77,7 @@ describe('the removal of an audience', () => {
     expect(await deliver(store)).toHaveLength(1_500)
   })
 
-  it('does nothing to an audience that took over its key', async () => {
+  it('does nothing to a newer audience with the same key', async () => {
     const { store, remove } = await setting(3)
     const other = { ...shoppers, sourceId: 'app' }
     expect((await remove({ audience: other })).outcome).toMatchObject({ kind: 'superseded' })

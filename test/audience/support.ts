@@ -16,7 +16,7 @@ import { readTable } from '../../src/importer/index.ts'
 import type { Destination } from '../../src/model/index.ts'
 import { createRuntime, ManualClock, type Runtime } from '../../src/runtime/index.ts'
 
-/** 2026-01-02T03:04:05.678Z, where the clocks of these tests stand. */
+/** 2026-01-02T03:04:05.678Z, the time at which the clocks of these tests stand. */
 export const nowMs: number = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
 /** A destination of the source `website`. */
@@ -49,13 +49,13 @@ export const revenue: NewAudience = {
   sourceId: 'website',
 }
 
-/** A runtime whose clock stands still, with ids that were never given before. */
+/** A runtime whose clock stands still, with ids that are unique across the tests. */
 export function standingRuntime(): Runtime {
   let ids = 0
   return createRuntime({ clock: new ManualClock(nowMs), newId: () => `id-${++ids}` })
 }
 
-/** What a listener was told. */
+/** The calls that a listener got. */
 export interface Heard {
   readonly listener: SyncListener
   readonly rejected: RejectedRow[]
@@ -64,7 +64,7 @@ export interface Heard {
   readonly compared: number[]
 }
 
-/** A listener that writes down what it is told. */
+/** A listener that records its calls. */
 export function listening(): Heard {
   const rejected: RejectedRow[] = []
   const changes: MembershipChange[] = []
@@ -79,12 +79,12 @@ export function listening(): Heard {
   return { listener, rejected, changes, progress, compared }
 }
 
-/** The rows of a list that is a text. */
+/** The rows of a list given as text. */
 export function rowsOf(text: string): SyncOptions['rows'] {
   return readTable(Readable.from([Buffer.from(text)]), '')
 }
 
-/** What a sync of a list needs that nothing keeps from its end. */
+/** Parameters of a sync, except those that tests set individually. */
 export function syncOptions(
   options: Pick<SyncOptions, 'store' | 'rows'> & Partial<SyncOptions>,
 ): SyncOptions {
@@ -101,7 +101,7 @@ export function syncOptions(
   }
 }
 
-/** Syncs a list, and gives what came of it with what was told. */
+/** Syncs a list, and returns the outcome with the listener's calls. */
 export async function sync(
   options: Omit<SyncOptions, 'rows'> & { readonly list: string },
 ): Promise<{ readonly outcome: SyncOutcome } & Heard> {
@@ -111,7 +111,7 @@ export async function sync(
   return { outcome, ...heard }
 }
 
-/** Names a member in what a receiver keeps. */
+/** The name of a member in what a receiver stores. */
 export function nameOf(identity: {
   readonly userId?: string | null
   readonly anonymousId?: string | null
@@ -130,7 +130,7 @@ export interface SentCall {
   readonly context: { readonly personas: { readonly computation_key: string } }
 }
 
-/** Takes over whatever waits, as if it was delivered. */
+/** Takes every waiting delivery and marks it as delivered. */
 export async function deliver(store: DeliveryStore): Promise<readonly string[]> {
   const share = {
     destinationId: 'crm',
@@ -146,10 +146,10 @@ export async function deliver(store: DeliveryStore): Promise<readonly string[]> 
   return leased.map(({ body }) => body)
 }
 
-/** An endpoint that keeps what it is told of one audience. */
+/** An endpoint that keeps the state of one audience from the calls it gets. */
 export class Endpoint {
   readonly #key: string
-  /** The value of everybody of whom it was told something, and did not leave since. */
+  /** The value of each member that has not left since. */
   readonly members: Map<string, string> = new Map()
   /** How many calls it got. */
   calls = 0
@@ -158,7 +158,7 @@ export class Endpoint {
     this.#key = key
   }
 
-  /** Gets everything that waits in the store. */
+  /** Takes every waiting delivery from the store. */
   async receive(store: DeliveryStore): Promise<void> {
     for (const body of await deliver(store)) {
       const { userId, anonymousId, traits } = JSON.parse(body) as SentCall

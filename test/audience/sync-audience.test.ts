@@ -26,7 +26,7 @@ function setting(): { readonly store: MemoryStore; readonly options: SyncOptions
   return { store, options: syncOptions({ store: store.audiences, rows: rowsOf('') }) }
 }
 
-/** What waits in the store, in short: who, and the traits. */
+/** The waiting deliveries in short: the user and the traits. */
 async function sent(store: MemoryStore): Promise<readonly unknown[]> {
   return (await deliver(store)).map((body) => {
     const { userId, anonymousId, traits } = JSON.parse(body) as SentCall
@@ -39,7 +39,7 @@ const none = {
 }
 
 describe('a sync', () => {
-  it('sends everybody at first, and who changed from then on', async () => {
+  it('sends every member the first time, and only changes afterwards', async () => {
     const { store, options } = setting()
     const first = await sync({ ...options, list: 'userId\nu1\nu2\n' })
     expect(first.outcome).toEqual({
@@ -67,7 +67,7 @@ describe('a sync', () => {
     ])
   })
 
-  it('sends the values of a computed trait that changed', async () => {
+  it('sends only the changed values of a computed trait', async () => {
     const { store, options } = setting()
     const trait = { ...options, audience: revenue }
     await sync({ ...trait, list: 'id,value\nu1,1\nu2,2\nu3,x\n' })
@@ -83,7 +83,7 @@ describe('a sync', () => {
     ])
   })
 
-  it('reports each change once it is stored, and how far it is after every part', async () => {
+  it('reports each change once it is stored, and the progress after every batch', async () => {
     const { options } = setting()
     await sync({ ...options, list: 'id\nu1\n' })
     const ids = Array.from({ length: 1_500 }, (_, index) => `v${index}`)
@@ -96,13 +96,13 @@ describe('a sync', () => {
     expect(progress.map(({ entered, left }) => [entered, left])).toEqual([
       [1_000, 0],
       [1_500, 0],
-      // Those who leave are looked for among all members, in parts as well.
+      // Members who leave are searched for in batches, too.
       [1_500, 1],
       [1_500, 1],
     ])
   })
 
-  it('takes a thousand members at once, also from rows with many members', async () => {
+  it('processes a thousand members at once, also from rows with many members', async () => {
     const { store, options } = setting()
     const requests: TakeRequest[] = []
     const { audiences } = store
@@ -125,7 +125,7 @@ describe('a sync', () => {
     expect(requests.map(({ seenSinceMs }) => seenSinceMs)).toEqual([nowMs - 60_000, nowMs - 60_000])
   })
 
-  it('lets no member leave where rows are rejected', async () => {
+  it('keeps all members if rows are rejected', async () => {
     const { store, options } = setting()
     await sync({ ...options, list: 'id\nu1\n' })
     const { outcome, rejected } = await sync({ ...options, list: 'id,x\nu2,\n"",y\nu3\n' })
@@ -149,7 +149,7 @@ describe('a sync', () => {
     expect([...(await membersOf(store.audiences, shoppers.key)).values()]).toEqual(['true', 'true'])
   })
 
-  it('rejects a row that contradicts one before, once, and takes one that repeats it', async () => {
+  it('rejects a row that contradicts an earlier one, once, and accepts a repetition', async () => {
     const { store, options } = setting()
     const list = 'id,email,value\nu1,a,1\nu1,a,1\nu1,a,2\nu2,a,2\n'
     const csv = await sync({ ...options, audience: revenue, list })
@@ -170,7 +170,7 @@ describe('a sync', () => {
     expect(await deliver(store)).toHaveLength(4)
   })
 
-  it('reads the columns that are named', async () => {
+  it('reads the configured columns', async () => {
     const { store, options } = setting()
     const columns = { userIds: ['customer'], value: 'revenue' }
     const list = 'id,customer,revenue\nx,c1,5\n'
@@ -178,7 +178,7 @@ describe('a sync', () => {
     expect(await sent(store)).toEqual([['c1', { total_revenue_180_days: 5 }]])
   })
 
-  it('writes nothing where a CSV does not have the columns', async () => {
+  it('writes nothing if a CSV lacks the columns', async () => {
     const { store, options } = setting()
     await expect(sync({ ...options, list: '404 Not Found\n' })).rejects.toThrow(SettingError)
     await expect(sync({ ...options, list: 'id,id\nu1,u1\n' })).rejects.toThrow('two columns')
@@ -187,7 +187,7 @@ describe('a sync', () => {
     expect(await store.audiences.list()).toEqual([])
   })
 
-  it('lets no member leave where no row of JSON has the value that is asked for', async () => {
+  it('keeps all members if no row of JSON has the configured field', async () => {
     const { store, options } = setting()
     const trait = { ...options, audience: revenue }
     await sync({ ...trait, list: '{"id":"u1","value":1}' })
@@ -195,7 +195,7 @@ describe('a sync', () => {
     expect((await membersOf(store.audiences, revenue.key)).size).toBe(1)
   })
 
-  it('lets every member leave if the list is empty', async () => {
+  it('removes every member if the list is empty', async () => {
     const { store, options } = setting()
     for (const list of ['[]', 'id\n']) {
       await sync({ ...options, list: 'id\nu1\n' })
@@ -209,7 +209,7 @@ describe('a sync', () => {
     expect(await deliver(store)).toHaveLength(4)
   })
 
-  it('changes nothing where the list has no header', async () => {
+  it('changes nothing if the list has no header', async () => {
     const { store, options } = setting()
     await expect(sync({ ...options, list: '' })).rejects.toThrow('The list is empty')
     expect(await store.audiences.list()).toEqual([])
@@ -218,7 +218,7 @@ describe('a sync', () => {
     expect((await membersOf(store.audiences, shoppers.key)).size).toBe(1)
   })
 
-  it('does not take the key of another source or class', async () => {
+  it('refuses a key that belongs to a different source or class', async () => {
     const { options } = setting()
     await sync({ ...options, list: 'id\nu1\n' })
     for (const other of [{ sourceId: 'app' }, { computationClass: 'trait' as const }]) {
@@ -228,7 +228,7 @@ describe('a sync', () => {
     }
   })
 
-  it('counts suppressed users, and sends nothing of them', async () => {
+  it('counts suppressed users, and sends nothing about them', async () => {
     const { store, options } = setting()
     await store.regulations.create({
       regulation: { id: 'r1', type: 'SUPPRESS_ONLY', userIds: ['u1'], sourceIds: null },
@@ -244,7 +244,7 @@ describe('a sync', () => {
 describe('an interrupted sync', () => {
   const longList = `id\n${Array.from({ length: 2_500 }, (_, index) => `v${index}\n`).join('')}`
 
-  it('ends if there is no room, and keeps its changes', async () => {
+  it('ends if the store is full, and keeps its changes', async () => {
     const { store, options } = setting()
     const answers = [true, false]
     const hasRoom = (): Promise<boolean> => Promise.resolve(answers.shift() ?? true)
@@ -253,7 +253,7 @@ describe('an interrupted sync', () => {
     expect(await deliver(store)).toHaveLength(1_000)
   })
 
-  it('ends when it is asked to, also while it waits for more of the list', async () => {
+  it('ends when it is aborted, also while it waits for more of the list', async () => {
     const { options } = setting()
     const abort = new AbortController()
     const isWaiting = gate()
@@ -268,7 +268,7 @@ describe('an interrupted sync', () => {
     expect(await syncing).toMatchObject({ kind: 'ended', counts: none })
   })
 
-  it('is superseded by one that begins meanwhile', async () => {
+  it('is superseded by a newer sync', async () => {
     const { store, options } = setting()
     const heard = listening()
     const begin = async (): Promise<boolean> => {

@@ -22,10 +22,10 @@ import {
   syncOptions,
 } from './support.ts'
 
-/** Everybody in a list, by the name that the endpoint knows, with their values. */
+/** Every member of a list with its value, by the name that the endpoint uses. */
 type List = ReadonlyMap<string, { readonly row: object; readonly value: string }>
 
-/** Lists overlap, have several thousand members or none, and identifiers of every kind. */
+/** Lists that overlap, with thousands of members or none, and all kinds of identifiers. */
 const list: fc.Arbitrary<List> = fc
   .array(
     fc.record({
@@ -47,7 +47,7 @@ const list: fc.Arbitrary<List> = fc
     return members
   })
 
-/** Each is another user: who has several identifiers leaves with the last of them. */
+/** Each identifier is a separate member; one with several leaves with the last of them. */
 function identityOf(number: number): { userId?: string; anonymousId?: string; email?: string } {
   if (number % 3 === 0) return { anonymousId: `a${number}` }
   const userId = `u${number}`
@@ -55,8 +55,8 @@ function identityOf(number: number): { userId?: string; anonymousId?: string; em
 }
 
 /**
- * What gets in the way of a sync: its signal aborts, the list cannot be read on, or the store fails,
- * before or after it has done what it was asked for. It happens once something was done so often.
+ * What interrupts a sync: an aborted signal, a list that cannot be read further, or a store that fails
+ * before or after a call. It happens after a number of operations.
  */
 interface Interruption {
   readonly kind: 'signal' | 'list' | 'store before' | 'store after'
@@ -97,7 +97,7 @@ function failing(store: AudienceStore, { kind, after }: Interruption): AudienceS
   }
 }
 
-/** The rows of a list in groups, perhaps not to its end. */
+/** The rows of a list in groups, possibly cut short. */
 async function* groupsOf(
   members: List,
   interruption?: Interruption,
@@ -112,7 +112,7 @@ async function* groupsOf(
   }
 }
 
-/** The options of a sync that is interrupted. */
+/** The options of an interrupted sync. */
 function interrupted(options: SyncOptions, how: Interruption | undefined): SyncOptions {
   if (how === undefined) return options
   const abort = new AbortController()
@@ -138,7 +138,7 @@ function differences(one: ReadonlyMap<string, string>, other: ReadonlyMap<string
   return [...names].filter((name) => one.get(name) !== other.get(name)).length
 }
 
-/** Syncs one list after the other, each again where it was interrupted, and looks at what was sent. */
+/** Syncs one list after the other, repeats each interrupted sync, and checks the calls that were sent. */
 async function check(
   store: Store,
   audience: NewAudience,
@@ -187,7 +187,7 @@ describe.each([
   ['memory', 8],
   ['sqlite', 3],
 ])('any sequence of lists, with %s', (name, numRuns) => {
-  it.each([shoppers, revenue])('sends changes that lead to the last list of $key', async (of) => {
+  it.each([shoppers, revenue])('sends changes that add up to the last list of $key', async (of) => {
     const store = await engine(name)
     let runs = 0
     await fc.assert(

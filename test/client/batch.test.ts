@@ -4,7 +4,7 @@ import { Batcher, WaitingBatch, type EncodedCall } from '../../src/client/batch.
 import { encodeEnvelope, envelopeBytes } from '../../src/client/envelope.ts'
 import { encodedCall, startMs } from './support.ts'
 
-/** Feeds a batcher and returns every batch, the rest included. */
+/** Feeds a batcher and returns every batch, including the last partial one. */
 function batches(calls: readonly EncodedCall[], callsMax: number, bytesMax: number) {
   const batcher = new Batcher({ callsMax, bytesMax })
   const full = calls.map((call) => batcher.push(call))
@@ -30,13 +30,13 @@ describe('Batcher', () => {
     expect(batcher.size).toBe(0)
   })
 
-  test('with callsMax 1 passes every call on at once', () => {
+  test('passes on every call at once with callsMax 1', () => {
     const batcher = new Batcher({ callsMax: 1, bytesMax: 1_000 })
     expect(batcher.push(encodedCall('a'))).toHaveLength(1)
     expect(batcher.flush()).toBeUndefined()
   })
 
-  test('counts the commas between calls, and not one more', () => {
+  test('counts one comma between two calls and no more', () => {
     // 10 + 1 + 10 + 1 + 10
     const calls = [textOf(10), textOf(10), textOf(10)]
     expect(batches(calls, 20, 32).map((batch) => batch.length)).toEqual([3])
@@ -52,11 +52,11 @@ describe('Batcher', () => {
     expect(batcher.push(textOf(1))).toEqual([textOf(13), textOf(6)])
   })
 
-  test('flush of nothing is nothing', () => {
+  test('flush() returns nothing if there is nothing to flush', () => {
     expect(new Batcher({ callsMax: 2, bytesMax: 10 }).flush()).toBeUndefined()
   })
 
-  test('never exceeds the limits in the bytes that are sent, loses nothing, keeps the order', () => {
+  test('stays within the limits in serialised bytes, loses nothing and keeps the order', () => {
     const input = fc.record({
       texts: fc.array(fc.string({ unit: 'grapheme', maxLength: 200 }), { maxLength: 60 }),
       writeKey: fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
@@ -82,7 +82,7 @@ describe('Batcher', () => {
     )
   })
 
-  test('fills every batch: with the first call of the next it would be over a limit', () => {
+  test('fills every batch until the next call would exceed a limit', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 2, maxLength: 100 })
     fc.assert(
       fc.property(sizes, fc.integer({ min: 2, max: 20 }), (lengths, callsMax) => {
@@ -101,7 +101,7 @@ describe('Batcher', () => {
 describe('WaitingBatch', () => {
   const limits = { callsMax: 4, bytesMax: 32 }
 
-  test('takes batches in, in their order, up to callsMax', () => {
+  test('accepts batches in order, up to callsMax', () => {
     const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((id) => encodedCall(id, id))
     const batch = new WaitingBatch([a!], limits)
     expect(batch.join([b!, c!])).toBe(true)
@@ -111,14 +111,14 @@ describe('WaitingBatch', () => {
     expect(batch.calls).toEqual([a, b, c, d])
   })
 
-  test('counts the commas between calls, and not one more', () => {
+  test('counts one comma between two calls and no more', () => {
     // 10 + 1 + 10 + 1 + 10
     const batch = new WaitingBatch([textOf(10)], limits)
     expect(batch.join([textOf(10), textOf(11)])).toBe(false)
     expect(batch.join([textOf(10), textOf(10)])).toBe(true)
   })
 
-  test('leaves the batches as they were that it is made of', () => {
+  test('does not change the batches it is built from', () => {
     const first = [encodedCall('a', 'a')]
     new WaitingBatch(first, limits).join([encodedCall('b', 'b')])
     expect(first).toHaveLength(1)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CallLedger } from '../../src/client/call-ledger.ts'
 
-/** A ledger of which calls fail, numbered from 1. */
+/** A ledger in which these calls, numbered from 1, fail. */
 class FailingLedger extends CallLedger {
   fail(number: number, json = '{}'): void {
     const [type, code, message] = ['track', 'http_404', 'Gone'] as const
@@ -22,7 +22,7 @@ class FailingLedger extends CallLedger {
   }
 }
 
-describe('Before closing, CallLedger', () => {
+describe('CallLedger before closing', () => {
   test('keeps the newest failures, oldest first', () => {
     const ledger = new FailingLedger({ callsMax: 3, bytesMax: 1_000 })
     expect(ledger.kept).toEqual([])
@@ -33,7 +33,7 @@ describe('Before closing, CallLedger', () => {
     }
   })
 
-  test('keeps failures whose JSON fits into the limit of bytes', () => {
+  test('keeps failures up to a number of JSON bytes', () => {
     const ledger = new FailingLedger({ callsMax: 100, bytesMax: 10 })
     for (const [index, json] of ['"é"', '"ab"', '12'].entries()) ledger.fail(index + 1, json)
     expect(ledger.kept).toEqual([1, 2, 3])
@@ -58,7 +58,7 @@ describe('Before closing, CallLedger', () => {
   })
 })
 
-test('Once closing, CallLedger keeps more failures than its limit', () => {
+test('CallLedger keeps more failures than its limit once closing has begun', () => {
   const ledger = new FailingLedger({ callsMax: 2, bytesMax: 1_000 })
   for (const number of [1, 2, 3]) ledger.fail(number)
   ledger.closing()

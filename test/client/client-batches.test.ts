@@ -3,14 +3,14 @@ import { limits } from '../../src/model/index.ts'
 import { accepted, clientOver, gate, ids, idsOf, record, ScriptedTransport } from './support.ts'
 
 describe('Client batches', () => {
-  test('go out at 20 calls', async () => {
+  test('are sent at 20 calls', async () => {
     const { client, transport, clock } = clientOver()
     record(client, 45)
     await clock.advance(0)
     expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20])
   })
 
-  test('of flushAt calls go out at once, and none larger, while 4 are in flight', async () => {
+  test('are sent at flushAt calls, and are no larger while 4 are in flight', async () => {
     const answer = gate()
     const transport = new ScriptedTransport(() => answer.opened.then(() => accepted))
     const { client, clock } = clientOver(transport)
@@ -23,14 +23,14 @@ describe('Client batches', () => {
     expect(transport.batches.flatMap(idsOf)).toEqual(ids(240))
   })
 
-  test('go out at every call with size 1', async () => {
+  test('are sent at every call with size 1', async () => {
     const { client, transport, clock } = clientOver(undefined, { size: 1 })
     record(client, 3)
     await clock.advance(0)
     expect(transport.batches.map(idsOf)).toEqual([['m-1'], ['m-2'], ['m-3']])
   })
 
-  test('go out 5 seconds after the last flush, full or not', async () => {
+  test('are sent 5 seconds after the last flush, full or not', async () => {
     const { client, transport, clock } = clientOver()
     record(client, 21)
     await clock.advance(4_999)
@@ -40,7 +40,7 @@ describe('Client batches', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('that wait are joined up to batchMax', async () => {
+  test('are joined up to batchMax while they wait', async () => {
     const { client, transport } = clientOver(undefined, { batchMax: 250 })
     record(client, 4 * 20 + 12 * 20 + 45)
     await client.flush()
@@ -49,7 +49,7 @@ describe('Client batches', () => {
     expect(transport.batches.flatMap(idsOf)).toEqual(ids(365))
   })
 
-  test('that are not full join up to flushAt by default', async () => {
+  test('are joined up to flushAt by default if they are not full', async () => {
     const { client, transport } = clientOver(undefined, { flushAt: 300 })
     record(client, 4 * 300)
     for (const count of [150, 150, 1]) {
@@ -61,14 +61,14 @@ describe('Client batches', () => {
     expect(counts).toEqual([300, 300, 300, 300, 300, 1])
   })
 
-  test('go out when the queue is full', async () => {
+  test('are sent when the queue is full', async () => {
     const { client, clock, transport } = clientOver(undefined, { queueMax: 45 })
     record(client, 45)
     await clock.advance(0)
     expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20, 5])
   })
 
-  test('that wait hold no more bytes than others', async () => {
+  test('are limited in bytes also after joining', async () => {
     const { client, transport } = clientOver(undefined, { batchMax: 250 })
     const traits = { text: 'ä🎈xx'.repeat(700) }
     for (let number = 0; number < 200; number++) client.identify({ userId: 'u', traits })
@@ -79,7 +79,7 @@ describe('Client batches', () => {
     expect(largest).toBeLessThanOrEqual(limits.batchBytesMax)
   })
 
-  test('hold 500,000 bytes in the text that is sent, and not one more', async () => {
+  test('contain exactly 500,000 bytes of JSON at most', async () => {
     const batchesWith = async (lastText: string) => {
       const { client, transport } = clientOver(undefined, { flushAt: 2_500 })
       const text = 'ä🎈xx'.repeat(4_000)

@@ -21,7 +21,7 @@ function virtualRuntime() {
 }
 
 describe('Client over HTTP', () => {
-  test('loses nothing when the endpoint fails at first and the client is closed at once', async () => {
+  test('loses nothing if the endpoint fails at first and the client closes immediately', async () => {
     let count = 0
     const { url, requests } = await startEndpoint((_, response) => {
       response.statusCode = ++count <= 5 ? 503 : 200
@@ -34,7 +34,7 @@ describe('Client over HTTP', () => {
     expect(taken.toSorted()).toEqual(ids(100).toSorted())
   })
 
-  test('reports every call and the reason without listeners', async () => {
+  test('reports every call and the reason if there are no listeners', async () => {
     const endpoint = await unreachableUrl()
     const client = new Client('wk_example', { endpoint, runtime: virtualRuntime() })
     record(client, 50)
@@ -47,7 +47,7 @@ describe('Client over HTTP', () => {
     }
   })
 
-  test('closes on time although the endpoint never answers', async () => {
+  test('closes in time although the endpoint never answers', async () => {
     const runtime = manualRuntime()
     const { url } = await startEndpoint(() => void runtime.clock.advance(30_000))
     const client = new Client('wk_example', { endpoint: url, runtime })
@@ -69,7 +69,7 @@ describe('Client over HTTP', () => {
 })
 
 describe('Client in process', () => {
-  test('takes a burst of 20,000 calls and loses none', async () => {
+  test('accepts a burst of 20,000 calls and loses none', async () => {
     const arrived = new Set<unknown>()
     const transport = createInProcessTransport(async ({ calls }) => {
       await nextTurn()

@@ -15,7 +15,7 @@ import {
 } from './support.ts'
 
 describe('Client calls', () => {
-  test('are answered at once with their messageId', () => {
+  test('return a messageId immediately', () => {
     const { client } = clientOver()
     expect(client.track({ userId: 'user-1', event: 'E' })).toEqual({
       status: 'queued',
@@ -27,7 +27,7 @@ describe('Client calls', () => {
     })
   })
 
-  test('are refused with a reason that costs no other call', async () => {
+  test('are refused with a reason without affecting other calls', async () => {
     const { client, transport } = clientOver()
     client.identify({ userId: 'user-1', messageId: 'before' })
     // @ts-expect-error: a call without any id compiles in JavaScript only
@@ -43,7 +43,7 @@ describe('Client calls', () => {
     expect(await client.close()).toMatchObject({ queued: 2, delivered: 2, failed: 0, refused: 2 })
   })
 
-  test('of each type are sent as such; a row brings its own type', async () => {
+  test('of each type are sent with that type; a row has its own type', async () => {
     const { client, transport } = clientOver()
     const userId = 'user-1'
     client.identify({ userId })
@@ -66,7 +66,7 @@ describe('Client calls', () => {
     expect(transport.batches.flatMap(callsOf)[2]).toHaveProperty('properties', { path: '/' })
   })
 
-  test('follow the alias flow of the specification in order', async () => {
+  test("keep the order of the specification's alias flow", async () => {
     const { client, transport } = clientOver()
     client.track({ anonymousId: 'anonymous-1', event: 'Signup Started' })
     client.alias({ previousId: 'anonymous-1', userId: 'user-1' })
@@ -82,7 +82,7 @@ describe('Client calls', () => {
     ])
   })
 
-  test('are not taken by a client that is disabled', async () => {
+  test('are refused by a disabled client', async () => {
     const { client, transport } = clientOver(undefined, { disabled: true })
     expect(client.identify({ userId: 'user-1' })).toEqual({ status: 'disabled' })
     // @ts-expect-error: a call without any id compiles in JavaScript only
@@ -102,7 +102,7 @@ describe('Client calls', () => {
 })
 
 describe('Client queue', () => {
-  test('answers queue_full, sends at once what it holds, and has room again', async () => {
+  test('returns queue_full, sends its contents immediately, and then has room again', async () => {
     const answer = gate()
     const transport = new ScriptedTransport(async () => {
       await answer.opened
@@ -124,7 +124,7 @@ describe('Client queue', () => {
     expect(await client.close()).toMatchObject({ queued: 4, delivered: 4, refused: 1 })
   })
 
-  test('lets a reader that is faster than the endpoint lose nothing', async () => {
+  test('loses nothing when the caller reads faster than the endpoint accepts', async () => {
     const { client, transport } = clientOver(undefined, { queueMax: 50 })
     for (let number = 1; number <= 1_000; number++) {
       await client.room()
@@ -136,7 +136,7 @@ describe('Client queue', () => {
 })
 
 describe('Client.flush', () => {
-  test('waits for what is queued and in flight, retries included', async () => {
+  test('waits for queued calls and calls in flight, including retries', async () => {
     const transport = new ScriptedTransport((_, count) => (count < 3 ? unavailable : accepted))
     const { client, clock } = clientOver(transport)
     record(client, 25)
@@ -150,7 +150,7 @@ describe('Client.flush', () => {
     expect(await client.close()).toMatchObject({ delivered: 25 })
   })
 
-  test('resolves at once if nothing is queued', async () => {
+  test('resolves immediately if nothing is queued', async () => {
     const { client, transport } = clientOver()
     await client.flush()
     expect(transport.batches).toEqual([])
@@ -158,7 +158,7 @@ describe('Client.flush', () => {
 })
 
 describe('Client.close', () => {
-  test('delivers everything, refuses what comes later, and gives the same promise again', async () => {
+  test('delivers everything, refuses later calls, and returns the same promise when repeated', async () => {
     const { client, transport } = clientOver()
     record(client, 12)
     const closing = client.close()
@@ -181,14 +181,14 @@ describe('Client.close', () => {
     expect(transport.closed).toBe(1)
   })
 
-  test('of a client that recorded nothing sends nothing and leaves no timer', async () => {
+  test('sends nothing and leaves no timer if nothing was recorded', async () => {
     const { client, transport, clock } = clientOver()
     expect(await client.close()).toMatchObject({ queued: 0 })
     expect(transport.batches).toEqual([])
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('reports every call that an endpoint did not take in time', async () => {
+  test('reports every call that the endpoint did not accept in time', async () => {
     const transport = new ScriptedTransport(() => unavailable)
     const { client, clock } = clientOver(transport)
     record(client, 90)
@@ -218,7 +218,7 @@ describe('Client.close', () => {
     expect(await closing).toMatchObject({ failed: 1 })
   })
 
-  test('reports although the transport cannot be closed', async () => {
+  test('returns its report even if the transport fails to close', async () => {
     const transport = new ScriptedTransport()
     transport.close = () => Promise.reject(new Error('already gone'))
     const lines: string[] = []
@@ -262,7 +262,7 @@ describe('Client.close', () => {
 })
 
 describe('Client events', () => {
-  test('report the end of every call once, and every wait', async () => {
+  test('report the outcome of every call once, and every wait', async () => {
     const rejected = [{ index: 1, code: 'no_event', message: 'track needs an event' }]
     const transport = new ScriptedTransport((_, count) =>
       count === 1 ? unavailable : { kind: 'accepted', rejected },
@@ -296,7 +296,7 @@ describe('Client events', () => {
     expect(retries).toEqual([{ callCount: 2, attempt: 1, delayMs: 75, reason: 'unavailable' }])
   })
 
-  test('go on when a listener throws', async () => {
+  test('continue when a listener throws', async () => {
     const { client } = clientOver()
     client.on('delivered', () => {
       throw new Error('out of order')
@@ -305,7 +305,7 @@ describe('Client events', () => {
     expect(await client.close()).toMatchObject({ queued: 3, delivered: 3 })
   })
 
-  test('may record further calls', async () => {
+  test('let a listener record further calls', async () => {
     const { client, transport } = clientOver()
     client.on('failed', ({ json }) => client.enqueue(JSON.parse(json)))
     client.on('delivered', ({ messageId }) => {
@@ -319,7 +319,7 @@ describe('Client events', () => {
 })
 
 describe('Client log', () => {
-  test('reports what happens, but neither payloads nor the write key', async () => {
+  test('contains neither payloads nor the write key', async () => {
     const lines: string[] = []
     const transport = new ScriptedTransport((_, count) =>
       count === 1

@@ -10,7 +10,7 @@ test('encodeEnvelope puts serialised calls into the body of a batch request', ()
   )
 })
 
-test('envelopeBytes is the body without calls, in bytes', () => {
+test('envelopeBytes is the size of a body without calls', () => {
   const body = encodeEnvelope({ calls: [], sentAtMs: startMs, writeKey: 'wk_ä' })
   expect(envelopeBytes('wk_ä')).toBe(Buffer.byteLength(body))
 })

@@ -4,7 +4,7 @@ import { lineLog, silentLog } from '../../src/runtime/index.ts'
 
 const delivered = { status: 'delivered', messageId: 'm-1', type: 'track' } as const
 
-test('ClientEvents tells listeners in order until they are removed', () => {
+test('ClientEvents calls listeners in order until they are removed', () => {
   const events = new ClientEvents(silentLog)
   const told: string[] = []
   const first = (): void => void told.push('first')
@@ -17,7 +17,7 @@ test('ClientEvents tells listeners in order until they are removed', () => {
   expect(told).toEqual(['first', 'm-1', 'm-1'])
 })
 
-test('ClientEvents continues when a listener throws, and says so', () => {
+test('ClientEvents logs an error of a listener and continues', () => {
   const lines: string[] = []
   const events = new ClientEvents(lineLog((line) => lines.push(line)))
   const told: string[] = []

@@ -5,7 +5,7 @@ import { accepted, gate, ScriptedTransport } from './support.ts'
 
 const batch = { body: '{}', callCount: 1 }
 
-test('exchanges at the same time have a signal each', async () => {
+test('concurrent exchanges have a signal each', async () => {
   const { opened, open } = gate()
   const transport = new ScriptedTransport(() => opened.then(() => accepted))
   const exchanges = new Exchanges(transport)
@@ -15,7 +15,7 @@ test('exchanges at the same time have a signal each', async () => {
   expect(await Promise.all(outcomes)).toEqual([accepted, accepted])
 })
 
-test('a signal serves exchanges one after the other, but not for ever', async () => {
+test('a signal is reused by successive exchanges, but not for ever', async () => {
   const transport = new ScriptedTransport()
   const exchanges = new Exchanges(transport)
   for (let count = 0; count < 101; count++) await exchanges.send(batch)
@@ -23,7 +23,7 @@ test('a signal serves exchanges one after the other, but not for ever', async ()
   expect(transport.signals[100]).not.toBe(transport.signals[0])
 })
 
-test('an exchange after abort() is given no signal that has aborted', async () => {
+test('an exchange after abort() never gets an aborted signal', async () => {
   const { opened, open } = gate()
   const transport = new ScriptedTransport(() => opened.then(() => accepted))
   const exchanges = new Exchanges(transport)

@@ -16,7 +16,7 @@ function timerOn(clock: ManualClock) {
   return { timer, flushes }
 }
 
-test('FlushTimer flushes when the time since the last flush is over', async () => {
+test('FlushTimer flushes when its interval since the last flush is over', async () => {
   const clock = new ManualClock(startMs)
   const { timer, flushes } = timerOn(clock)
   await clock.advance(2_000)
@@ -25,7 +25,7 @@ test('FlushTimer flushes when the time since the last flush is over', async () =
   timer.arm()
   await clock.advance(10_000)
   expect(flushes).toEqual([5_000])
-  // The last flush is long past: this one is due.
+  // The last flush was long ago, so this one is due.
   timer.arm()
   await clock.advance(0)
   timer.arm()
@@ -33,7 +33,7 @@ test('FlushTimer flushes when the time since the last flush is over', async () =
   expect(flushes).toEqual([5_000, 13_000, 18_000])
 })
 
-test('FlushTimer waits again after a flush that it did not ask for, and only while armed', async () => {
+test('FlushTimer waits again after a flush it did not start, and only while armed', async () => {
   const clock = new ManualClock(startMs)
   const { timer, flushes } = timerOn(clock)
   timer.arm()

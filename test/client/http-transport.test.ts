@@ -26,7 +26,7 @@ const brokenOff = {
 }
 
 describe('createHttpTransport', () => {
-  test('posts the bytes as they are, with the write key as the user', async () => {
+  test('posts the bytes unchanged, with the write key as the user', async () => {
     const { url, requests } = await startEndpoint((_, response) => response.end('{"success":true}'))
     expect(await send(transportTo(`${url}?region=eu`))).toEqual({ kind: 'accepted', rejected: [] })
     expect(requests).toHaveLength(1)
@@ -42,7 +42,7 @@ describe('createHttpTransport', () => {
     expect(requests[0]?.headers).not.toHaveProperty('accept-encoding')
   })
 
-  test('reports what the endpoint answers', async () => {
+  test("returns the endpoint's answer", async () => {
     const { url } = await startEndpoint((_, response) => {
       response.writeHead(429, { 'retry-after': 'Fri, 02 Jan 2026 03:04:08 GMT' })
       response.end('{"code":"rate_limited","message":"Slow down"}')
@@ -62,13 +62,13 @@ describe('createHttpTransport', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('retries without an answer', async () => {
+  test('asks for a retry if there is no answer', async () => {
     const outcome = await send(transportTo(await unreachableUrl()))
     expect(outcome).toMatchObject({ kind: 'retry' })
     expect(outcome).toHaveProperty('reason', expect.stringContaining('ECONNREFUSED'))
   })
 
-  test('retries after a timeout', async () => {
+  test('asks for a retry after a timeout', async () => {
     const { url } = await startEndpoint(() => undefined)
     expect(await send(transportTo(url, 20))).toEqual({
       kind: 'retry',
@@ -76,18 +76,18 @@ describe('createHttpTransport', () => {
     })
   })
 
-  test('tries again when the connection is reset', async () => {
+  test('asks for a retry when the connection is reset', async () => {
     const { url } = await startEndpoint((_, response) => response.destroy())
     expect(await send(transportTo(url))).toMatchObject({ kind: 'retry' })
   })
 
-  test('ends with the signal', async () => {
+  test('aborts with its signal', async () => {
     const controller = new AbortController()
     const { url } = await startEndpoint(() => controller.abort())
     expect(await send(transportTo(url), controller.signal)).toMatchObject({ kind: 'retry' })
   })
 
-  test('listens to a signal once, and ends with it all that runs then', async () => {
+  test('listens to a signal once, and aborts all current requests with it', async () => {
     const controller = new AbortController()
     const arrived: ServerResponse[] = []
     const { url } = await startEndpoint((_, response) => {
@@ -111,7 +111,7 @@ describe('createHttpTransport', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('retries after an incomplete answer', async () => {
+  test('asks for a retry after an incomplete answer', async () => {
     const { url } = await startEndpoint((_, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{"rejected":')
@@ -119,7 +119,7 @@ describe('createHttpTransport', () => {
     expect(await send(transportTo(url, 50))).toEqual(brokenOff)
   })
 
-  test('tries again when the body of a 2xx is cut off: it may list rejected calls', async () => {
+  test('asks for a retry if the body of a 2xx is cut off, because it may list rejected calls', async () => {
     const { url } = await startEndpoint((_, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{"rejected":')

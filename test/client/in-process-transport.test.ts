@@ -10,7 +10,7 @@ const batch = {
 }
 const { signal } = new AbortController()
 
-test('hands the calls over as they were serialised, and the answer back', async () => {
+test('the in-process transport passes the serialised calls on, and returns the answer', async () => {
   const arrived: InProcessBatch[] = []
   const rejected = [{ index: 1, code: 'no_event', message: 'track needs an event' }]
   const transport = createInProcessTransport((request) => {
@@ -24,7 +24,7 @@ test('hands the calls over as they were serialised, and the answer back', async 
   await expect(transport.close()).resolves.toBeUndefined()
 })
 
-test('is refused as internal when the function throws', async () => {
+test('the in-process transport reports an internal error if the function throws', async () => {
   const transport = createInProcessTransport(() => Promise.reject(new Error('the store is gone')))
   expect(await transport.send(batch, signal)).toEqual({
     kind: 'refused',

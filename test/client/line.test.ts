@@ -6,7 +6,7 @@ import { encodedCall } from './support.ts'
 
 const limits = { callsMax: 4, bytesMax: 1_000 }
 
-/** A line of two batches in flight, and what it started: the ids of their calls, as in `bc`. */
+/** A line with two batches in flight, and the batches it started, as the ids of their calls: `bc`. */
 function lineOfTwo() {
   const line = new Line(2)
   const begun: string[] = []
@@ -26,13 +26,13 @@ function lineOfTwo() {
 }
 
 describe('Line', () => {
-  test('starts batches at once, unchanged, while fewer than the maximum are in flight', async () => {
+  test('starts batches immediately and unchanged while fewer than the maximum are in flight', async () => {
     const { add, started } = lineOfTwo()
     for (const ids of ['a', 'b']) add(ids)
     expect(await started()).toEqual(['a', 'b'])
   })
 
-  test('joins batches that wait for a place, up to their limit', async () => {
+  test('joins waiting batches up to their limit', async () => {
     const { line, add, started } = lineOfTwo()
     for (const ids of ['a', 'b', 'c', 'de', 'fg', 'h']) add(ids)
     expect(await started()).toEqual(['a', 'b'])
@@ -49,7 +49,7 @@ describe('Line', () => {
     expect(await started()).toEqual(['a', 'b', 'cdef', 'g', 'hijk', 'l'])
   })
 
-  test('starts the next batch as it came once nothing is in line', async () => {
+  test('starts the next batch unchanged once no batch is waiting', async () => {
     const { line, add, started } = lineOfTwo()
     for (const ids of ['a', 'b', 'c']) add(ids)
     for (let ended = 0; ended < 3; ended++) line.end()

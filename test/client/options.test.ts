@@ -37,7 +37,7 @@ describe('clientSettings', () => {
     expect(settings.runtime.clock).toBe(runtime.clock)
   })
 
-  test('takes size and flushAt for the same', () => {
+  test('treats size and flushAt as synonyms', () => {
     expect(clientSettings('wk_example', { size: 1 }).flushAt).toBe(1)
     expect(clientSettings('wk_example', { size: 3, flushAt: 3 }).flushAt).toBe(3)
     expect(refusal('wk_example', { size: 3, flushAt: 4 })).toMatchObject({
@@ -46,7 +46,7 @@ describe('clientSettings', () => {
     })
   })
 
-  test('lets due batches join up to batchMax, by default not at all', () => {
+  test('allows joining up to batchMax, by default not at all', () => {
     expect(clientSettings('wk_example').batchMax).toBe(20)
     expect(clientSettings('wk_example', { size: 7 }).batchMax).toBe(7)
     expect(clientSettings('wk_example', { batchMax: 2_500 }).batchMax).toBe(2_500)

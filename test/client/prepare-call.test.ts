@@ -20,18 +20,18 @@ function sent(value: unknown, type?: CallType): unknown {
 describe('prepareCall of an imported row', () => {
   const row = { type: 'track', userId: 'user-1', event: 'E' }
 
-  test('keeps the time under the name that other clients send it by', () => {
+  test('keeps the time under the field that other clients use', () => {
     const originalTimestamp = '2025-12-24T18:00:00.000Z'
     const call = sent({ ...row, originalTimestamp })
     expect(call).toMatchObject({ originalTimestamp })
     expect(call).not.toHaveProperty('timestamp')
   })
 
-  test('drops the moment at which it was sent before', () => {
+  test('drops the sentAt of the earlier request', () => {
     expect(sent({ ...row, sentAt: '2025-12-24T18:00:01.000Z' })).not.toHaveProperty('sentAt')
   })
 
-  test('sends numeric ids as text, but for one that was rounded, which intake warns of', () => {
+  test('turns numeric ids into text, except rounded ones, which intake warns about', () => {
     expect(sent({ ...row, userId: 42 })).toMatchObject({ userId: '42' })
     expect(sent({ ...row, userId: 2 ** 60 })).toMatchObject({ userId: 2 ** 60 })
   })
@@ -80,7 +80,7 @@ describe('prepareCall', () => {
     expect(sent({ ...given, type })).toEqual(completed)
   })
 
-  test('keeps messageId, timestamp, context, integrations and what it does not know', () => {
+  test('keeps messageId, timestamp, context, integrations and unknown fields', () => {
     const given = {
       type: 'track',
       userId: 'user-1',
@@ -111,7 +111,7 @@ describe('prepareCall', () => {
     expect(sent({ ...call, timestamp: null }, 'identify')).toMatchObject({ timestamp: now })
   })
 
-  test('leaves absent ids out, writes numbers as text, makes a messageId for an empty one', () => {
+  test('drops absent ids, turns numbers into text, and replaces an empty messageId', () => {
     const call = { userId: 42, anonymousId: null, groupId: '', messageId: '', event: 'E' }
     expect(sent(call, 'track')).toEqual({
       type: 'track',
@@ -123,7 +123,7 @@ describe('prepareCall', () => {
     })
   })
 
-  test('sends the traits of a page as properties, which win', () => {
+  test('sends the traits of a page as properties, which take precedence', () => {
     const call = {
       userId: 'user-1',
       traits: { path: '/a', title: 'A' },
@@ -167,7 +167,7 @@ describe('prepareCall', () => {
     ['a circular reference', () => circular()],
     ['a BigInt', () => ({ amount: 1n })],
     ['a toJSON that throws', () => ({ at: { toJSON: () => fail() } })],
-  ])('refuses what JSON cannot carry: %s', (_name, properties) => {
+  ])('refuses values that JSON cannot represent: %s', (_name, properties) => {
     const prepared = prepare({ userId: 'u', event: 'E', properties: properties() }, 'track')
     expect(prepared).toMatchObject({ kind: 'refused', code: 'wrong_type' })
     expect(prepared).toHaveProperty('message', expect.stringMatching(/^The call cannot be .+$/))
@@ -182,7 +182,7 @@ describe('prepareCall', () => {
     expect(prepare(call, 'identify')).toMatchObject({ kind: 'refused', code: 'wrong_type' })
   })
 
-  test('takes a call of exactly 32 KB in UTF-8 and refuses one byte more', () => {
+  test('accepts a call of exactly 32 KB of UTF-8 and refuses one byte more', () => {
     const call = (text: string) => ({ userId: 'u', traits: { text } })
     const empty = prepare(call(''), 'identify')
     const room = limits.callBytesMax - (empty.kind === 'prepared' ? empty.call.bytes : 0)

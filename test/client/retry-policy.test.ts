@@ -7,13 +7,13 @@ const delays = (random: number) =>
   )
 
 describe('retryDelayMs', () => {
-  test('doubles from 100 ms to 10 s, less a random half', () => {
+  test('doubles from 100 ms to 10 s, minus a random half', () => {
     expect(delays(1 - 1e-9)).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
     expect(delays(0.5)).toEqual([75, 150, 300, 600, 1_200, 2_400, 4_800, 7_500, 7_500])
     expect(delays(0)).toEqual([50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000])
   })
 
-  test('waits as long as the endpoint asked, up to 5 minutes', () => {
+  test('waits as long as Retry-After says, up to 5 minutes', () => {
     expect(retryDelayMs({ attempt: 1, afterMs: 2_000 }, 0.5)).toBe(2_000)
     expect(retryDelayMs({ attempt: 1, afterMs: 3_600_000 }, 0.5)).toBe(300_000)
   })

@@ -55,7 +55,7 @@ describe('Sender', () => {
     expect(failed).toEqual([])
   })
 
-  test('fails the calls that were rejected, and only those', async () => {
+  test('fails only the rejected calls of a batch', async () => {
     const rejected = [
       { index: 1, code: 'no_event', message: 'track needs an event' },
       { index: 9, code: 'no_such_call', message: 'there is no such call' },
@@ -73,7 +73,7 @@ describe('Sender', () => {
   })
 
   test.each([undefined, NaN, -1, 3, 0.5])(
-    'finds a rejected call by its messageId where its index is %s',
+    'identifies a rejected call by its messageId if its index is %s',
     async (index) => {
       const rejection = { index, messageId: 'c', code: 'no_event', message: 'No' }
       const { sender, delivered, failed } = senderOver(
@@ -86,7 +86,7 @@ describe('Sender', () => {
     },
   )
 
-  test('never repeats a refused batch', async () => {
+  test('never resends a refused batch', async () => {
     const refused: TransportOutcome = { kind: 'refused', code: 'unknown_write_key', message: 'No' }
     const transport = new ScriptedTransport(() => refused)
     const { sender, clock, failed } = senderOver(transport)
@@ -99,7 +99,7 @@ describe('Sender', () => {
     ])
   })
 
-  test('tries again with growing waits, and reports the time of each try', async () => {
+  test('retries with growing delays, and reports the time of each retry', async () => {
     const transport = new ScriptedTransport((_, count) => (count < 4 ? unavailable : accepted))
     const { sender, clock, delivered, retries } = senderOver(transport)
     sender.send(batchOf('a', 'b'))
@@ -143,7 +143,7 @@ describe('Sender', () => {
     ])
   })
 
-  test('halves a batch that is too large until every call was sent or is alone', async () => {
+  test('halves a batch that is too large until every call is sent or alone in its batch', async () => {
     const transport = new ScriptedTransport((batch) =>
       batch.callCount > 2 || idsOf(batch).includes('d')
         ? { kind: 'too_large', reason: 'The endpoint answered 413' }
@@ -172,7 +172,7 @@ describe('Sender', () => {
     ])
   })
 
-  test('takes a transport that throws for a failure of its own', async () => {
+  test('treats an exception of the transport as an internal failure', async () => {
     const thrower: Transport = {
       send: () => {
         throw new Error('not implemented')
@@ -187,7 +187,7 @@ describe('Sender', () => {
     ])
   })
 
-  test('has four batches in flight, retries included, and the others wait in line', async () => {
+  test('keeps four batches in flight, including retries, while the others wait', async () => {
     const answer = gate()
     const transport = new ScriptedTransport(async (_, count) => {
       if (count === 1) return unavailable
@@ -206,7 +206,7 @@ describe('Sender', () => {
     expect(delivered.toSorted()).toEqual([...inFlight, ...waiting].flat())
   })
 
-  test('joins batches that wait, in their order and within the limits', async () => {
+  test('joins waiting batches in order and within the limits', async () => {
     const answer = gate()
     const transport = new ScriptedTransport(async () => {
       await answer.opened
@@ -230,7 +230,7 @@ describe('Sender', () => {
     expect(delivered.join('')).toBe('abcdefghijlm')
   })
 
-  test('leaves a batch that was sent once as it is', async () => {
+  test('does not change a batch that has been sent once', async () => {
     const answers = ['a', 'b', 'c', 'd'].map(() => gate())
     const transport = new ScriptedTransport(async (_, count) => {
       await answers[count - 1]?.opened
@@ -247,7 +247,7 @@ describe('Sender', () => {
     expect(transport.batches.map(idsOf).slice(4)).toEqual([['e'], ['e'], ['f']])
   })
 
-  test('idle waits for what was sent before, not for what comes later', async () => {
+  test('idle() waits for batches sent before, not for later ones', async () => {
     const [first, second] = [gate(), gate()]
     const transport = new ScriptedTransport(async (_, count) => {
       await (count === 1 ? first : second).opened

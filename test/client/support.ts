@@ -12,10 +12,10 @@ import {
 } from '../../src/client/index.ts'
 import { createRuntime, ManualClock, silentLog, type Runtime } from '../../src/runtime/index.ts'
 
-/** 2026-01-02T03:04:05.678Z, where the manual clocks of these tests start. */
+/** 2026-01-02T03:04:05.678Z, the start of the manual clocks of these tests. */
 export const startMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-/** A runtime without chance: a clock that stands still, ids `id-1`, `id-2`, ..., random 0.5. */
+/** A deterministic runtime: the clock stands still, ids are `id-1`, `id-2`, ..., random is 0.5. */
 export function manualRuntime(replacements: Partial<Runtime> = {}): Runtime & {
   readonly clock: ManualClock
 } {
@@ -25,7 +25,7 @@ export function manualRuntime(replacements: Partial<Runtime> = {}): Runtime & {
   return { ...createRuntime(parts), clock }
 }
 
-/** A call of the given length in bytes, for what is not interested in its content. */
+/** A call of this length in bytes, for tests that do not depend on its content. */
 export function encodedCall(messageId: string, json = `{"messageId":"${messageId}"}`): EncodedCall {
   return { messageId, type: 'track', json, bytes: Buffer.byteLength(json) }
 }
@@ -43,7 +43,7 @@ export function idsOf(batch: Pick<EncodedBatch, 'body'>): readonly unknown[] {
 export const accepted: TransportOutcome = { kind: 'accepted', rejected: [] }
 export const unavailable: TransportOutcome = { kind: 'retry', reason: 'unavailable' }
 
-/** A transport that keeps what it is given and answers what the test tells it. */
+/** A transport that records its input and answers what the test says. */
 export class ScriptedTransport implements Transport {
   readonly batches: EncodedBatch[] = []
   readonly signals: AbortSignal[] = []
@@ -53,7 +53,7 @@ export class ScriptedTransport implements Transport {
     count: number,
   ) => TransportOutcome | Promise<TransportOutcome>
 
-  /** @param answer - is given the batch and how many were sent so far, this one included */
+  /** @param answer - gets the batch and how many were sent so far, including this one */
   constructor(
     answer: (
       batch: EncodedBatch,
@@ -87,7 +87,7 @@ export function ids(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `m-${index + 1}`)
 }
 
-/** Records so many calls with these ids. */
+/** Records one call for each of these ids. */
 export function record(client: Client, count: number): void {
   for (const messageId of ids(count)) client.track({ userId: 'user-1', event: 'E', messageId })
 }
@@ -134,7 +134,7 @@ export async function startEndpoint(
   return { url: `http://127.0.0.1:${port}/v1/batch`, requests }
 }
 
-/** The URL of a port that nobody listens on. */
+/** The URL of a port without a listener. */
 export async function unreachableUrl(): Promise<string> {
   const server = createServer()
   server.listen(0, '127.0.0.1')

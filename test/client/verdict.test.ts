@@ -10,7 +10,7 @@ function judge(status: number, body: unknown = '', retryAfter?: string) {
 const unexplained = { code: 'rejected', message: 'The endpoint rejected this call' }
 
 describe('verdict', () => {
-  test('knows every status', () => {
+  test('covers every status', () => {
     const kinds = new Map<string, number[]>()
     for (let status = 200; status < 600; status++) {
       const { kind } = judge(status)
@@ -27,7 +27,7 @@ describe('verdict', () => {
     )
   })
 
-  test('reads Retry-After as seconds or as a date, on every status that is tried again', () => {
+  test('reads Retry-After as seconds or as a date for every retryable status', () => {
     expect(judge(429, '', '7')).toMatchObject({ kind: 'retry', afterMs: 7_000 })
     expect(judge(503, '', 'Fri, 02 Jan 2026 03:05:00 GMT')).toMatchObject({ afterMs: 54_322 })
     expect(judge(429, '', 'soon')).toEqual({ kind: 'retry', reason: 'The endpoint answered 429' })
@@ -40,11 +40,11 @@ describe('verdict', () => {
     ['a text', 'Exceed payload limit'],
     ['another text', { message: 'request size exceeds max limit' }],
     ['words', { error: 'Payload Too Large' }],
-  ])('takes 400 for too large: %s', (_name, body) => {
+  ])('treats 400 as too large: %s', (_name, body) => {
     expect(judge(400, body).kind).toBe('too_large')
   })
 
-  test('prefers the code over the text', () => {
+  test('prefers the error code to the message', () => {
     const body = { code: 'invalid_batch', message: 'event 3 is too large to be true' }
     expect(judge(400, body)).toEqual({
       kind: 'refused',
@@ -53,7 +53,7 @@ describe('verdict', () => {
     })
   })
 
-  test('does not take other refusals for too large', () => {
+  test('does not treat other refusals as too large', () => {
     expect(judge(403, 'Exceed payload limit').kind).toBe('refused')
   })
 
@@ -74,7 +74,7 @@ describe('verdict', () => {
     expect(message).toBe(`The endpoint answered 401: ${'x'.repeat(300)}`)
   })
 
-  test('lists the calls that were rejected from a batch that was taken', () => {
+  test('lists the rejected calls of an accepted batch', () => {
     const rejected = [
       { index: 1, messageId: 'm-2', code: 'no_event', message: 'track needs an event' },
       { index: 3 },
@@ -93,7 +93,7 @@ describe('verdict', () => {
     })
   })
 
-  test('retries after a 2xx whose body broke off', () => {
+  test('asks for a retry after a 2xx whose body was cut off', () => {
     const answer = { retryAfter: undefined, text: '{"rejected":[', isWhole: false }
     expect(verdict({ ...answer, status: 200 }, startMs)).toEqual({
       kind: 'retry',
@@ -103,7 +103,7 @@ describe('verdict', () => {
   })
 
   test.each(['', 'ok', '{"success":true}', '{"rejected":null}', '{"rejected":['])(
-    'takes 200 with the body %j as it is',
+    'accepts 200 with the body %j',
     (body) => {
       expect(judge(200, body)).toEqual({ kind: 'accepted', rejected: [] })
     },

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AddressGuard } from '../../src/http/index.ts'
 
-/** The first address and the number of addresses of ranges that are never public. */
+/** First address and size of ranges that are never public. */
 const forbidden = [
   [0x00_00_00_00, 2 ** 24],
   [0x0a_00_00_00, 2 ** 24],
@@ -35,7 +35,7 @@ function fullWidth(character: string): string {
   return character === '.' ? '。' : String.fromCharCode(character.charCodeAt(0) + 0xfee0)
 }
 
-/** Four numbers or less: the last one stands for all bytes that are left. */
+/** Four numbers or fewer; the last one covers all remaining bytes. */
 function parts(address: number, count: number): readonly number[] {
   const restBytes = 5 - count
   const heads = Array.from(
@@ -89,7 +89,7 @@ const in6to4 = fc.constant((address: number) => `[2002:${groups(address)}::1]`)
 
 const guard = new AddressGuard()
 
-test('a forbidden IPv4 address is refused however it is spelled', () => {
+test('a forbidden IPv4 address is refused in every spelling', () => {
   fc.assert(
     fc.property(forbiddenIpv4, fc.oneof(inIpv4, inIpv6, in6to4), (address, spell) => {
       const { hostname } = new URL(`http://${spell(address)}/`)
@@ -99,7 +99,7 @@ test('a forbidden IPv4 address is refused however it is spelled', () => {
   )
 })
 
-test('listing the address lifts its refusal in every spelling of IPv4', () => {
+test('network.allow lifts the refusal of an address in every spelling of IPv4', () => {
   fc.assert(
     fc.property(forbiddenIpv4, inIpv4, (address, spell) => {
       const { hostname } = new URL(`http://${spell(address)}/`)
@@ -108,14 +108,14 @@ test('listing the address lifts its refusal in every spelling of IPv4', () => {
   )
 })
 
-test('an IPv4 address of a forbidden range is refused, and those around it are not', () => {
+test('an IPv4 address in a forbidden range is refused, and its neighbours are not', () => {
   const ipv4 = fc.nat(2 ** 32 - 1)
   const isForbidden = (address: number): boolean =>
     forbidden.some(([first, count]) => address >= first && address < first + count)
   fc.assert(
     fc.property(ipv4, (address) => {
       const refused = guard.refusalOf(dotted(address)) !== undefined
-      // Of the rest only small ranges are refused, which the table of ranges tests at their edges.
+      // Only small ranges remain, whose edges the table of ranges tests.
       if (isForbidden(address)) expect(refused).toBe(true)
       else if (address >>> 24 < 192 && address >>> 24 !== 168) expect(refused).toBe(false)
     }),

@@ -30,7 +30,7 @@ function resolved(
 const meant = 'To allow it, add it to network.allow'
 const loopbackText = `it is a loopback address (127.0.0.0/8). ${meant}`
 
-describe('what is refused without looking it up', () => {
+describe('the guard refuses, without a lookup,', () => {
   test.each([
     ['http://10.0.0.5/', '10.0.0.5', 'a private address (10.0.0.0/8)'],
     ['http://127.0.0.1:4100/hook', '127.0.0.1', 'a loopback address (127.0.0.0/8)'],
@@ -99,13 +99,13 @@ describe('what is refused without looking it up', () => {
     },
   )
 
-  test('also when it is no URL that spelled it', () => {
+  test('also spellings that no URL parser has normalised', () => {
     const spellings = ['LocalHost', 'API.LOCALHOST.', 'FD12::1', '[::FFFF:10.0.0.5]']
     const guard = new AddressGuard()
     expect(spellings.filter((text) => guard.refusalOf(text) === undefined)).toEqual([])
   })
 
-  test('reports what the address is with a stable code', () => {
+  test('with a code for the kind of address', () => {
     const guard = new AddressGuard()
     const codes = ['10.0.0.5', '[::1]', '169.254.169.254', 'localhost'].map(
       (name) => guard.refusalOf(name)?.code,
@@ -120,7 +120,7 @@ describe('what is refused without looking it up', () => {
 })
 
 describe('a name', () => {
-  test('is resolved to its addresses when all of them are public', async () => {
+  test('is resolved to its addresses if all of them are public', async () => {
     const resolveName = to('93.184.216.34', '2606:2800:220:1::1')
     expect(await resolved('example.com', { resolveName })).toEqual([
       { address: '93.184.216.34', family: 4 },
@@ -133,19 +133,19 @@ describe('a name', () => {
     ['::1', 'a loopback address (::1/128)'],
     ['::ffff:169.254.169.254', 'a cloud metadata address (169.254.169.254/32)'],
     ['fe80::1%eth0', 'a link-local address (fe80::/10)'],
-  ])('is refused when one of its addresses is %s', async (address, rule) => {
+  ])('is refused if one of its addresses is %s', async (address, rule) => {
     const resolveName = to('93.184.216.34', address)
     expect(await resolved('hooks.example.com', { resolveName })).toBe(
       `Cannot send to hooks.example.com: its address ${address} is ${rule}. ${meant}`,
     )
   })
 
-  test.each(['localhost', 'api.localhost.'])('%s is refused unasked', async (name) => {
+  test.each(['localhost', 'api.localhost.'])('%s is refused without a lookup', async (name) => {
     const resolveName: ResolveName = () => Promise.reject(new Error('It was asked'))
     expect(await resolved(name, { resolveName })).toContain('it is a name of this machine')
   })
 
-  test('is asked for as it is written, with the dot that makes it absolute', async () => {
+  test('is looked up as written, including a final dot', async () => {
     const asked: string[] = []
     const resolveName: ResolveName = (name) => {
       asked.push(name)
@@ -155,13 +155,13 @@ describe('a name', () => {
     expect(asked).toEqual(['hooks.example.com.'])
   })
 
-  test('that does not resolve is no matter of the guard', async () => {
+  test('that does not resolve is not refused by the guard', async () => {
     const error = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
     const guard = new AddressGuard({ resolveName: () => Promise.reject(error) })
     await expect(guard.resolve('hooks.example.com')).rejects.toBe(error)
   })
 
-  test('is not let through for an address that cannot be read', async () => {
+  test('is refused if one of its addresses is unreadable', async () => {
     const guard = new AddressGuard({ resolveName: to('127.1') })
     await expect(guard.resolve('hooks.example.com')).rejects.toThrow('127.1 is not an address')
   })
@@ -174,7 +174,7 @@ describe('a name', () => {
     expect(await resolved('10.0.0.5', { resolveName })).toContain('10.0.0.0/8')
   })
 
-  test('is looked up by the system unless told otherwise', async () => {
+  test('is looked up by the system by default', async () => {
     const guard = new AddressGuard({ allow: ['localhost'] })
     const addresses = await guard.resolve('localhost')
     expect(addresses.length).toBeGreaterThan(0)
@@ -189,7 +189,7 @@ describe('the lookup of a connection', () => {
     })
   }
 
-  test('answers with all addresses or with the first, as it is asked to', async () => {
+  test('returns all addresses or the first one, as requested', async () => {
     const guard = new AddressGuard({ resolveName: to('93.184.216.34', '2a00::1') })
     expect(await lookUp(guard, true)).toEqual([
       null,
@@ -208,7 +208,7 @@ describe('the lookup of a connection', () => {
     expect(error).toMatchObject({ code: 'private_address' })
   })
 
-  test.each([true, false])('says that a name has no address (all: %s)', async (all) => {
+  test.each([true, false])('reports that a name has no address (all: %s)', async (all) => {
     const guard = new AddressGuard({ resolveName: to() })
     const [error] = await lookUp(guard, all)
     expect(error).toBeInstanceOf(Error)
@@ -216,7 +216,7 @@ describe('the lookup of a connection', () => {
   })
 
   test.each([['93.184.216.34'], ['10.0.0.5']])(
-    'leaves what is thrown when it answers with %s to whoever connects',
+    'does not swallow an exception of the callback when it answers with %s',
     async (address) => {
       const mistake = new Error('thrown by the callback')
       const uncaught = new Promise((resolve) => {
@@ -243,7 +243,7 @@ describe('network.allow', () => {
     { allow: '::ffff:10.0.0.0/104', lifted: inTen },
     { allow: '0.0.0.0/0', lifted: [...inTen, '127.0.0.1'] },
     { allow: 'hooks.internal', lifted: [] },
-  ])('$allow lifts the refusal of just that', ({ allow, lifted }) => {
+  ])('$allow lifts only that refusal', ({ allow, lifted }) => {
     const guard = new AddressGuard({ allow: [allow] })
     const ipv4 = [...inTen, '127.0.0.1']
     const ipv6 = ['::1', 'fd00::', 'fd00:ec2::254', 'fc00::1', '64:ff9b::a00:5', '2002:a00:5::']
@@ -251,7 +251,7 @@ describe('network.allow', () => {
     expect(passed).toEqual(lifted)
   })
 
-  test('lifts all refusals of a name that is listed, and of no other', async () => {
+  test('lifts all refusals of a listed name, and of no other', async () => {
     const options = { allow: ['Hooks.Internal.', 'bücher.internal'], resolveName: to('10.0.0.5') }
     const address = [{ address: '10.0.0.5', family: 4 }]
     expect(await resolved('hooks.internal', options)).toEqual(address)
@@ -262,7 +262,7 @@ describe('network.allow', () => {
     }
   })
 
-  test('lets a name through when it lists all of its addresses, and not before', async () => {
+  test('allows a name only if all of its addresses are listed', async () => {
     const resolveName = to('10.0.0.5', '10.0.0.6')
     expect(await resolved('a.internal', { resolveName, allow: ['10.0.0.5'] })).toContain('10.0.0.6')
     expect(
@@ -270,7 +270,7 @@ describe('network.allow', () => {
     ).toHaveLength(2)
   })
 
-  test('lists the names of this machine, or the addresses that decide about them', async () => {
+  test('allows local names by name, or by all of their addresses', async () => {
     const both = to('::1', '127.0.0.1')
     const byName = { allow: ['localhost'], resolveName: both }
     expect(await resolved('localhost', byName)).toHaveLength(2)

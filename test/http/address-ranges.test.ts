@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { addressRanges, parseAddress, ruleOf, type AddressKind } from '../../src/http/index.ts'
 
-/** The range that refuses an address; `public` where none does. */
+/** The range that refuses an address, or `public`. */
 type Refuser = string
 
 /** A range with its edges, and what refuses the addresses before and after it. */
@@ -14,7 +14,7 @@ type Row = readonly [
 
 const f6 = 'ffff:ffff:ffff:ffff:ffff:ffff'
 
-// Written by hand, and not made from the table that is tested.
+// Written by hand, not derived from the tested table.
 const rows: readonly Row[] = [
   ['0.0.0.0/8', 'unspecified', ['0.0.0.0', '0.255.255.255'], { '1.0.0.0': 'public' }],
   [
@@ -224,7 +224,7 @@ function refuser(text: string): Refuser {
   return ruleOf(parseAddress(text)!)?.range ?? 'public'
 }
 
-describe('a range that is not public', () => {
+describe('a non-public range', () => {
   test.each(rows)('%s is refused up to both of its edges as %s', (...row) => {
     const [range, kind, edges, beside] = row
     for (const edge of edges) expect(ruleOf(parseAddress(edge)!)).toMatchObject({ range, kind })
@@ -233,7 +233,7 @@ describe('a range that is not public', () => {
     )
   })
 
-  test('is tested here, whichever there are', () => {
+  test('is covered by this table', () => {
     const tested = rows.map(([range]) => range)
     expect(addressRanges.map(({ range }) => range).toSorted()).toEqual(tested.toSorted())
     for (const { reference } of addressRanges) expect(reference).toMatch(/^RFC \d+|^[A-Z]\w+.*: /)
@@ -247,7 +247,7 @@ test.each(['1.1.1.1', '8.8.8.8', '93.184.216.34', '2606:4700::1111', '2a00:1450:
   },
 )
 
-describe('an address through which IPv4 is reached is what the IPv4 address is:', () => {
+describe('an address that embeds an IPv4 address is treated like it:', () => {
   test.each([
     { name: 'mapped', of: (ipv4: string) => `::ffff:${ipv4}` },
     { name: 'NAT64', of: (ipv4: string) => `64:ff9b::${ipv4}` },
@@ -260,12 +260,12 @@ describe('an address through which IPv4 is reached is what the IPv4 address is:'
     expect(refuser(of('93.184.216.34'))).toBe('public')
   })
 
-  test('but what carries it does not make a range public', () => {
+  test('but its prefix does not make a non-public range public', () => {
     expect(refuser('fe80::5efe:93.184.216.34')).toBe('fe80::/10')
   })
 })
 
-describe('an address that carries IPv4 is refused whatever it carries:', () => {
+describe('an address with an embedded IPv4 address is refused regardless of it:', () => {
   test.each([
     { name: 'compatible', text: '::93.184.216.34', range: '::/96' },
     { name: 'translated', text: '::ffff:0:93.184.216.34', range: '::ffff:0:0:0/96' },

@@ -4,7 +4,7 @@ import { AnswerHandler, type Answer } from '../../src/http/index.ts'
 const limits = { readBytesMax: 10, keptBytesMax: 4 }
 const reason = new Error('time is up')
 
-/** Stands for undici, which tells a handler of an error as soon as its request was given up. */
+/** Simulates undici, which reports an error to the handler as soon as its request is aborted. */
 function dispatched() {
   const outcomes: (Answer | Error)[] = []
   const record = (outcome: Answer | Error) => outcomes.push(outcome)
@@ -20,7 +20,7 @@ function dispatched() {
 }
 
 describe('AnswerHandler', () => {
-  test('collects the beginning of an answer, and passes by interim ones', () => {
+  test('collects the beginning of an answer, and skips interim answers', () => {
     const { handler, controller, outcomes } = dispatched()
     handler.onRequestStart(controller)
     handler.onResponseStart(controller, 103, { 'retry-after': '1' })
@@ -32,7 +32,7 @@ describe('AnswerHandler', () => {
     expect(outcomes).toEqual([{ status: 429, retryAfter: '2', text: 'abcd', isWhole: true }])
   })
 
-  test('gives up an answer that is too long', () => {
+  test('aborts on an answer that is too long', () => {
     const { handler, controller, outcomes, reasons } = dispatched()
     handler.onRequestStart(controller)
     handler.onResponseStart(controller, 200, {})
@@ -41,7 +41,7 @@ describe('AnswerHandler', () => {
     expect(outcomes).toEqual([{ status: 200, retryAfter: undefined, text: 'abcd', isWhole: false }])
   })
 
-  test('gives up a request that is in progress', () => {
+  test('aborts a request in progress', () => {
     const { handler, controller, outcomes, reasons } = dispatched()
     handler.onRequestStart(controller)
     handler.abort(reason)
@@ -49,7 +49,7 @@ describe('AnswerHandler', () => {
     expect(outcomes).toEqual([reason])
   })
 
-  test('gives up a request that waits for a connection, at once and when it gets one', () => {
+  test('aborts a request that waits for a connection, immediately and when it gets one', () => {
     const { handler, controller, outcomes, reasons } = dispatched()
     handler.abort(reason)
     expect(outcomes).toEqual([reason])

@@ -4,20 +4,20 @@ import { headerValue, readAnswer } from '../../src/http/index.ts'
 const limits = { readBytesMax: 10, keptBytesMax: 4 }
 
 describe('readAnswer', () => {
-  test('keeps the beginning of an answer and reads on', async () => {
+  test('keeps the beginning of an answer and reads the rest', async () => {
     const body = new Body(['ab', 'cdef', 'gh'])
     expect(await readAnswer(body, limits)).toEqual({ text: 'abcd', isWhole: true })
     expect(body.chunksRead).toBe(3)
   })
 
-  test('gives up an answer that is too long', async () => {
+  test('aborts on an answer that is too long', async () => {
     const body = new Body(['abcdef', 'ghijkl', 'never read'])
     expect(await readAnswer(body, limits)).toEqual({ text: 'abcd', isWhole: false })
     expect(body.chunksRead).toBe(2)
     expect(body.wasLeft).toBe(true)
   })
 
-  test('keeps what arrived of an answer that is cut off', async () => {
+  test('keeps the part of an answer that arrived before it was cut off', async () => {
     const body = new Body(['ab', new Error('reset')])
     expect(await readAnswer(body, limits)).toEqual({ text: 'ab', isWhole: false })
   })
@@ -28,7 +28,7 @@ describe('headerValue', () => {
     ['one', 'one'],
     [['one', 'two'], 'one'],
     [undefined, undefined],
-  ])('of %o is %o', (header, value) => {
+  ])('reads %o as %o', (header, value) => {
     expect(headerValue(header)).toBe(value)
   })
 })

@@ -4,7 +4,7 @@ import { BodyTurns } from '../../src/http/body-turns.ts'
 
 const large = 500_000
 
-/** Asks for turns of bodies of these sizes, and notes the turn of the event loop in which each came. */
+/** Requests turns for bodies of these sizes, and records in which turn of the event loop each started. */
 function asked(turns: BodyTurns, sizes: readonly number[]) {
   let turn = 0
   const came: [size: number, turn: number][] = []
@@ -16,7 +16,7 @@ function asked(turns: BodyTurns, sizes: readonly number[]) {
   }
   return {
     came,
-    /** Lets the event loop turn so often. */
+    /** Runs this many turns of the event loop. */
     after: async (count: number) => {
       while (turn < count) {
         turn++
@@ -27,7 +27,7 @@ function asked(turns: BodyTurns, sizes: readonly number[]) {
   }
 }
 
-test('bodies are handled at once while a turn has time', () => {
+test('bodies are handled immediately while the turn has time left', () => {
   const { came } = asked(new BodyTurns(60_000), [large, 1, large])
   expect(came).toEqual([
     [large, 0],
@@ -36,7 +36,7 @@ test('bodies are handled at once while a turn has time', () => {
   ])
 })
 
-test('once a turn is used up, every fourth handles one large body, and small ones first', async () => {
+test("once a turn's time is used up, each fourth turn handles one large body, and small ones go first", async () => {
   const { after } = asked(new BodyTurns(0), [large, large + 1, large + 2, 1, 2])
   expect(await after(8)).toEqual([
     [large, 0],
@@ -47,7 +47,7 @@ test('once a turn is used up, every fourth handles one large body, and small one
   ])
 })
 
-test('many small bodies leave a turn for a large one', async () => {
+test('many small bodies do not starve a large one', async () => {
   const sizes = Array.from({ length: 40 }, (_, index) => index)
   const { after } = asked(new BodyTurns(0), [0, ...sizes, large])
   expect((await after(4)).at(-1)).toEqual([large, 4])
@@ -55,7 +55,7 @@ test('many small bodies leave a turn for a large one', async () => {
   expect((await after(12)).length).toBe(42)
 })
 
-test('a turn without bodies begins anew', async () => {
+test('a turn without bodies resets the count', async () => {
   const turns = new BodyTurns(0)
   const { after } = asked(turns, [large, large])
   await after(12)

@@ -13,7 +13,7 @@ async function start(handler: RequestListener, options: ListenOptions = {}): Pro
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 
-test('one client gets as many connections as are still free', async () => {
+test('one client gets all free connections', async () => {
   const port = await start((_, response) => response.end('here'), { connectionsMax: 4 })
   const last = get('/').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
   const first = await dial(port)
@@ -26,7 +26,7 @@ test('one client gets as many connections as are still free', async () => {
   expect(await readAll(next)).toContain('here')
 })
 
-test('handles the requests of a connection one after the other', async () => {
+test('requests on one connection are handled one after the other', async () => {
   const responses: { path: string; response: ServerResponse }[] = []
   const arrived = gate()
   const port = await start(
@@ -41,7 +41,7 @@ test('handles the requests of a connection one after the other', async () => {
   await arrived.opened
   const order: string[] = []
   while (order.length < 3) {
-    // Whatever else was sent is with the server by now, and waits.
+    // By now the server has the rest of the requests, which wait.
     expect(responses.length).toBe(order.length + 1)
     const { path, response } = responses[order.length]!
     order.push(path)
@@ -54,7 +54,7 @@ test('handles the requests of a connection one after the other', async () => {
   expect(await answers).toMatch(/\/1[^]*\/2[^]*\/3/)
 })
 
-test('closes a connection on which too many requests wait', async () => {
+test('a connection with too many waiting requests is closed', async () => {
   let handled = 0
   const port = await start(inTurn(() => handled++))
   const socket = await dial(port)
@@ -63,7 +63,7 @@ test('closes a connection on which too many requests wait', async () => {
   expect(handled).toBe(1)
 })
 
-test('closes a connection whose client does not read its answer', async () => {
+test('a connection is closed if its client does not read the answer', async () => {
   const closed = gate()
   const handler: RequestListener = (_, response) => {
     response.once('close', closed.open)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FairBudget } from '../../src/http/index.ts'
 
-test('a client holds at most what is free, and returns it', () => {
+test('a client can hold no more than is free, and returns it', () => {
   const budget = new FairBudget(100)
   const [one, same] = [budget.share('a'), budget.share('a')]
   expect([one.take(40), same.take(11), same.take(10)]).toEqual([true, false, true])
@@ -13,7 +13,7 @@ test('a client holds at most what is free, and returns it', () => {
   expect(budget.held).toBe(0)
 })
 
-test('a client that takes all it can leaves room for each that comes later', () => {
+test('a client that takes all it can leaves room for each later client', () => {
   const budget = new FairBudget(64_000)
   const clients = ['a', 'b', 'c', 'd']
   for (const client of clients) while (budget.share(client).take(1_000));

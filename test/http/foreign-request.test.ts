@@ -12,7 +12,7 @@ describe('the host of a request', () => {
     '[::1]',
     '[::1]:4001',
     '[0:0::1]:4001',
-  ])('%s is known', (host) => {
+  ])('%s is accepted', (host) => {
     expect(foreignSign({ host })).toBeUndefined()
   })
 
@@ -41,7 +41,7 @@ describe('the host of a request', () => {
     '[fd00::1]:4001',
     '[::1',
     '[localhost]',
-  ])('%s is not', (host) => {
+  ])('%s is refused', (host) => {
     expect(foreignSign({ host })).toBe('foreign_host')
   })
 })

@@ -23,7 +23,7 @@ describe('parseAddress', () => {
   })
 
   test.each(['', 'example.com', '10.1', '0x7f000001', '010.0.0.1.', '[::1]', '10.0.0.0/8', '1:2'])(
-    'does not take "%s" for an address',
+    'refuses "%s"',
     (text) => {
       expect(parseAddress(text)).toBeUndefined()
     },
@@ -39,7 +39,7 @@ describe('parseBlock', () => {
     { text: '::/0', first: '::', last: 'ffff::', outside: '10.0.0.1' },
     { text: 'fc00::/7', first: 'fc00::', last: 'fdff:ffff::', outside: 'fbff::' },
     { text: '::1', first: '::1', last: '::1', outside: '::2' },
-    // Mapped into IPv6 it is IPv4 all the same.
+    // Mapped into IPv6, it is still IPv4.
     { text: '::ffff:10.0.0.0/104', first: '10.0.0.0', last: '10.255.255.255', outside: '9.0.0.0' },
     { text: '10.0.0.0/8', first: '::ffff:10.0.0.0', last: '::ffff:aff:ffff', outside: '::a00:0' },
   ])('reads $text', ({ text, first, last, outside }) => {
@@ -61,14 +61,14 @@ describe('parseBlock', () => {
     '10.0.0.0/255.0.0.0',
     '10/8',
     '::/129',
-    // The address, or its network?
+    // Ambiguous: the address or its network?
     '10.0.0.5/8',
     'fd00::1/8',
-  ])('does not take "%s" for a block', (text) => {
+  ])('refuses "%s"', (text) => {
     expect(parseBlock(text)).toBeUndefined()
   })
 })
 
-test.each(['0.0.0.0', '10.1.2.3', '255.255.255.255'])('%s is written as it was read', (text) => {
+test.each(['0.0.0.0', '10.1.2.3', '255.255.255.255'])('%s is formatted as it was read', (text) => {
   expect(ipv4Text(parseAddress(text)!)).toBe(text)
 })

@@ -8,7 +8,7 @@ import { dial, postHead, readAll, readSome, WatchedClock, writeBlanks } from './
 const megabyte = 1024 * 1024
 const answer = /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*\r\n\r\nno$/i
 
-/** A server that refuses every request by its head. */
+/** A server that refuses every request after its head. */
 async function startRefusing(clock = new ManualClock(0)) {
   const ended: Promise<void>[] = []
   const refuse = (_request: IncomingMessage, response: ServerResponse): void => {
@@ -22,7 +22,7 @@ async function startRefusing(clock = new ManualClock(0)) {
 const lengthOf = (bytes: number): string => postHead([`Content-Length: ${bytes}`])
 
 describe('sendLingering', () => {
-  test('lets a client write all of its request before it looks at the answer', async () => {
+  test('lets a client send its whole request before it reads the answer', async () => {
     const { socket } = await startRefusing()
     socket.pause()
     socket.write(lengthOf(5 * megabyte))
@@ -30,7 +30,7 @@ describe('sendLingering', () => {
     expect(await readAll(socket)).toMatch(answer)
   })
 
-  test('answers a client that looks at once, and closes when the request has ended', async () => {
+  test('answers a client that reads immediately, and closes when the request has ended', async () => {
     const { socket } = await startRefusing()
     socket.write(lengthOf(5))
     expect(await readSome(socket)).toMatch(answer)
@@ -52,13 +52,13 @@ describe('sendLingering', () => {
     expect([clock.nextDueMs(), clock.holds]).toEqual([undefined, 0])
   })
 
-  test('closes on a client that does not stop', async () => {
+  test('closes when a client never stops sending', async () => {
     const { socket } = await startRefusing()
     socket.write(lengthOf(1_000 * megabyte))
     expect(await writeBlanks(socket, 1_000 * megabyte)).toBeLessThan(100 * megabyte)
   })
 
-  test('ends when the client leaves', async () => {
+  test('ends when the client disconnects', async () => {
     const { socket, ended } = await startRefusing()
     socket.write(lengthOf(5))
     await readSome(socket)

@@ -23,7 +23,7 @@ async function start(handler: RequestListener, address = local): Promise<Listeni
   return listening
 }
 
-/** A server whose only request is under way, with the response that the test may end. */
+/** A server with one request in progress, and its response for the test to end. */
 async function startWithRequest() {
   const agent = new Agent({ keepAlive: true })
   onTestFinished(() => agent.destroy())
@@ -35,7 +35,7 @@ async function startWithRequest() {
     request.on('response', (incoming) => void text(incoming).then(resolve, reject))
     request.on('error', reject)
   })
-  // A test that cuts the request looks at the rejection later.
+  // A test that cuts the request inspects the rejection later.
   answer.catch(() => undefined)
   const [response] = await underWay
   return { listening, answer, response }
@@ -48,7 +48,7 @@ async function refusal(address: ListenAddress): Promise<EvrouteError> {
 }
 
 describe('listen', () => {
-  test('finds a free port for 0 and answers at the URL it tells', async () => {
+  test('chooses a free port for 0 and answers at the returned URL', async () => {
     const { port, url } = await start((_request, response) => response.end('here'))
     expect(port).toBeGreaterThan(0)
     expect(url).toBe(`http://127.0.0.1:${port}`)
@@ -64,7 +64,7 @@ describe('listen', () => {
     expect(await (await fetch(url)).text()).toBe('here')
   })
 
-  test('says that a port is in use and what to do', async () => {
+  test('reports a port in use and suggests a fix', async () => {
     const { port } = await start(() => undefined)
     const error = await refusal({ host: '127.0.0.1', port })
     expect(error).toMatchObject({
@@ -78,7 +78,7 @@ describe('listen', () => {
   test.each<[string, ListenAddress]>([
     ['an address of another machine', { host: '192.0.2.1', port: 0 }],
     ['a port that does not exist', { host: '127.0.0.1', port: 65_536 }],
-  ])('says that it cannot listen on %s', async (_name, address) => {
+  ])('reports that it cannot listen on %s', async (_name, address) => {
     const error = await refusal(address)
     expect(error.code).toBe('cannot_listen')
     expect(error.message).toContain(`Cannot listen on ${address.host} port ${address.port}: `)
@@ -91,17 +91,17 @@ describe('connections', () => {
   const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
   const fine: RequestListener = (_request, response) => response.end('fine')
 
-  test('stay open for longer than load balancers use them', async () => {
+  test('stay open longer than load balancers reuse them', async () => {
     const { url } = await start(fine)
     expect((await fetch(url)).headers.get('keep-alive')).toBe('timeout=75')
   })
 
-  test('have time for a head, a body and lingering', () => {
+  test('have deadlines for a head, a body and lingering', () => {
     const { headersTimeoutMs, requestTimeoutMs } = defaultConnectionLimits
     expect(requestTimeoutMs).toBeGreaterThan(headersTimeoutMs + bodyDeadlineMs + lingerMs)
   })
 
-  test('are closed when they are idle for too long', async () => {
+  test('are closed after being idle for too long', async () => {
     const listening = await listen(fine, local, { keepAliveTimeoutMs: 20 })
     onTestFinished(() => listening.close(0))
     const idle = await dial(listening.port)
@@ -109,7 +109,7 @@ describe('connections', () => {
     expect(await readAll(idle)).toMatch(/^HTTP\/1\.1 200 [^]*fine$/)
   })
 
-  test('carry heads of 32 KB, and no larger ones', async () => {
+  test('accept heads of 32 KB, and no larger ones', async () => {
     const { port } = await start(fine)
     for (const [bytes, status] of [
       [31 * 1024, 200],
@@ -122,7 +122,7 @@ describe('connections', () => {
     }
   })
 
-  test('carry requests with an expectation that nobody knows', async () => {
+  test('accept requests with an unknown expectation', async () => {
     const { port } = await start(fine)
     const socket = await dial(port)
     socket.write(postHead(['Expect: the-unexpected', 'Content-Length: 0']))
@@ -131,10 +131,10 @@ describe('connections', () => {
   })
 })
 
-describe('a body that is still arriving when its request was answered', () => {
+describe('a body that is still arriving after its answer', () => {
   const megabyte = 1024 * 1024
 
-  test('is read to its end when that is near, and the connection continues', async () => {
+  test('is read to its end if that is near, and the connection stays open', async () => {
     const { port } = await start((_request, response) => response.end('fine'))
     const socket = await dial(port)
     const answers = readAll(socket)
@@ -145,7 +145,7 @@ describe('a body that is still arriving when its request was answered', () => {
     expect((await answers).match(/fine/g)).toHaveLength(2)
   })
 
-  test.each(['GET', 'POST', 'OPTIONS'])('is not read for ever, of %s', async (method) => {
+  test.each(['GET', 'POST', 'OPTIONS'])('is not read endlessly from %s', async (method) => {
     const { port } = await start((_request, response) => response.end('fine'))
     const socket = await dial(port)
     const head = postHead([`Content-Length: ${200 * megabyte}`]).replace('POST', method)
@@ -156,7 +156,7 @@ describe('a body that is still arriving when its request was answered', () => {
 })
 
 describe('close', () => {
-  test('says to a client with a request in progress that the connection ends', async () => {
+  test('tells a client with a request in progress that the connection will close', async () => {
     const { listening, answer, response } = await startWithRequest()
     const closed = listening.close(longMs)
     response.end('finished')
@@ -165,7 +165,7 @@ describe('close', () => {
     expect(response.getHeader('connection')).toBe('close')
   })
 
-  test('says the same to a client that asks again on a connection which it still has', async () => {
+  test('tells the same to a client that sends a new request on an open connection', async () => {
     const responses = new EventEmitter<{ under_way: [ServerResponse] }>()
     const next = () => once(responses, 'under_way') as Promise<[ServerResponse]>
     const listening = await start((_request, response) => responses.emit('under_way', response))
@@ -185,7 +185,7 @@ describe('close', () => {
     await closed
   })
 
-  test('lets a request in progress end, and does not wait any longer', async () => {
+  test('lets a request in progress finish, and then closes immediately', async () => {
     const { listening, answer, response } = await startWithRequest()
     const closed = listening.close(longMs)
     response.end('finished')
@@ -194,20 +194,20 @@ describe('close', () => {
     expect(listening.server.listening).toBe(false)
   })
 
-  test('cuts a request that does not end within the grace', async () => {
+  test('cuts off a request that does not finish within the grace period', async () => {
     const { listening, answer, response } = await startWithRequest()
     response.write('half')
     await listening.close(1)
     await expect(answer).rejects.toThrow()
   })
 
-  test('cuts it on its own when no grace is given', async () => {
+  test('cuts it off after a default grace period', async () => {
     const { listening, answer } = await startWithRequest()
     await listening.close()
     await expect(answer).rejects.toThrow()
   })
 
-  test('accepts no connection from its beginning', async () => {
+  test('accepts no new connections once it has begun', async () => {
     const { listening, response } = await startWithRequest()
     const closed = listening.close(longMs)
     const late = get(listening.url, { agent: new Agent() })
@@ -217,7 +217,7 @@ describe('close', () => {
     await closed
   })
 
-  test('does not wait for a connection that is kept alive without a request', async () => {
+  test('does not wait for an idle keep-alive connection', async () => {
     const { listening, answer, response } = await startWithRequest()
     response.end('finished')
     await answer

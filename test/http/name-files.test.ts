@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fullNames, parseHosts, parseSearchList } from '../../src/http/name-files.ts'
 
 describe('a hosts file', () => {
-  test('has several names for an address and several addresses for a name', () => {
+  test('can have several names for an address and several addresses for a name', () => {
     const hosts = parseHosts(
       [
         '127.0.0.1 localhost',
@@ -31,7 +31,7 @@ describe('a search list', () => {
     expect(parseSearchList('nameserver 10.0.0.1\n')).toEqual({ domains: [], dotsMin: 1 })
   })
 
-  test('is the last one of the file, with the dots of its options', () => {
+  test('is the last one in the file, with the ndots option', () => {
     const text =
       'domain old.example\nsearch a.example. b.example\noptions timeout:1 ndots:5 rotate\n; search c\n'
     expect(parseSearchList(text)).toEqual({ domains: ['a.example', 'b.example'], dotsMin: 5 })
@@ -42,7 +42,7 @@ describe('a search list', () => {
     ['hooks.crm', 1, ['hooks.crm', 'hooks.crm.a.example', 'hooks.crm.b.example']],
     ['hooks.crm', 2, ['hooks.crm.a.example', 'hooks.crm.b.example', 'hooks.crm']],
     ['hooks.', 5, ['hooks.']],
-  ])('completes %s where full names have at least %i dots', (name, dotsMin, expected) => {
+  ])('completes %s if full names need at least %i dots', (name, dotsMin, expected) => {
     expect(fullNames(name, { domains: ['a.example', 'b.example'], dotsMin })).toEqual(expected)
   })
 })

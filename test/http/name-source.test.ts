@@ -17,7 +17,7 @@ interface Surroundings extends NameSourceOptions {
   readonly resolverFile?: string
 }
 
-/** A source with a DNS server and files of its own; the system's resolver knows no name. */
+/** A source with its own DNS server and files, and a system resolver that knows no name. */
 async function sourceWith({ names, hosts = '', resolverFile = '', ...options }: Surroundings) {
   const folder = await temporaryFolder()
   const server = await DnsServer.start(names)
@@ -42,7 +42,7 @@ const addressesOf = (...addresses: readonly string[]): readonly LookupAddress[] 
   addresses.map((address) => ({ address, family: 4 }))
 
 describe('a name in DNS', () => {
-  test('leads to its addresses, those of IPv4 first', async () => {
+  test('resolves to its addresses, IPv4 first', async () => {
     const names = { 'hooks.example': ['2a00::1', '192.0.2.7', '192.0.2.8'] }
     const { source, server } = await sourceWith({ names })
     server.ttl = 17
@@ -53,12 +53,12 @@ describe('a name in DNS', () => {
     expect(ttlMs).toBe(17_000)
   })
 
-  test('that does not exist is not found', async () => {
+  test('that does not exist is reported as not found', async () => {
     const { find } = await sourceWith({})
     await expect(find('missing.example')).rejects.toMatchObject({ code: 'ENOTFOUND' })
   })
 
-  test('whose servers do not answer fails when it is aborted, and the system is not asked', async () => {
+  test('fails without asking the system if it is aborted before its servers answer', async () => {
     let lookups = 0
     const systemLookup = () => {
       lookups++
@@ -77,14 +77,14 @@ describe('a name in DNS', () => {
 describe('the search list', () => {
   const resolverFile = 'search a.example b.example\n'
 
-  test('completes a name without dots before it is tried as it is', async () => {
+  test('completes a name without dots before the bare name is tried', async () => {
     const names = { 'hooks.b.example': ['192.0.2.7'], hooks: ['192.0.2.8'] }
     const { find, server } = await sourceWith({ names, resolverFile })
     expect(await find('hooks')).toEqual(['192.0.2.7'])
     expect(server.asked).toEqual(['hooks.a.example', 'hooks.b.example'])
   })
 
-  test('is tried after a name with a dot, and never after a final one', async () => {
+  test('is tried after a name with a dot, and never for a name with a final dot', async () => {
     const names = { 'hooks.crm.a.example': ['192.0.2.7'] }
     const { find, server } = await sourceWith({ names, resolverFile })
     expect(await find('hooks.crm')).toEqual(['192.0.2.7'])
@@ -94,7 +94,7 @@ describe('the search list', () => {
 })
 
 describe('the hosts file', () => {
-  test('goes before DNS, and is followed when it changes', async () => {
+  test('takes precedence over DNS, and is reread when it changes', async () => {
     const names = { 'hooks.example': ['192.0.2.7'] }
     const { find, server, hostsPath } = await sourceWith({
       names,
@@ -109,7 +109,7 @@ describe('the hosts file', () => {
     expect(await find('hooks.example')).toEqual(['192.0.2.7'])
   })
 
-  test('is not needed for the names of this machine, which are never asked for', async () => {
+  test('is not needed for localhost, which is never looked up', async () => {
     const { find, server } = await sourceWith({})
     for (const name of ['localhost', 'crm.localhost', 'localhost.']) {
       expect((await find(name))[0]).toBe('127.0.0.1')
@@ -124,8 +124,8 @@ describe('the hosts file', () => {
   })
 })
 
-describe('the resolver of the system', () => {
-  test('is asked for what DNS does not have or cannot tell', async () => {
+describe('the system resolver', () => {
+  test('is asked if DNS has no answer or fails', async () => {
     const systemLookup = (name: string) =>
       Promise.resolve(addressesOf(name === 'printer.local' ? '192.0.2.9' : '192.0.2.10'))
     const names = { 'single-label': 'server-failure' } as const
@@ -134,7 +134,7 @@ describe('the resolver of the system', () => {
     expect(await find('single-label')).toEqual(['192.0.2.10'])
   })
 
-  test('is asked for two names at a time, however long they take', async () => {
+  test('is asked for at most two names at a time', async () => {
     const { opened, open } = gate()
     const asked: string[] = []
     const systemLookup = async (name: string) => {
@@ -159,7 +159,7 @@ describe('the resolver of the system', () => {
   })
 })
 
-test('a family whose server does not answer does not keep the addresses of the other', async () => {
+test('an unanswered query for one address family does not delay the addresses of the other', async () => {
   const clock = new ManualClock(startMs)
   const { source, server } = await sourceWith({ names: { 'half.example': ['192.0.2.7'] }, clock })
   server.ignoredFamily = 6

@@ -9,13 +9,13 @@ const errorOf = (code: string): Error => Object.assign(new Error(code), { code }
 
 type Answer = NameAnswer | Error | 'never'
 
-/** An answer of one address. */
+/** A response with one address. */
 const to = (address: string, ttlMs = 10_000): NameAnswer => ({
   addresses: [{ address, family: 4 }],
   ttlMs,
 })
 
-/** Names whose source gives these answers in turn, the last one from then on. */
+/** Names whose source gives these responses in turn, and repeats the last one. */
 function namesFrom(...answers: readonly Answer[]) {
   const clock = new ManualClock(startMs)
   const asked: string[] = []
@@ -37,8 +37,8 @@ function namesFrom(...answers: readonly Answer[]) {
   return { resolve, clock, asked }
 }
 
-describe('a name is asked for', () => {
-  test('once at a time, whoever asks', async () => {
+describe('a name is looked up', () => {
+  test('once for simultaneous callers', async () => {
     const { opened, open } = gate()
     let questions = 0
     const find = async (): Promise<NameAnswer> => {
@@ -53,7 +53,7 @@ describe('a name is asked for', () => {
     expect(questions).toBe(1)
   })
 
-  test('again when its answer does not hold any more', async () => {
+  test('again when its response has expired', async () => {
     const { resolve, clock, asked } = namesFrom(to('192.0.2.1', 10_000), to('192.0.2.2'))
     expect([await resolve(), await resolve()]).toEqual(['192.0.2.1', '192.0.2.1'])
     await clock.advance(9_999)
@@ -66,7 +66,7 @@ describe('a name is asked for', () => {
   test.each([
     [0, 1_000],
     [86_400_000, 30_000],
-  ])('after a while whatever its age may be: %i ms count as %i', async (ttlMs, heldMs) => {
+  ])('within limits, whatever its TTL: %i ms count as %i', async (ttlMs, heldMs) => {
     const { resolve, clock } = namesFrom(to('192.0.2.1', ttlMs), to('192.0.2.2'))
     await resolve()
     await clock.advance(heldMs - 1)
@@ -97,7 +97,7 @@ describe('a name is asked for', () => {
   })
 })
 
-describe('a name that gets no answer', () => {
+describe('a name without a response', () => {
   test('fails after 4 s', async () => {
     const { resolve, clock, asked } = namesFrom('never')
     let result = ''
@@ -109,7 +109,7 @@ describe('a name that gets no answer', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('keeps the addresses of before for an hour, and waits a second for new ones', async () => {
+  test('keeps its previous addresses for an hour, and waits a second for new ones', async () => {
     const { resolve, clock } = namesFrom(to('192.0.2.1'), 'never')
     await resolve()
     await clock.advance(10_000)
@@ -125,7 +125,7 @@ describe('a name that gets no answer', () => {
     expect(await last).toBe('EAI_AGAIN')
   })
 
-  test('has no addresses any more once a server says that it does not exist', async () => {
+  test('loses its addresses once a server reports that it does not exist', async () => {
     const { resolve, clock } = namesFrom(
       to('192.0.2.1'),
       errorOf('ENOTFOUND'),
@@ -152,7 +152,7 @@ describe('names that are never answered', () => {
     return { names: new Names({ source }), server }
   }
 
-  test('do not hold up the others, however many they are', async () => {
+  test('do not delay other names, however many there are', async () => {
     const dead = Array.from({ length: 300 }, (_, index) => `dead${index}.example`)
     const { names, server } = await namesOf({
       ...Object.fromEntries(dead.map((name) => [name, 'silent'] as const)),
@@ -166,11 +166,11 @@ describe('names that are never answered', () => {
     dead.forEach((name) => void resolve(name))
     await server.received('dead0.example')
     await resolve('healthy.example')
-    // Only as many have given way as were needed for those that came before.
+    // Only as many lookups have given way as earlier names needed.
     expect(answered.filter((name) => name.startsWith('dead')).length).toBeLessThanOrEqual(101)
   })
 
-  test('are refused by a guard for any address that is not public, whoever found it', async () => {
+  test('are refused by a guard for any non-public address, whoever found it', async () => {
     const { names } = await namesOf({ 'mixed.example': ['93.184.215.14', '10.0.0.5'] })
     const guard = new AddressGuard({ resolveName: names.resolve })
     await expect(guard.resolve('mixed.example')).rejects.toMatchObject({ code: 'private_address' })

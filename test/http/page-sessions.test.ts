@@ -14,8 +14,8 @@ function cookieOf(header: string | undefined): { readonly cookie: string } {
   return { cookie: `theme=dark; ${header?.split(';')[0] ?? ''}` }
 }
 
-describe('a link', () => {
-  test('opens a session once, within an hour', async () => {
+describe('a sign-in link', () => {
+  test('opens one session within an hour', async () => {
     const { clock, page } = sessions()
     const [first, late] = [page.newLink(), page.newLink()]
     const cookie = page.useLink(first, 4001)
@@ -29,7 +29,7 @@ describe('a link', () => {
     expect(page.useLink(late, 4001)).toBeUndefined()
   })
 
-  test('that is reusable works again and again', async () => {
+  test('that is reusable works repeatedly', async () => {
     const { clock, page } = sessions(true)
     const link = page.newLink()
     await clock.advance(100 * hourMs)
@@ -39,7 +39,7 @@ describe('a link', () => {
 })
 
 describe('a session', () => {
-  test('ends after 12 hours, on signing out, and with all others', async () => {
+  test('ends after 12 hours, on signing out, and when all sessions are ended', async () => {
     const { clock, page } = sessions()
     const open = (): { readonly cookie: string } => cookieOf(page.open(4001))
     const [one, other, third] = [open(), open(), open()]
@@ -52,7 +52,7 @@ describe('a session', () => {
     expect(page.isOpen(last, 4001)).toBe(false)
   })
 
-  test('belongs to the page of one port, and a request without a cookie to none', () => {
+  test('belongs to the page of one port, and needs its cookie', () => {
     const { page } = sessions()
     const cookie = cookieOf(page.open(4001))
     expect(page.isOpen(cookie, 4002)).toBe(false)
@@ -60,7 +60,7 @@ describe('a session', () => {
     expect(page.isOpen({ cookie: 'evroute-4001=' }, 4001)).toBe(false)
   })
 
-  test('is forgotten when there are a hundred newer ones', () => {
+  test('is forgotten once there are a hundred newer ones', () => {
     const { page } = sessions()
     const first = cookieOf(page.open(4001))
     for (let count = 0; count < 99; count += 1) page.open(4001)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { passedOnHeaders, type Header } from '../../src/http/index.ts'
 
 describe('passedOnHeaders', () => {
-  test('keeps what belongs to the request, as it is spelled and as often as it is there', () => {
+  test('keeps headers of the request with their spelling and repetitions', () => {
     const headers: readonly Header[] = [
       ['Content-Type', 'application/json'],
       ['X-Signature', 'f'],
@@ -23,11 +23,11 @@ describe('passedOnHeaders', () => {
     'Transfer-Encoding',
     'Upgrade',
     'Expect',
-  ])('leaves %s out, which is about the connection', (name) => {
+  ])('drops %s, which belongs to the connection', (name) => {
     expect(passedOnHeaders([[name, 'x']])).toEqual([])
   })
 
-  test('leaves out what Connection names', () => {
+  test('drops the headers that Connection names', () => {
     const headers: readonly Header[] = [
       ['X-Hop', '1'],
       ['X-End', '2'],

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { ManualClock } from '../../src/runtime/index.ts'
 
-/** A connection that says what it is told, whether or not it is HTTP. */
+/** A raw connection that sends text, whether or not it is HTTP. */
 export async function dial(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
-  // A server may well reset a connection that misbehaves.
+  // A server may reset a connection that misbehaves.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return socket
@@ -20,18 +20,18 @@ export async function readAll(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The next that arrives. */
+/** The next data that arrives. */
 export async function readSome(socket: Socket): Promise<string> {
   const [chunk] = (await once(socket, 'data')) as [Buffer]
   return chunk.toString('utf8')
 }
 
-/** The head of a request by POST, whose body is still to come. */
+/** The head of a POST request; the body is sent later. */
 export function postHead(headers: readonly string[], target = '/'): string {
   return [`POST ${target} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n')
 }
 
-/** Writes as many blanks as the other side takes; resolves to how many it took, of `bytes` at most. */
+/** Writes blanks until the other side stops reading; resolves to how many it accepted, at most `bytes`. */
 export async function writeBlanks(socket: Socket, bytes: number): Promise<number> {
   const chunk = Buffer.alloc(64 * 1024, 0x20)
   let bytesWritten = 0
@@ -43,12 +43,12 @@ export async function writeBlanks(socket: Socket, bytes: number): Promise<number
   return bytesWritten
 }
 
-/** A manual clock that says when somebody begins to wait for a given time, and counts holds. */
+/** A manual clock that reports when a wait of a given length begins, and counts holds. */
 export class WatchedClock extends ManualClock {
   readonly #watches = new Map<number, () => void>()
   holds = 0
 
-  /** Resolves once a task is scheduled that long from its moment. */
+  /** Resolves once a task with this delay is scheduled. */
   scheduled(delayMs: number): Promise<void> {
     return new Promise((resolve) => this.#watches.set(delayMs, resolve))
   }

@@ -18,7 +18,7 @@ const bytesMax = 1_000
 
 type Read = (...given: Parameters<typeof readBody>) => Promise<SharedBodyReading>
 
-/** A server that reads bodies and answers nothing but 200; with what it read, and whether it paused. */
+/** A server that reads bodies and answers 200; with the bodies it read, and whether it paused. */
 async function startReading(clock = new ManualClock(0), read: Read = readBody) {
   const readings = new EventEmitter<{ reading: [SharedBodyReading, boolean] }>()
   const listening = await listen(
@@ -52,7 +52,7 @@ describe('readBody', () => {
     expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from(body) })
   })
 
-  test('reads a body in chunks as the bytes that it came in', async () => {
+  test('returns the bytes of a chunked body', async () => {
     const { socket, nextReading } = await startReading()
     const reading = nextReading()
     socket.write(postHead(['Transfer-Encoding: chunked', 'Content-Encoding: gzip']))
@@ -60,7 +60,7 @@ describe('readBody', () => {
     expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from('\x1f\x0bx') })
   })
 
-  test('keeps what is within the limit and reads the rest, so that the connection continues', async () => {
+  test('keeps the part within the limit and reads the rest, so that the connection stays open', async () => {
     const { socket, nextReading } = await startReading()
     for (const bytes of [bytesMax + 1, 16 * bytesMax]) {
       const reading = nextReading()
@@ -73,7 +73,7 @@ describe('readBody', () => {
     }
   })
 
-  test('stops reading what goes on beyond sixteen times the limit', async () => {
+  test('stops reading beyond sixteen times the limit', async () => {
     const { socket, nextReading, nextPause } = await startReading()
     const reading = nextReading()
     const paused = nextPause()
@@ -114,14 +114,14 @@ describe('readBody', () => {
       'x'.repeat(bytesMax + 1),
       { kind: 'too_large', bytes: Buffer.from('x'.repeat(bytesMax)), isRead: false },
     ],
-  ])('sees that a client leaves %s', async (_name, part, expected) => {
+  ])('notices that a client disconnects %s', async (_name, part, expected) => {
     const { socket, nextReading } = await startReading()
     const reading = nextReading()
     socket.end(lengthOf(100_000) + part)
     expect(await reading).toEqual(expected)
   })
 
-  test('sees of a request that ended or was left before that it was', async () => {
+  test('notices that a request had already ended or been aborted', async () => {
     const clock = new ManualClock(0)
     const readTwice: Read = async (request, limits) => {
       await readBody(request, limits)
@@ -137,7 +137,7 @@ describe('readBody', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('holds the clock while it reads, and leaves nothing waiting', async () => {
+  test('holds the clock while it reads, and leaves no listeners or timers', async () => {
     const clock = new WatchedClock(0)
     const { socket, nextReading } = await startReading(clock)
     const begun = clock.scheduled(bodyDeadlineMs)
@@ -152,7 +152,7 @@ describe('readBody', () => {
 })
 
 describe('one of many bodies', () => {
-  /** A server of whose budget one client may hold half. */
+  /** A server whose budget a single client may use half of. */
   async function startSharing(budgetBytes = 1_300) {
     const budget = new FairBudget(budgetBytes)
     const shares: FairShare[] = []
@@ -164,7 +164,7 @@ describe('one of many bodies', () => {
     return { ...(await startReading(undefined, read)), budget, shares }
   }
 
-  test('holds what it has until that is returned', async () => {
+  test('holds its bytes until they are returned', async () => {
     const { socket, nextReading, budget, shares } = await startSharing()
     const reading = nextReading()
     socket.write(lengthOf(600) + 'x'.repeat(600))
@@ -180,7 +180,7 @@ describe('one of many bodies', () => {
     expect(await last).toEqual({ kind: 'complete', bytes: Buffer.from('z'.repeat(101)) })
   })
 
-  test('gives everything back when there is no room for all of it', async () => {
+  test('returns everything if there is no room for the whole body', async () => {
     const { socket, nextReading, budget } = await startSharing()
     const reading = nextReading()
     socket.write(postHead(['Transfer-Encoding: chunked']))
@@ -190,7 +190,7 @@ describe('one of many bodies', () => {
     expect(budget.held).toBe(0)
   })
 
-  test('takes no more for many small parts than for one', async () => {
+  test('uses no more budget in many small parts than in one', async () => {
     const { socket, nextReading, budget } = await startSharing()
     const reading = nextReading()
     socket.write(postHead(['Transfer-Encoding: chunked']) + '1\r\nx\r\n'.repeat(300) + '0\r\n\r\n')
@@ -198,7 +198,7 @@ describe('one of many bodies', () => {
     expect(budget.held).toBeLessThanOrEqual(600)
   })
 
-  test('is cut off or too large, whether or not there was room for it', async () => {
+  test('is reported as cut off or too large, with or without room for it', async () => {
     for (const [end, expected] of [
       ['', { kind: 'cut_off', bytes: Buffer.alloc(0) }],
       ['x'.repeat(bytesMax), { kind: 'too_large', bytes: Buffer.alloc(0), isRead: false }],
@@ -210,7 +210,7 @@ describe('one of many bodies', () => {
     }
   })
 
-  test('is not kept when nobody wants it', async () => {
+  test('is not kept if no caller wants it', async () => {
     const { socket, nextReading } = await startReading(undefined, discardBody)
     for (const [body, expected] of [
       ['', { kind: 'complete', bytes: Buffer.alloc(0) }],
@@ -231,6 +231,6 @@ test.each<[SharedBodyReading, boolean]>([
   [{ kind: 'cut_off', bytes: Buffer.alloc(0) }, false],
   [{ kind: 'no_room', isRead: true }, false],
   [{ kind: 'no_room', isRead: false }, true],
-])('more may come after %j: %s', (body, expected) => {
+])('%j may be followed by more: %s', (body, expected) => {
   expect(isArriving(body)).toBe(expected)
 })

@@ -6,7 +6,7 @@ import { listen, type ListenOptions, type RequestFault } from '../../src/http/in
 import { dial, postHead, readAll, writeBlanks } from './raw-client.ts'
 
 const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
-/** Time enough for what a test writes at once to arrive, however busy the machine is. */
+/** Time enough for data written at once to arrive, even on a busy machine. */
 const soon = { headersTimeoutMs: 500, requestTimeoutMs: 500 }
 
 /** A server that answers a fault with its name. */
@@ -73,14 +73,14 @@ describe('a fault is answered and closes the connection:', () => {
     expect(await answer).toMatch(answerTo('malformed'))
   })
 
-  test('a head that does not come in time', async () => {
+  test('a head that does not arrive in time', async () => {
     const { socket } = await start(undefined, soon)
     const answer = readAll(socket)
     socket.write('GET / HTTP/1.1\r\nHo')
     expect(await answer).toMatch(answerTo('too_slow'))
   })
 
-  test('a body that does not come in time, when nobody answered it', async () => {
+  test('a body that does not arrive in time, if the request has no answer yet', async () => {
     const { socket } = await startWaiting(soon)
     const answer = readAll(socket)
     socket.write(postHead(['Content-Length: 2']) + '{')
@@ -88,7 +88,7 @@ describe('a fault is answered and closes the connection:', () => {
   })
 })
 
-test('a fault behind a good request is answered after it', async () => {
+test('a fault after a valid request is answered after it', async () => {
   const { socket, arrived } = await startWaiting()
   const answers = readAll(socket)
   socket.write(`${get}nonsense\r\n\r\n`)
@@ -98,7 +98,7 @@ test('a fault behind a good request is answered after it', async () => {
   expect(text).toMatch(/^HTTP\/1\.1 200 OK[^]*fineHTTP\/1\.1 400 Bad Request[^]*"malformed"$/)
 })
 
-test('a fault behind a good request is not answered when that ends the connection', async () => {
+test('a fault after a valid request is not answered if that request ends the connection', async () => {
   const { socket, arrived } = await startWaiting()
   const answers = readAll(socket)
   socket.write(`${get}nonsense\r\n\r\n`)
@@ -108,7 +108,7 @@ test('a fault behind a good request is not answered when that ends the connectio
   expect(await answers).toMatch(/^HTTP\/1\.1 200 OK[^]*\r\n\r\nfine$/)
 })
 
-test('a fault in the body of a request is answered after the requests before it', async () => {
+test('a fault in the body of a request is answered after the earlier requests', async () => {
   const responses: ServerResponse[] = []
   const asked = new EventEmitter<{ all: [] }>()
   const arrived = once(asked, 'all')
@@ -128,7 +128,7 @@ test('a fault in the body of a request is answered after the requests before it'
   )
 })
 
-test('a fault on a connection that was used before is answered', async () => {
+test('a fault on a reused connection is answered', async () => {
   const { socket } = await start()
   const answers = readAll(socket)
   socket.write(get)
@@ -147,13 +147,13 @@ test('a fault in a body whose answer was sent only closes the connection', async
   expect(faults).toEqual([])
 })
 
-test('who only connects is not told anything', async () => {
+test('a client that only connects gets no answer', async () => {
   const { socket, faults } = await start(undefined, { headersTimeoutMs: 20 })
   expect(await readAll(socket)).toBe('')
   expect(faults).toEqual([])
 })
 
-test('a client that goes on writing reads its answer all the same, but not for ever', async () => {
+test('a client that keeps writing can still read its answer, but not for ever', async () => {
   const { socket, port, faults } = await start()
   const bytes = 5 * 1024 * 1024
   socket.pause()
@@ -167,7 +167,7 @@ test('a client that goes on writing reads its answer all the same, but not for e
   expect(faults).toEqual(['malformed', 'malformed'])
 })
 
-test('without an answer of its own a server says what node says', async () => {
+test('without its own fault answers a server sends those of Node', async () => {
   const address = { host: '127.0.0.1', port: 0 }
   const listening = await listen((_request, response) => response.end('fine'), address)
   onTestFinished(() => listening.close(0))

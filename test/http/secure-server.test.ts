@@ -12,7 +12,7 @@ import { dial, readAll } from './raw-client.ts'
 const fine: RequestListener = (_request, response) => response.end('fine')
 const get = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
-/** Replaces the files of a certificate, as programs that renew certificates do. */
+/** Replaces the files of a certificate as renewal programs do. */
 async function write(folder: string, certificate: Partial<Certificate>): Promise<void> {
   for (const [name, text] of Object.entries(certificate)) {
     await writeFile(join(folder, `${name}.new`), text)
@@ -20,7 +20,7 @@ async function write(folder: string, certificate: Partial<Certificate>): Promise
   }
 }
 
-/** A server of https that is closed when the test ends. */
+/** An HTTPS server that is closed when the test ends. */
 async function start(options: ListenOptions = {}, handler = fine) {
   const authority = await makeAuthority()
   const folder = await temporaryFolder()
@@ -48,7 +48,7 @@ async function start(options: ListenOptions = {}, handler = fine) {
   }
 }
 
-test('speaks https at the URL that it tells', async () => {
+test('a secure server speaks HTTPS at the URL it returns', async () => {
   const { listening, dialSecurely, port } = await start()
   expect(listening.url).toBe(`https://127.0.0.1:${port}`)
   const socket = await dialSecurely()
@@ -56,14 +56,14 @@ test('speaks https at the URL that it tells', async () => {
   expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 [^]*fine$/)
 })
 
-test('tells a client of http that the port speaks https', async () => {
+test('a plain HTTP client is told that the port speaks HTTPS', async () => {
   const { port } = await start()
   const socket = await dial(port)
   socket.write(get)
   expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 400 [^]*This port speaks https\n$/)
 })
 
-test('gives new connections a certificate that was renewed, and keeps those that are open', async () => {
+test('a renewed certificate is used for new connections, and open ones are kept', async () => {
   const { authority, folder, dialSecurely, warnings } = await start()
   const before = await dialSecurely()
   const { serialNumber } = before.getPeerCertificate()
@@ -75,7 +75,7 @@ test('gives new connections a certificate that was renewed, and keeps those that
   expect(warnings).toEqual([])
 })
 
-test('keeps the certificate before one that cannot be used, and logs why once', async () => {
+test('the previous certificate is kept if the new one is unusable, and the reason is logged once', async () => {
   const { authority, folder, dialSecurely, warnings } = await start()
   const { serialNumber } = (await dialSecurely()).getPeerCertificate()
   const other = await makeCertificate({ authority })
@@ -90,31 +90,31 @@ test('keeps the certificate before one that cannot be used, and logs why once', 
   expect(warnings).toHaveLength(1)
 })
 
-describe('the limits of connections hold', () => {
-  test('for a client that sends no head', async () => {
+describe('the connection limits apply', () => {
+  test('to a client that sends no head', async () => {
     const { dialSecurely } = await start({ headersTimeoutMs: 50 })
     const socket = await dialSecurely()
     socket.write('GET / HTTP/1.1\r\n')
     expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  test('for a client that begins no handshake, or breaks it off', async () => {
+  test('to a client that begins no handshake, or breaks it off', async () => {
     const { port } = await start({ headersTimeoutMs: 50 })
     expect(await readAll(await dial(port))).toBe('')
     const broken = await dial(port)
     broken.write(Buffer.from('160301ffff', 'hex'))
-    // An alert of TLS.
+    // A TLS alert.
     expect(await readAll(broken)).toMatch(/^\u0015/)
   })
 
-  test('for one that opens all it can', async () => {
+  test('to a client that opens all connections it can', async () => {
     const { port, dialSecurely } = await start({ connectionsMax: 4 })
     await dialSecurely()
     await dialSecurely()
     expect(await readAll(await dial(port))).toBe('')
   })
 
-  test('for one that is there at the end, with or without a handshake', async () => {
+  test('to a client that is connected at shutdown, with or without a handshake', async () => {
     const { listening, port, dialSecurely } = await start({}, () => undefined)
     const silent = await dial(port)
     const asking = await dialSecurely()
@@ -125,7 +125,7 @@ describe('the limits of connections hold', () => {
   })
 })
 
-describe('files that cannot be used', () => {
+describe('unusable certificate files', () => {
   const refusal = (paths: Parameters<typeof TlsFiles.open>[0]): Promise<unknown> =>
     TlsFiles.open(paths, { warn: () => undefined }).then(
       () => undefined,
@@ -145,7 +145,7 @@ describe('files that cannot be used', () => {
     expect((error as Error).message).toMatch(message)
   })
 
-  test('are refused where one is missing', async () => {
+  test('are refused if one is missing', async () => {
     const ca = join(await temporaryFolder(), 'ca')
     expect(await refusal({ ca })).toMatchObject({ code: 'cannot_read_file' })
   })

@@ -3,7 +3,7 @@ import { Turns } from '../../src/http/turns.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 
-/** Takes a turn, and tells when it has come. */
+/** Takes a turn, and reports when it has come. */
 function taker(turns: Turns) {
   const controller = new AbortController()
   const state = { controller, hasTurn: false, failed: false }
@@ -14,7 +14,7 @@ function taker(turns: Turns) {
   return state
 }
 
-test('the next one has its turn when one ends', async () => {
+test('the next caller gets its turn when one ends', async () => {
   const clock = new ManualClock(startMs)
   const turns = new Turns({ turnsMax: 1, clock })
   const [first, second, third] = [taker(turns), taker(turns), taker(turns)]
@@ -25,7 +25,7 @@ test('the next one has its turn when one ends', async () => {
   expect([second.hasTurn, third.hasTurn]).toEqual([true, false])
 })
 
-test('the oldest gives way to others, but not before its safe time is over', async () => {
+test('the oldest turn gives way to others, but not before its safe time is over', async () => {
   const clock = new ManualClock(startMs)
   const turns = new Turns({ turnsMax: 2, safeMs: 500, clock })
   const old = [taker(turns), taker(turns)]
@@ -38,7 +38,7 @@ test('the oldest gives way to others, but not before its safe time is over', asy
   expect(old[1]?.controller.signal.aborted).toBe(false)
 })
 
-test('the oldest keeps its turn while no other needs it', async () => {
+test('the oldest keeps its turn while no other caller needs it', async () => {
   const clock = new ManualClock(startMs)
   const turns = new Turns({ turnsMax: 2, safeMs: 500, clock })
   const old = [taker(turns), taker(turns)]
@@ -46,7 +46,7 @@ test('the oldest keeps its turn while no other needs it', async () => {
   expect(old.map(({ controller }) => controller.signal.aborted)).toEqual([false, false])
 })
 
-test('one that is aborted while it waits has none', async () => {
+test('a caller that is aborted while it waits gets no turn', async () => {
   const clock = new ManualClock(startMs)
   const turns = new Turns({ turnsMax: 1, clock })
   const [first, second, third] = [taker(turns), taker(turns), taker(turns)]

@@ -34,7 +34,7 @@ describe('difference', () => {
     ])
   })
 
-  test('explains what an object expects in the same way', () => {
+  test('shows the expectations of an object in the same way', () => {
     const match = matchOf({ type: 'group', traits: { plan: /^free/, 'Company Size': 10 } })
     expect(difference(match, subject(group))).toEqual([
       { field: 'type', expected: 'group', received: 'group', holds: true },
@@ -46,7 +46,7 @@ describe('difference', () => {
     ])
   })
 
-  test('has short texts that a terminal does not act on', () => {
+  test('has short texts without control characters', () => {
     const [row] = difference(
       parseMatch('traits.a:x'),
       subject({ traits: { a: `\u202e${'b'.repeat(100_000)}` } }),
@@ -57,7 +57,7 @@ describe('difference', () => {
   })
 })
 
-test('a request that got no answer has no status', () => {
+test('a request without an answer has no status', () => {
   const unanswered = subject(order, { status: null })
   expect(parseMatch('-status:200').test(unanswered)).toBe(true)
   expect(difference(parseMatch('status:0'), unanswered)).toMatchObject([
@@ -72,7 +72,7 @@ describe('differenceText', () => {
     { field: 'properties.revenue', expected: '>10', received: '"9.5"', holds: false },
   ]
 
-  test('stands side by side and marks what differs', () => {
+  test('shows both sides and marks the differences', () => {
     expect(differenceText(rows)).toBe(
       [
         '                      expected           received',
@@ -83,7 +83,7 @@ describe('differenceText', () => {
     )
   })
 
-  test.each([40, 41, 60, 80, 200])('keeps to %d characters', (width) => {
+  test.each([40, 41, 60, 80, 200])('is limited to %d columns', (width) => {
     const long = [
       ...rows,
       {
@@ -99,16 +99,16 @@ describe('differenceText', () => {
     expect(lines[4]).toMatch(/^! f+…? {2}e+… {2}r+…$/)
   })
 
-  test('needs 40 characters', () => {
+  test('needs 40 columns', () => {
     expect(differenceText(rows, 1)).toBe(differenceText(rows, 40))
   })
 
-  test('leaves to one column what the other does not need', () => {
+  test('gives one column the room that the other does not need', () => {
     const [, line] = differenceText([{ ...rows[0]!, expected: 'e'.repeat(50) }], 80).split('\n')
     expect(line).toBe(`  type  ${'e'.repeat(50)}  track`)
   })
 
-  test('stands side by side where signs are two columns wide', () => {
+  test('stays aligned with double-width characters', () => {
     const wide = {
       field: 'event',
       expected: '注文完了しました',

@@ -22,13 +22,13 @@ describe('a filter of events', () => {
     ['order', true],
     ['*', true],
     ['group:g_1', false],
-  ])('takes by %s: %s', (text, isTaken) => {
+  ])('selects by %s: %s', (text, isTaken) => {
     const filter = new EventFilter(text)
     expect(filter.takes(order)).toBe(isTaken)
     expect(filter.whyNot(order) === '').toBe(isTaken)
   })
 
-  test('names every term that an event does not fit', () => {
+  test('names every term that an event does not meet', () => {
     const filter = new EventFilter('type:track,page -user:42 has:context.ip traits.plan:p*')
     expect(filter.whyNot(group)).toBe(
       'type is group, the filter wants track or page; user is "42", the filter wants not "42"; ' +
@@ -52,7 +52,7 @@ describe('a filter of events', () => {
     expect(error.hint).toContain(`\n${error.excerpt}`)
   })
 
-  test('refuses what no match can have', () => {
+  test('refuses invalid match values', () => {
     expect(errorOf('').message).toContain('there is nothing to match')
     expect(errorOf('type:track x3').message).toContain(
       'only an expectation can have a count or a time',
@@ -60,7 +60,7 @@ describe('a filter of events', () => {
     expect(errorOf('typ:track').hint).toContain('Did you mean type?')
   })
 
-  test('is equal to another of the same match', () => {
+  test('equals a filter with the same match', () => {
     expect(new EventFilter(' type:track ')).toEqual(new EventFilter('type:track'))
     expect(new EventFilter('type:track')).not.toEqual(new EventFilter('type:page'))
   })

@@ -9,7 +9,7 @@ import {
 } from '../../src/match/index.ts'
 import { order, page, subject } from './subjects.ts'
 
-/** What becomes of an expectation of which the wait begins at 0. */
+/** The result of an expectation whose wait begins at 0. */
 function resultOf(text: string, subjects: readonly NumberedSubject[]): ExpectationResult {
   const tracker = new ExpectationTracker<NumberedSubject>(parseExpectation(text), 0)
   for (const each of subjects) tracker.observe(each)
@@ -21,7 +21,7 @@ function numbered(seq: number, body = order, atMs = 0): NumberedSubject {
 }
 
 describe('the result of an expectation', () => {
-  test('that was met has no shortfall', () => {
+  test('has no shortfall if it was met', () => {
     expect(resultOf('type:track x2', [numbered(1), numbered(2, page), numbered(3)])).toEqual({
       text: 'type:track x2',
       state: 'met',
@@ -31,7 +31,7 @@ describe('the result of an expectation', () => {
     })
   })
 
-  test('that missed some shows the nearest beside what was asked for', () => {
+  test('with missing requests shows the nearest one beside the expectation', () => {
     const { shortfall, ...rest } = resultOf('type:track properties.quantity:4', [
       numbered(1, page),
       numbered(2),
@@ -53,20 +53,20 @@ describe('the result of an expectation', () => {
     )
   })
 
-  test('that came too late says by how much', () => {
+  test('with a late request reports by how much', () => {
     const { shortfall, account } = resultOf('type:track within 2s', [numbered(7, order, 2_400)])
     expect(account).toBe('expected at least 1, got 0, and 1 too late')
     expect(shortfallText(shortfall!)).toBe('#7 arrived 400ms too late')
   })
 
-  test('that got one too many names it', () => {
+  test('with one request too many names it', () => {
     const { state, matched, shortfall } = resultOf('type:track x1', [numbered(4), numbered(5)])
     expect({ state, matched }).toEqual({ state: 'unmet', matched: 2 })
     expect(shortfall).toMatchObject({ reason: 'too_many', surplus: { seq: 5 } })
     expect(shortfallText(shortfall!)).toBe('The first surplus request is #5')
   })
 
-  test('that nothing came near says so', () => {
+  test('without any similar request reports that', () => {
     const { shortfall } = resultOf('type:track', [])
     expect(shortfallText(shortfall!)).toBe('No request came near it')
   })

@@ -22,7 +22,7 @@ const met: ExpectationState = { kind: 'met' }
 const tooFew: ExpectationState = { kind: 'violated', reason: 'too_few' }
 const tooMany: ExpectationState = { kind: 'violated', reason: 'too_many' }
 
-describe('how an expectation stands after so many in time: meanwhile, and when the wait ends', () => {
+describe('an expectation after this many matching requests in time: during the wait, and at its end', () => {
   test.each<[string, number, ExpectationState, ExpectationState]>([
     ['type:track', 0, open, tooFew],
     ['type:track', 1, met, met],
@@ -51,7 +51,7 @@ describe('how an expectation stands after so many in time: meanwhile, and when t
   })
 })
 
-test('what arrives after the deadline does not count, whenever it is told', () => {
+test('a request that arrives after the deadline does not count, whenever it is reported', () => {
   const tracker = tracking('type:track x1 within 2s', 3_001, 3_000, 9_000)
   expect(tracker.deadlineMs).toBe(3_000)
   expect(tracker.account).toBe('expected exactly 1, got 1, and 2 too late')
@@ -59,11 +59,11 @@ test('what arrives after the deadline does not count, whenever it is told', () =
   expect(tracking('type:track never within 2s', 3_001).finalState()).toEqual(met)
 })
 
-test('without within there is no deadline', () => {
+test('there is no deadline without "within"', () => {
   expect(tracking('type:track').deadlineMs).toBe(Infinity)
 })
 
-test('keeps the nearest of what does not match, the first of equals', () => {
+test('the nearest non-matching request is kept, the first of equals', () => {
   const tracker = new ExpectationTracker(parseExpectation('type:track event:Order'), 0)
   const [far, near, equal] = [{ event: 'Cart' }, { event: 'Orders' }, { event: 'Orders' }].map(
     (body) => subject({ type: 'track', ...body }),
@@ -77,7 +77,7 @@ test('keeps the nearest of what does not match, the first of equals', () => {
   expect(tracker.nearest).toBe(near)
 })
 
-test('what is only late is nearer than anything else, the first of it', () => {
+test('the first late request is nearer than any non-matching one', () => {
   const tracker = new ExpectationTracker(parseExpectation('type:track within 1s'), 0)
   const [late, later] = [
     subject({ type: 'track' }, { atMs: 1_001 }),
@@ -90,7 +90,7 @@ test('what is only late is nearer than anything else, the first of it', () => {
   expect(tracker.nearest).toBe(late)
 })
 
-test('keeps the first that is one too many', () => {
+test('the first surplus request is kept', () => {
   const tracker = new ExpectationTracker(parseExpectation('type:track x1'), 0)
   const [first, second, third] = [1, 2, 3].map((atMs) => subject({ type: 'track' }, { atMs })) as [
     Subject,
@@ -109,11 +109,11 @@ test.each([
   ['type:track x3 within 1s', [1_000, 9_000], 'expected exactly 3, got 1, and 1 too late'],
   ['type:track never', [1_000], 'expected none, got 1'],
   ['type:page', [1_000], 'expected at least 1, got 0'],
-])('%s accounts for what came', (text, atMs, account) => {
+])('%s accounts for the requests', (text, atMs, account) => {
   expect(tracking(text, ...atMs).account).toBe(account)
 })
 
-test('keeps at most two of 100,000 requests, and counts each', async () => {
+test('at most two of 100,000 requests are kept, and each is counted', async () => {
   const tracker = new ExpectationTracker(parseExpectation('type:track event:"Order*" x30000'), 0)
   const references = Array.from({ length: 100_000 }, (_, index) => {
     const event = index % 2 === 0 ? `Order ${index}` : `Cart ${index}`

@@ -4,7 +4,7 @@ import { globMatches, globText } from '../../src/match/glob.ts'
 import { parseMatch } from '../../src/match/index.ts'
 import { subject } from './subjects.ts'
 
-/** What a glob means, without a thought for how long it takes. */
+/** What a glob means, without regard to speed. */
 function means(pattern: string, text: string): boolean {
   const [first, ...rest] = Array.from(pattern)
   if (first === undefined) return text === ''
@@ -15,7 +15,7 @@ function means(pattern: string, text: string): boolean {
 }
 
 describe('globMatches', () => {
-  test('finds what the definition finds', () => {
+  test('agrees with the definition', () => {
     const few = fc.constantFrom('a', 'b', '*')
     fc.assert(
       fc.property(
@@ -29,7 +29,7 @@ describe('globMatches', () => {
     )
   })
 
-  test('finds every text that it was made from', () => {
+  test('matches every text it was derived from', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1 }), fc.string(), (pieces, between) => {
         expect(globMatches(pieces, pieces.join(between))).toBe(true)
@@ -37,7 +37,7 @@ describe('globMatches', () => {
     )
   })
 
-  test('ends with patterns that make others try every way', () => {
+  test('finishes with patterns that make backtracking explode', () => {
     const text = 'a'.repeat(1_000_000)
     const pattern = `${'a*'.repeat(900)}b`
     expect(globMatches(pattern.split('*'), `${text}c`)).toBe(false)
@@ -46,7 +46,7 @@ describe('globMatches', () => {
   })
 })
 
-test('globText writes what is read as the same glob', () => {
+test('globText writes text that reads back as the same glob', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 4 }), (glob) => {
       const [term] = parseMatch(`event:${globText(glob)}`).terms
@@ -56,7 +56,7 @@ test('globText writes what is read as the same glob', () => {
   )
 })
 
-test('an asterisk after a backslash is one', () => {
+test('an asterisk after a backslash is literal', () => {
   const stars = parseMatch('event:\\**\\*')
   expect(stars.test(subject({ type: 'track', event: '*a*' }))).toBe(true)
   expect(stars.test(subject({ type: 'track', event: 'aa*' }))).toBe(false)

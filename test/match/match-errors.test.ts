@@ -12,7 +12,7 @@ function errorOf(read: () => unknown): MatchError {
   throw new Error('nothing was thrown')
 }
 
-/** What a text is refused with: the text with carets under the bad place, and what is wrong. */
+/** The error of a text: the text with carets under the faulty part, and the message. */
 function refusal(read: (text: string) => unknown, text: string): readonly string[] {
   const error = errorOf(() => read(text))
   const carets = ' '.repeat(error.offset) + '^'.repeat(Math.max(error.length, 1))
@@ -161,7 +161,7 @@ describe('an expectation is refused', () => {
 })
 
 describe('an error of a match', () => {
-  test('is a setting error that counts from one for a person, and shows the place', () => {
+  test('is a SettingError that counts from one and shows the position', () => {
     const error = errorOf(() => parseMatch('type:track uesr:u_1'))
     expect(error).toBeInstanceOf(SettingError)
     expect(error).toMatchObject({
@@ -176,7 +176,7 @@ describe('an error of a match', () => {
     expect(error.hint).toBe(`Did you mean user? ${fields}\n${error.excerpt}`)
   })
 
-  test('shows only the surroundings of the place, without what would move the carets', () => {
+  test('shows only the surroundings of the position, without characters that would shift the carets', () => {
     const before = `event:${'🔑'.repeat(100)} `
     const { offset, excerpt } = errorOf(() =>
       parseMatch(`${before}a\u202eb\u001b:1 ${'c'.repeat(99)}`),
@@ -204,7 +204,7 @@ describe('an error of a match', () => {
     ['a text of 2,000 characters', 'a'.repeat(2_000), 'a'.repeat(2_001), 2_000],
     ['fifty terms', 'a '.repeat(50), 'a '.repeat(51), 100],
     ['32 keys', `has:body${'.a'.repeat(31)}`, `has:body${'.a'.repeat(32)}`, 4],
-  ])('comes with more than %s', (...[, good, bad, offset]) => {
+  ])('is raised for more than %s', (...[, good, bad, offset]) => {
     expect(() => parseMatch(good)).not.toThrow()
     expect(errorOf(() => parseMatch(bad)).offset).toBe(offset)
   })

@@ -4,13 +4,13 @@ import { SettingError, type JsonObject } from '../../src/model/index.ts'
 import { matchOf, type ExpectedBody, type ExpectedValue } from '../../src/match/index.ts'
 import { group, order, subject } from './subjects.ts'
 
-/** Whether a body with one member matches. */
+/** Whether a body with this one member matches. */
 function holds(expected: ExpectedValue, received: JsonObject[string]): boolean {
   return matchOf({ a: expected }).test(subject({ a: received }))
 }
 
 describe('matchOf', () => {
-  test('finds a body that has what is expected, whatever else it has', () => {
+  test('matches a body that has the expected members, whatever else it has', () => {
     const match = matchOf({
       type: 'track',
       event: 'Order Completed',
@@ -60,14 +60,14 @@ describe('matchOf', () => {
     expect(matchOf({ a: expected }).test(subject(body))).toBe(isMatch)
   })
 
-  test('a pattern with the flags g or y finds every time', () => {
+  test('a pattern with the flags g or y matches every time', () => {
     const match = matchOf({ a: /b/g, c: /b/y })
     for (let time = 0; time < 3; time += 1) {
       expect(match.test(subject({ a: 'xb', c: 'b' }))).toBe(true)
     }
   })
 
-  test('keeps nothing that can be changed behind its back', () => {
+  test('copies what the caller could change later', () => {
     const items = [1]
     const expected = { a: { b: 1 }, c: items }
     const match = matchOf(expected)
@@ -76,12 +76,12 @@ describe('matchOf', () => {
     expect(match.test(subject({ a: { b: 1 }, c: [1] }))).toBe(true)
   })
 
-  test('without members finds every webhook', () => {
+  test('without members matches every webhook', () => {
     expect(matchOf({}).test(subject(order))).toBe(true)
     expect(matchOf({}).test(subject(null))).toBe(false)
   })
 
-  test('looks at what a body brought itself', () => {
+  test('reads own properties of a body only', () => {
     expect(holds({ constructor: expect.anything() as ExpectedValue }, {})).toBe(false)
     const expected = JSON.parse('{"a":{"__proto__":{"b":1}}}') as ExpectedBody
     expect(
@@ -90,12 +90,12 @@ describe('matchOf', () => {
     expect(matchOf(expected).test(subject({ a: { b: 1 } }))).toBe(false)
   })
 
-  test('takes objects and patterns of other realms', () => {
+  test('accepts objects and patterns of other realms', () => {
     const expected = runInNewContext('({ a: { b: /c/ } })') as ExpectedBody
     expect(matchOf(expected).test(subject({ a: { b: 'c' } }))).toBe(true)
   })
 
-  test('says what it looks for', () => {
+  test('describes what it looks for', () => {
     const isLarge = (value: number): boolean => value > 10
     const expected = {
       type: 'track',
@@ -126,7 +126,7 @@ describe('matchOf', () => {
     )
   })
 
-  test('refuses what contains itself, in objects and in arrays', () => {
+  test('refuses circular objects and arrays', () => {
     const circle: Record<string, ExpectedValue> = {}
     circle['a'] = circle
     expect(() => matchOf(circle)).toThrow(SettingError)

@@ -21,7 +21,7 @@ function nearest(match: Match, subjects: readonly Subject[]): Subject | undefine
 const track = (event: string, properties: JsonObject = {}): Subject =>
   subject({ type: 'track', event, properties })
 
-describe('the nearest is', () => {
+describe('the nearest request is', () => {
   const match = parseMatch('type:track event:"Order Completed" properties.revenue:>10 sig:valid')
   test.each<[string, Subject, Subject]>([
     [
@@ -53,13 +53,13 @@ describe('the nearest is', () => {
     expect(nearest(match, [one, other])).toBe(one)
   })
 
-  test('nothing where nothing is there', () => {
+  test('absent if there are no requests', () => {
     expect(nearest(match, [])).toBeUndefined()
     expect(nearest(parseMatch('event:A'), [subject({ type: 'page' })])).toBeUndefined()
     expect(nearest(parseMatch('-type:page'), [subject({ type: 'page' })])).toBeUndefined()
   })
 
-  test('of the right type for an object too', () => {
+  test('of the right type for an object expectation, too', () => {
     const expected = matchOf({ type: 'track', userId: 'u_1', event: 'A' })
     const near = subject({ type: 'track' })
     expect(nearest(expected, [subject({ type: 'page', userId: 'u_1', event: 'A' }), near])).toBe(
@@ -77,7 +77,7 @@ describe('the nearest is', () => {
     expect(nearest(match, [near, subject({ type: 'track', event: 'A' })])).toBe(near)
   })
 
-  test('the likest of several values that would do, and of empty ones', () => {
+  test('the most similar to any of several accepted values, even empty ones', () => {
     const either = parseMatch('event:Cart,"Order Completed"')
     expect(nearest(either, [track('Page'), track('Order')])?.body?.['event']).toBe('Order')
     expect(nearness(parseMatch('event:""'), track('a'))).toBeGreaterThan(0)

@@ -28,13 +28,13 @@ describe('an expectation reads', () => {
     expect(expectation.match.text).toBe(text.split(/\s/)[0])
   })
 
-  test('words in quotes that would count as words', () => {
+  test('quoted words that would otherwise be a count', () => {
     const { match, count } = parseExpectation('"never" "x3" "within" x2')
     expect(match).toEqual(parseMatch('"never" "x3" "within"'))
     expect(count).toEqual({ atLeast: 2, atMost: 2 })
   })
 
-  test('words that only begin like a count as words', () => {
+  test('words that only begin like a count', () => {
     expect(parseExpectation('xray x.com nevermore').match.terms).toHaveLength(3)
   })
 })
@@ -53,6 +53,6 @@ test.each([
   [{ atLeast: 3, atMost: 3 }, 'exactly 3'],
   [{ atLeast: 1, atMost: 5 }, '1 to 5'],
   [{ atLeast: 0, atMost: 5 }, 'at most 5'],
-])('%j is %s', (count, text) => {
+])('%j is parsed as %s', (count, text) => {
   expect(countText(count)).toBe(text)
 })

@@ -10,7 +10,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   broken: subject(null, { status: 400, path: '/hook/broken' }),
 }
 
-/** The names of those that match, in order. */
+/** The names of the matching requests, in order. */
 function matching(text: string): readonly string[] {
   const match = parseMatch(text)
   return Object.keys(subjects).filter((name) => match.test(subjects[name]!))
@@ -177,7 +177,7 @@ describe('a match finds', () => {
   })
 })
 
-test('words find a received request by the words of its row', () => {
+test('bare words find a received request by the words of its row', () => {
   const wrong = subject(page, {
     signature: 'invalid',
     status: 401,
@@ -199,13 +199,13 @@ test('words find a received request by the words of its row', () => {
   expect(found('*')).toEqual(['wrong', 'unreceived'])
 })
 
-test('keys that every object inherits are data when a body brings them', () => {
+test('keys that every object inherits are data if the body has them', () => {
   const body = JSON.parse('{"type":"track","traits":{"__proto__":{"constructor":1}}}') as never
   expect(parseMatch('traits.__proto__.constructor:1').test(subject(body))).toBe(true)
   expect(parseMatch('traits.constructor:*').test(subject(body))).toBe(false)
 })
 
-test('an id under either name is one value: the first that is there', () => {
+test('an id has two names, and the first one present counts', () => {
   const both = subject({ type: 'alias', userId: 'u_1', 'User ID': 'u_2' })
   expect(parseMatch('user:u_1').test(both)).toBe(true)
   expect(parseMatch('user:u_2').test(both)).toBe(false)
@@ -214,7 +214,7 @@ test('an id under either name is one value: the first that is there', () => {
   expect(parseMatch('previous:anon_2').test(previous)).toBe(false)
 })
 
-describe('a match is written', () => {
+describe('a match is formatted', () => {
   test.each([
     ['type:track  user:u_1', 'type:track user:u_1'],
     ["-event:'Order Completed'", '-event:"Order Completed"'],

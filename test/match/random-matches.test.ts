@@ -4,7 +4,7 @@ import { MatchError, parseExpectation, parseMatch } from '../../src/match/index.
 import { fieldNames } from '../../src/match/field.ts'
 import { group, order, subject } from './subjects.ts'
 
-/** Texts made of the pieces of the language, good and bad. */
+/** Texts built from parts of the language, valid and invalid. */
 const nearlyMatches = fc
   .array(
     fc.constantFrom(
@@ -64,7 +64,7 @@ const matchText = fc
   .array(fc.tuple(fc.constantFrom('', '-'), term), { minLength: 1, maxLength: 5 })
   .map((terms) => terms.map((parts) => parts.join('')).join(' '))
 
-test('a match that is written and read again is the same', () => {
+test('a formatted match parses as the same match', () => {
   fc.assert(
     fc.property(matchText, (text) => {
       const match = parseMatch(text)
@@ -75,7 +75,7 @@ test('a match that is written and read again is the same', () => {
   )
 })
 
-test('an expectation that is written and read again is the same', () => {
+test('a formatted expectation parses as the same expectation', () => {
   const count = fc.oneof(
     fc.nat().map((exact) => `x${exact}`),
     fc.tuple(fc.nat(), fc.nat()).map(([low, more]) => `x${low}..${low + more}`.slice(0, 20)),
@@ -97,7 +97,7 @@ test('an expectation that is written and read again is the same', () => {
   )
 })
 
-test('whatever the text, it is read or refused at a place in it, and then tests any request', () => {
+test('any text is parsed, or refused at a position in it; a parsed match can test any request', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const match = readable(() => parseMatch(text))
@@ -105,7 +105,7 @@ test('whatever the text, it is read or refused at a place in it, and then tests 
       for (const request of [subject(order), subject(group), subject(null)]) {
         expect(typeof match?.test(request)).toBe(match === undefined ? 'undefined' : 'boolean')
       }
-      // A match is an expectation too, with the same meaning.
+      // A match is also an expectation, with the same meaning.
       if (match !== undefined) {
         expect(expectation?.match).toEqual(match)
         expect(parseMatch(match.text)).toEqual(match)
@@ -134,7 +134,7 @@ test('whatever the text, it is read or refused at a place in it, and then tests 
   )
 })
 
-/** What was read; undefined where it was refused as it should be. */
+/** The parsed value, or undefined for a proper refusal. */
 function readable<Result>(read: () => Result): Result | undefined {
   try {
     return read()

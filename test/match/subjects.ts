@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/model/index.ts'
 import type { Subject } from '../../src/match/index.ts'
 
-/** A webhook that was verified and answered 200, with other parts where they are given. */
+/** A verified webhook that was answered 200, with overrides. */
 export function subject(body: JsonObject | null, parts: Partial<Subject> = {}): Subject {
   return {
     body,
@@ -14,7 +14,7 @@ export function subject(body: JsonObject | null, parts: Partial<Subject> = {}): 
   }
 }
 
-/** A track as the specification shows it, the revenue as a string. */
+/** A track from the specification, with the revenue as a string. */
 export const order: JsonObject = {
   version: 1,
   type: 'track',
