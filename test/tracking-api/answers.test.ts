@@ -43,7 +43,7 @@ test('HEAD has the headers of its answer and no body', async () => {
   }
 })
 
-test('a source over its rate is told when to come again', async () => {
+test('a source over its rate is told when to retry', async () => {
   const clock = new ManualClock(0)
   const { url, webhooks, refused: told } = await startApi({ clock })
   const sendCalls = (count: number) => {
@@ -62,7 +62,7 @@ test('a source over its rate is told when to come again', async () => {
   expect(await webhooks()).toHaveLength(8)
 })
 
-test('what the store does not take does not count towards the rate', async () => {
+test('calls that the store refuses do not count towards the rate', async () => {
   let isDown = true
   const { url, counted, stored } = await startApi({
     accept: (given, intake) =>
@@ -80,7 +80,7 @@ test('what the store does not take does not count towards the rate', async () =>
   expect((await post()).status).toBe(429)
 })
 
-test('a source that comes exactly when it was asked to is let in', async () => {
+test('a source that retries exactly when it was told to is accepted', async () => {
   const clock = new ManualClock(0)
   const { url } = await startApi({ clock })
   const post = (count: number) => {
@@ -93,7 +93,7 @@ test('a source that comes exactly when it was asked to is let in', async () => {
   expect((await post(1)).status).toBe(200)
 })
 
-test('of requests that were read at once only those are taken for which there is room', async () => {
+test('of requests read in one turn, only those that fit the rate are accepted', async () => {
   let waiting = 0
   const { url, batches } = await startApi({
     isFull: () => waiting >= 2,
@@ -112,7 +112,7 @@ test('of requests that were read at once only those are taken for which there is
   expect(batches).toHaveLength(2)
 })
 
-test('nothing of what is refused is stored', async () => {
+test('nothing of a refused request is stored', async () => {
   const { url, webhooks } = await startApi()
   for (const { name, document, headers = known, ...sent } of [...bad, ...refused]) {
     if ('options' in sent) continue
@@ -124,7 +124,7 @@ test('nothing of what is refused is stored', async () => {
   expect(await webhooks()).toEqual([])
 })
 
-test('the observer is told what became of calls and requests', async () => {
+test('the observer is notified of the outcome of calls and requests', async () => {
   const { url, counted, rejected, refused: told } = await startApi()
   const post = (document: unknown, headers = known) =>
     send(url, { headers, body: JSON.stringify(document) })
@@ -150,7 +150,7 @@ test('the observer is told what became of calls and requests', async () => {
     { sourceId: 'website', code: 'unknown_type' },
     { sourceId: 'website', messageId, code: 'unknown_type' },
   ])
-  // Of a request with many of them, the observer is told of the first 20.
+  // The observer gets only the first 20 rejected calls of a request.
   expect(rejected).toHaveLength(3 + 20)
   expect(told).toEqual([
     { sourceId: 'website', code: 'nothing_valid' },
@@ -161,7 +161,7 @@ test('the observer is told what became of calls and requests', async () => {
   ])
 })
 
-test('neither a write key nor a payload is logged', async () => {
+test('neither write keys nor payloads are logged', async () => {
   const { url, logged } = await startApi({
     accept: () => Promise.reject(new Error('disk full')),
     sourceOf: (key) => {

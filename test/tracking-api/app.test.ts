@@ -11,7 +11,7 @@ describe('paths', () => {
     ['screen', 's'],
     ['group', 'g'],
     ['alias', 'a'],
-  ])('%s sets the type, whatever the body says', async (type, letter) => {
+  ])('%s sets the type, overriding the body', async (type, letter) => {
     const { url, webhooks } = await startApi()
     for (const name of [type, letter]) {
       for (const path of [`/v1/${name}`, `/v1/${name}/`, `/${name}`, `/${name}/?writeKey=x`]) {
@@ -23,7 +23,7 @@ describe('paths', () => {
     expect(types).toEqual(Array.from({ length: 8 }, () => type))
   })
 
-  test.each(['batch', 'import', 'b'])('%s takes batches', async (name) => {
+  test.each(['batch', 'import', 'b'])('%s accepts batches', async (name) => {
     const { url, webhooks } = await startApi()
     for (const path of [`/v1/${name}`, `/v1/${name}/`, `/${name}`, `/${name}/`]) {
       const body = JSON.stringify({ batch: [{ ...ids, type: 'track' }], writeKey })
@@ -33,7 +33,7 @@ describe('paths', () => {
   })
 
   test.each(['/', '/v1', '/v1/batches', '/v1/v1/batch', '/v1/delete', '/v1/batch/x', '//', '/%'])(
-    '%s is invalid',
+    '%s is unknown',
     async (path) => {
       const { url } = await startApi()
       expect((await send(url, { path, body: '{}' })).status).toBe(404)
@@ -41,7 +41,7 @@ describe('paths', () => {
   )
 })
 
-test('a browser at the root reads what is here, and a program gets JSON', async () => {
+test('a browser at the root gets an explanation, and a program gets JSON', async () => {
   const { url } = await startApi()
   const get = (accept: string): Promise<Response> => fetch(url, { headers: { accept } })
   expect(await (await get('text/html,*/*;q=0.8')).text()).toMatch(/^This is the tracking API/)
@@ -71,7 +71,7 @@ describe('write keys', () => {
     expect((await send(url, { path: '/v1/track', ...sent })).status).toBe(200)
   })
 
-  test('a header that is wrong is not made good by the body', async () => {
+  test('a wrong header is refused even if the body has a valid key', async () => {
     const { url } = await startApi()
     for (const headers of [basic(`${wrong}:`), { 'x-write-key': wrong }]) {
       expect((await send(url, { path: '/v1/t', headers, body: body(writeKey) })).status).toBe(401)
@@ -79,11 +79,11 @@ describe('write keys', () => {
   })
 })
 
-describe('what a batch and a connection add', () => {
+describe('defaults from a batch and a connection', () => {
   const userAgent = 'Example/1.0'
   const known = { ...basic(writeKey), 'user-agent': userAgent }
 
-  test('context and integrations of the batch go under those of each call', async () => {
+  test('context and integrations of the batch are defaults for each call', async () => {
     const { url, webhooks } = await startApi()
     const batch = [
       { ...ids, type: 'track', context: { locale: 'fr', ip: '203.0.113.9' } },
@@ -128,14 +128,17 @@ describe('what a batch and a connection add', () => {
       context: hidden,
       stored: hidden,
     },
-  ])('the address and the user agent of $sender', async ({ headers, context, stored }) => {
-    const { url, webhooks } = await startApi()
-    const batch = [{ ...ids, type: 'track', context }]
-    await send(url, { headers: { ...known, ...headers }, body: JSON.stringify({ batch }) })
-    expect((await webhooks())[0]?.['context']).toEqual(stored)
-  })
+  ])(
+    'the address and the user agent of $sender are added',
+    async ({ headers, context, stored }) => {
+      const { url, webhooks } = await startApi()
+      const batch = [{ ...ids, type: 'track', context }]
+      await send(url, { headers: { ...known, ...headers }, body: JSON.stringify({ batch }) })
+      expect((await webhooks())[0]?.['context']).toEqual(stored)
+    },
+  )
 
-  test('the same on the paths of browsers, where nothing says that one is there', async () => {
+  test('they are added on a browser path even without browser headers', async () => {
     const { url, webhooks } = await startApi()
     for (const path of ['/v1/track', '/v1/t']) {
       await send(url, { path, headers: known, body: JSON.stringify(ids) })
@@ -143,7 +146,7 @@ describe('what a batch and a connection add', () => {
     expect(await webhooks()).toMatchObject([{ context: {} }, { context: filled }])
   })
 
-  test('no header says which address a client has, unless proxies are trusted', async () => {
+  test("no header sets the client's address unless proxies are trusted", async () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.1, 203.0.113.2, ::ffff:203.0.113.3' }
     const addresses: unknown[] = []
     for (const trustedProxies of [undefined, 0, 1, 2, 9]) {
@@ -172,21 +175,21 @@ describe('what a batch and a connection add', () => {
     ['2001:db8::7', '2001:db8::7'],
     ['[::ffff:203.0.113.7]:5555', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
-  ])('of %s, which a proxy writes, the address is taken', async (written, address) => {
+  ])('the address is taken from %s of a trusted proxy', async (written, address) => {
     const { url, webhooks } = await startApi({ trustedProxies: 1 })
     const headers = { ...known, 'x-forwarded-for': written }
     await send(url, { path: '/v1/t', headers, body: JSON.stringify(ids) })
     expect((await webhooks())[0]?.['context']).toEqual({ ip: address, userAgent })
   })
 
-  test('of a long user agent only so much goes under each call', async () => {
+  test('a long user agent is shortened', async () => {
     const { url, webhooks } = await startApi()
     const headers = { ...known, 'user-agent': 'x'.repeat(8_000) }
     await send(url, { path: '/v1/t', headers, body: JSON.stringify(ids) })
     expect(await webhooks()).toMatchObject([{ context: { userAgent: 'x'.repeat(1_024) } }])
   })
 
-  test('what a proxy writes is left out when it is no address', async () => {
+  test('a proxy header that is not an address is ignored', async () => {
     const { url, webhooks } = await startApi({ trustedProxies: 1 })
     const headers = { ...known, 'x-forwarded-for': 'unknown' }
     await send(url, { path: '/v1/t', headers, body: JSON.stringify(ids) })
@@ -197,7 +200,7 @@ describe('what a batch and a connection add', () => {
 describe('browsers', () => {
   const origin = 'https://shop.example.com'
 
-  test('may ask before they send', async () => {
+  test('may send a preflight request', async () => {
     const { url } = await startApi()
     const reply = await send(url, {
       method: 'OPTIONS',
@@ -220,7 +223,7 @@ describe('browsers', () => {
     })
   })
 
-  test('may read every answer, and when to come again', async () => {
+  test('may read every answer and its Retry-After', async () => {
     const { url } = await startApi()
     for (const path of ['/v1/t', '/nothing', '/v1/m']) {
       const reply = await send(url, { path, headers: { origin }, body: '{}' })
@@ -232,7 +235,7 @@ describe('browsers', () => {
     }
   })
 
-  test('are not spoken to when nobody has an origin', async () => {
+  test('get no CORS headers without an Origin', async () => {
     const { url } = await startApi()
     for (const method of ['OPTIONS', 'POST']) {
       const { headers } = await send(url, { method, body: '{}' })
@@ -243,8 +246,8 @@ describe('browsers', () => {
   })
 })
 
-describe('settings', () => {
-  test('send clients to this service, and have them measure nothing', async () => {
+describe('the settings for SDKs', () => {
+  test('point clients to this service, and switch off their own metrics', async () => {
     const { url, port } = await startApi()
     const reply = await send(url, { method: 'GET', path: `/v1/projects/${writeKey}/settings` })
     expect(reply.headers['cache-control']).toBe('no-store')
@@ -266,7 +269,7 @@ describe('settings', () => {
     })
   })
 
-  test('name the address that a trusted proxy was asked for, and only that', async () => {
+  test('contain the host that a trusted proxy was asked for, and no other host', async () => {
     const headers = { 'x-forwarded-host': 'track.example.com', 'x-forwarded-proto': 'https' }
     const sent = { method: 'GET', path: `/projects/${writeKey}/settings/`, headers }
     const trusting = await startApi({ trustedProxies: 1 })
@@ -285,7 +288,7 @@ describe('settings', () => {
     ['http', 'http'],
     ['javascript', 'http'],
     ['https:', 'http'],
-  ])('of a proxy that writes %s say %s', async (written, protocol) => {
+  ])('behind a proxy that writes %s contain %s', async (written, protocol) => {
     const { url } = await startApi({ trustedProxies: 1 })
     const headers = { 'x-forwarded-proto': written }
     const reply = await send(url, {
@@ -299,14 +302,14 @@ describe('settings', () => {
   test.each([
     ['wk_unknown', 401],
     [disabledWriteKey, 403],
-  ])('of %s are refused with %i', async (key, status) => {
+  ])('for %s are refused with %i', async (key, status) => {
     const { url } = await startApi()
     const reply = await send(url, { method: 'GET', path: `/v1/projects/${key}/settings` })
     expect(reply.status).toBe(status)
   })
 })
 
-describe('pixels', () => {
+describe('tracking pixels', () => {
   const gif = /^GIF89a/
   const call = { writeKey, userId: 'user-1', event: 'Email Opened ±?>', properties: { n: 1 } }
   const data = Buffer.from(JSON.stringify(call))
@@ -361,7 +364,7 @@ describe('pixels', () => {
     ['context.integrations.All=false', 0],
     ['integrations.All=no', 1],
     ['properties.All=false', 1],
-  ])('with %s go to %i destinations', async (choice, count) => {
+  ])('with %s reach %i destinations', async (choice, count) => {
     const { url, webhooks } = await startApi()
     const path = `/pixel/track?writeKey=${writeKey}&userId=user-1&event=Ping&${choice}`
     await send(url, { method: 'GET', path })
@@ -372,7 +375,7 @@ describe('pixels', () => {
     }
   })
 
-  test('carry no call when only the head is asked for', async () => {
+  test('carry no call for a HEAD request', async () => {
     const { url, batches } = await startApi()
     const path = `/v1/pixel/track?writeKey=${writeKey}&userId=user-1&event=Ping`
     expect((await send(url, { method: 'HEAD', path })).status).toBe(200)
@@ -387,7 +390,7 @@ describe('pixels', () => {
     ['a type that does not exist', `open?userId=u&writeKey=${writeKey}`],
     ['a type that cannot be decoded', '%E0%A4%A'],
     ['many dots', `track?writeKey=${writeKey}&userId=u&event=E&properties${'.a'.repeat(5_000)}=1`],
-  ])('are shown with %s too', async (_name, rest) => {
+  ])('are returned even with %s', async (_name, rest) => {
     const { url, webhooks, refused } = await startApi()
     const reply = await send(url, { method: 'GET', path: `/v1/pixel/${rest}` })
     expect([reply.status, reply.bytes.toString('latin1')]).toEqual([

@@ -14,14 +14,14 @@ function expectedWebhooks(api: TestApi): readonly object[] {
 }
 
 describe('@segment/analytics-next', () => {
-  test('sends calls of all types, and what is stored is what was sent', async () => {
+  test('sends calls of all types, which are stored unchanged', async () => {
     const api = await startApi()
     await sendInBrowser(await load(api))
     expect(byType(await api.webhooks())).toEqual(expectedWebhooks(api))
     expect(api.refused).toEqual([])
   })
 
-  test('sends them in one batch too', async () => {
+  test('sends them in one batch, too', async () => {
     const api = await startApi()
     const config = { size: 6 }
     const deliveryStrategy = { strategy: 'batching', config }
@@ -31,7 +31,7 @@ describe('@segment/analytics-next', () => {
     expect(api.refused).toEqual([])
   })
 
-  test('sends again after 503, and not again after 200', async () => {
+  test('retries after 503, and does not resend after 200', async () => {
     const api = await startApi({
       accept: (batch, intake) =>
         api.batches.length === 1
@@ -39,7 +39,7 @@ describe('@segment/analytics-next', () => {
           : intake.accept(batch),
     })
     const analytics = await load(api)
-    // By chance it waits up to five seconds before it tries again.
+    // The client waits up to five random seconds before it retries.
     const random = vi.spyOn(Math, 'random').mockReturnValue(0.1)
     await analytics.track('Ping', {})
     await api.handled(2)
@@ -52,7 +52,7 @@ describe('@segment/analytics-next', () => {
     expect(await api.webhooks()).toMatchObject([{ event: 'Ping' }, { event: 'Pong' }])
   })
 
-  test('comes again after 429, when it may', async () => {
+  test('retries after 429 at the given time', async () => {
     const { clock, observer, codes } = rateThatRecovers()
     const api = await startApi({ clock, observer })
     const analytics = await load(api, { writeKey: slowWriteKey, apiKey: slowWriteKey })

@@ -22,8 +22,8 @@ async function exchange(port: number, bytes: Buffer): Promise<string> {
   return answer
 }
 
-describe('requests of clients, byte for byte', () => {
-  test('exist for every client', () => {
+describe('recorded requests of clients, byte for byte', () => {
+  test('are there for every client', () => {
     expect(captures).toEqual([
       'csharp',
       'go-1',

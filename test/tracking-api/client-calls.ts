@@ -2,7 +2,7 @@ import type { IntakeBatch } from '../../src/intake/index.ts'
 import { formatTimestamp, type CallType, type JsonObject } from '../../src/model/index.ts'
 import { nowMs } from './support.ts'
 
-/** One call of each type, as an object with which the clients for Node are called. */
+/** One call of each type, as the argument for the Node clients. */
 export const clientCalls: readonly (JsonObject & { readonly type: CallType })[] = [
   {
     type: 'identify',
@@ -29,7 +29,7 @@ export const clientCalls: readonly (JsonObject & { readonly type: CallType })[] 
   { type: 'alias', userId: 'user-1', previousId: 'anonymous-1' },
 ]
 
-/** What a client sent of its own accord, which the webhooks have too. */
+/** Fields that a client added itself, and which the webhooks have, too. */
 interface SentCall {
   readonly anonymousId?: string
   readonly messageId: string
@@ -38,7 +38,7 @@ interface SentCall {
   readonly sentAt: string
 }
 
-/** The calls that reached intake, in the order of their types above. */
+/** The calls that reached intake, in the order of the types above. */
 export function sentCalls(batches: readonly IntakeBatch[]): readonly SentCall[] {
   const types = clientCalls.map(({ type }) => type)
   const calls = batches.flatMap((batch) =>
@@ -47,7 +47,7 @@ export function sentCalls(batches: readonly IntakeBatch[]): readonly SentCall[] 
   return calls.toSorted((a, b) => types.indexOf(a.type) - types.indexOf(b.type))
 }
 
-/** Webhooks in the order of their types above. */
+/** Webhooks in the order of the types above. */
 export function byType(webhooks: readonly JsonObject[]): readonly JsonObject[] {
   const types = clientCalls.map(({ type }) => type as unknown)
   return webhooks.toSorted((a, b) => types.indexOf(a['type']) - types.indexOf(b['type']))

@@ -5,12 +5,12 @@ import { Collector, type TrackingRequest } from '../../src/tracking-api/collecto
 import { countSurvivors } from '../support/collect-garbage.ts'
 import { gate } from '../support/gate.ts'
 
-test('nothing of a request is held while its calls are stored', async () => {
+test('no object of a request is retained while its calls are being stored', async () => {
   const [begun, stored] = [gate(), gate()]
   const properties: WeakRef<object>[] = []
   const collector = new Collector({
     sourceOf: () => ({ id: 'website', enabled: true }),
-    // Not async: the batch would be held here.
+    // Not async: an async frame would retain the batch.
     accept: ({ calls }: IntakeBatch): Promise<readonly IntakeOutcome[]> => {
       properties.push(
         ...(calls as { properties: object }[]).map((call) => new WeakRef(call.properties)),
@@ -39,7 +39,7 @@ test('nothing of a request is held while its calls are stored', async () => {
   expect((await answering)?.status).toBe(200)
 })
 
-test('reads no document of a source that is over its rate and shows its key in a header', async () => {
+test('the body is not read if the key in a header belongs to a source over its rate', async () => {
   let documents = 0
   const collector = new Collector({
     sourceOf: () => ({ id: 'website', enabled: true, eventsPerSecond: 1 }),

@@ -13,12 +13,12 @@ import { dial, postHead, readAll, send, startApi, writeKey } from './support.ts'
 const batch = JSON.stringify({ batch: [{ type: 'track', userId: 'u', event: 'E' }], writeKey })
 const megabyte = 1024 * 1024
 
-/** The head of a request, whose body is still to come. */
+/** The head of a request; the body is sent later. */
 function head(headers: readonly string[], target = '/v1/batch'): string {
   return postHead(headers, target)
 }
 
-test('reads a body that comes in chunks, with gzip in them', async () => {
+test('a chunked body with gzip is read', async () => {
   const { port, webhooks } = await startApi()
   const socket = await dial(port)
   const answer = readAll(socket)
@@ -31,7 +31,7 @@ test('reads a body that comes in chunks, with gzip in them', async () => {
   expect(await webhooks()).toHaveLength(1)
 })
 
-test('refuses a body that is too slow, and closes', async () => {
+test('a body that arrives too slowly is refused, and the connection closes', async () => {
   const clock = new WatchedClock(0)
   const begun = clock.scheduled(bodyPace.everyMs)
   const lingers = clock.scheduled(lingerMs)
@@ -57,7 +57,7 @@ describe('a batch that is too large', () => {
   test.each([
     ['5 MB, after which the connection goes on', 5 * megabyte, 'keep-alive'],
     ['12 MB, after which it ends', 12 * megabyte, 'close'],
-  ])('is answered to a client that first writes all of %s', async (_name, bytes, connection) => {
+  ])('is answered for a client that first sends all of %s', async (_name, bytes, connection) => {
     const { port } = await startApi()
     const socket = await dial(port)
     socket.pause()
@@ -75,7 +75,7 @@ describe('a batch that is too large', () => {
     )
   })
 
-  test('of 1 MB is answered to the HTTP clients of node', async () => {
+  test('of 1 MB is answered for the HTTP clients of Node', async () => {
     const { url } = await startApi()
     const body = JSON.stringify({ batch: [], filler: 'x'.repeat(megabyte), writeKey })
     const expected = refusal('batch_too_large', tooLarge)
@@ -88,7 +88,7 @@ describe('a batch that is too large', () => {
     expect([answer.statusCode, JSON.parse(String(await buffer(answer)))]).toEqual([400, expected])
   })
 
-  test('and does not end is not read for ever, while others are answered', async () => {
+  test('is not read endlessly, and other requests are answered meanwhile', async () => {
     const { port } = await startApi()
     const socket = await dial(port)
     socket.write(head([`Content-Length: ${1_000 * megabyte}`]))
@@ -100,10 +100,10 @@ describe('a batch that is too large', () => {
   })
 })
 
-describe('bodies that do not end', () => {
+describe('unfinished bodies', () => {
   const bytes = 515_000
 
-  /** Opens so many connections, each of which sends all of its body but the last byte. */
+  /** Opens this many connections, each of which sends all of its body except the last byte. */
   async function holdOpen(port: number, key: string, count: number): Promise<readonly Socket[]> {
     const open = async (): Promise<Socket> => {
       const socket = await dial(port)
@@ -114,7 +114,7 @@ describe('bodies that do not end', () => {
     return Promise.all(Array.from({ length: count }, open))
   }
 
-  test('of one client hold half of the budget: more is told to come again', async () => {
+  test('of one client can hold half of the budget; further ones are told to retry', async () => {
     const { url, port } = await startApi()
     const sockets: Socket[] = []
     const body = batch + ' '.repeat(400_000)
@@ -133,7 +133,7 @@ describe('bodies that do not end', () => {
     for (let more = 0; more < 140; more++) expect((await send(url, { body })).status).toBe(200)
   })
 
-  test('hold nothing when their write key is not known', async () => {
+  test('hold no budget if their write key is unknown', async () => {
     const { url, port } = await startApi()
     const sockets = await holdOpen(port, 'wk_unknown', 140)
     expect((await send(url, { body: batch })).status).toBe(200)
@@ -148,7 +148,7 @@ test.each([
   ['at which there is nothing', '/nothing', 404],
   ['that takes other methods', '/v1/pixel/track', 405],
   ['with a key that is not known', '/v1/batch', 401],
-])('reads the body of a request to a path %s', async (_name, target, status) => {
+])('the body of a request to a path %s is read', async (_name, target, status) => {
   const { port } = await startApi()
   const socket = await dial(port)
   const answers = readAll(socket)
@@ -161,7 +161,7 @@ test.each([
   expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual([line, line])
 })
 
-test('takes nothing of a request that was cut off', async () => {
+test('nothing of a request that was cut off is accepted', async () => {
   const clock = new WatchedClock(0)
   const { url, port, webhooks, refused } = await startApi({ clock })
   for (const headers of [['Content-Length: 1000'], ['Transfer-Encoding: chunked']]) {
@@ -180,7 +180,7 @@ test('takes nothing of a request that was cut off', async () => {
 describe('a client that waits for 100 Continue', () => {
   const expecting = ['Expect: 100-continue', 'Connection: close']
 
-  test('is told so, and answered for what it sends then', async () => {
+  test('gets it, and an answer to the body it then sends', async () => {
     const { port, webhooks } = await startApi()
     const socket = await dial(port)
     const answers = readAll(socket)
@@ -191,7 +191,7 @@ describe('a client that waits for 100 Continue', () => {
     expect(await webhooks()).toHaveLength(1)
   })
 
-  test('is answered as everybody when it sends too much, or waits for something else', async () => {
+  test('is answered like any other if its body is too large or its expectation unknown', async () => {
     const { port } = await startApi()
     const large = await dial(port)
     const refused = readAll(large)
@@ -207,7 +207,7 @@ describe('a client that waits for 100 Continue', () => {
   })
 })
 
-test('the answer to HEAD leaves the connection good for another request', async () => {
+test('the connection can be reused after a HEAD request', async () => {
   const { port } = await startApi()
   const socket = await dial(port)
   const answers = readAll(socket)
@@ -223,7 +223,7 @@ test('the answer to HEAD leaves the connection good for another request', async 
   expect(text.match(/\{"success":/g)).toHaveLength(1)
 })
 
-describe('what is no request is refused in the form that clients know:', () => {
+describe('an invalid HTTP request is refused in the format that clients know:', () => {
   const malformed = refusal('invalid_request', 'The request is not valid HTTP')
 
   test.each([

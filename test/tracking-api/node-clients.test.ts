@@ -7,7 +7,7 @@ import { rateThatRecovers, slowWriteKey, startApi, writeKey } from './support.ts
 
 type Callback = (error?: Error) => void
 
-/** The classic client, which has no types of its own. */
+/** The classic client, which comes without types. */
 type ClassicAnalytics = Record<
   'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias',
   (call: object, callback?: Callback) => void
@@ -16,12 +16,12 @@ type ClassicAnalytics = Record<
 const require = createRequire(import.meta.url)
 const Classic = require('analytics-node') as new (key: string, options: object) => ClassicAnalytics
 
-/** A client that sends calls and says how many requests that took. */
+/** A client that sends calls and returns how many requests it made. */
 interface TestClient {
   readonly library: { readonly name: string; readonly version: string }
   /** Properties that the client adds to those of a page. */
   readonly pageProperties: JsonObject
-  /** Sends calls, one after the other where they are not all in one batch; resolves with the errors. */
+  /** Sends calls, one after the other unless they fit in one batch; resolves with the errors. */
   readonly send: (
     key: string,
     host: string,
@@ -71,14 +71,14 @@ const clients: readonly (readonly [string, TestClient])[] = [
 ]
 
 describe.each(clients)('%s', (_name, client) => {
-  test('sends calls of all types, and what is stored is what was sent', async () => {
+  test('sends calls of all types, which are stored unchanged', async () => {
     const { url, webhooks, batches, refused } = await startApi()
     expect(await client.send(writeKey, url, clientCalls)).toEqual([])
     const sent = sentCalls(batches)
     const expected = clientCalls.map((call, position) => ({
       version: 1,
       ...call,
-      // What JSON does not have, toEqual takes for absent.
+      // `toEqual` treats values that JSON lacks as absent.
       integrations: undefined,
       ...(call.type === 'page'
         ? { properties: { ...(call['properties'] as JsonObject), ...client.pageProperties } }
@@ -92,7 +92,7 @@ describe.each(clients)('%s', (_name, client) => {
     expect(refused).toEqual([])
   })
 
-  test('sends again after 503, and not again after 200', async () => {
+  test('retries after 503, and does not resend after 200', async () => {
     const { url, webhooks, batches, refused } = await startApi({
       accept: (batch, intake) =>
         batches.length === 1 ? Promise.reject(new Error('store is locked')) : intake.accept(batch),
@@ -103,7 +103,7 @@ describe.each(clients)('%s', (_name, client) => {
     expect(batches).toHaveLength(2)
   })
 
-  test('comes again after 429, when it may', async () => {
+  test('retries after 429 at the given time', async () => {
     const { clock, observer, codes } = rateThatRecovers()
     const { url, webhooks, batches } = await startApi({ clock, observer })
     const [, track] = clientCalls
@@ -115,7 +115,7 @@ describe.each(clients)('%s', (_name, client) => {
     expect(batches.flatMap(({ calls }) => calls)).toHaveLength(6)
   })
 
-  test('gives up what is refused for good, at once', async () => {
+  test('gives up a permanently refused call immediately', async () => {
     const { url, batches, refused } = await startApi()
     const errors = await client.send('wk_unknown', url, clientCalls.slice(0, 1))
     expect(errors).toHaveLength(1)

@@ -14,11 +14,11 @@ import {
 
 const origin = 'https://shop.example.com'
 
-describe('the configuration that clients of RudderStack load', () => {
+describe('the configuration that RudderStack clients load', () => {
   test.each([
     ['Basic authorization', { path: '/sourceConfig', headers: basic(`${writeKey}:`) }],
     ['the query', { path: `/sourceConfig/?p=web&v=3.31.2&writeKey=${writeKey}` }],
-  ])('is found by %s, and has no destinations of its own', async (_name, sent) => {
+  ])('is returned for %s, and has no destinations of its own', async (_name, sent) => {
     const { url } = await startApi()
     const reply = await send(url, { method: 'GET', ...sent })
     expect([reply.status, reply.json]).toEqual([
@@ -41,17 +41,17 @@ describe('the configuration that clients of RudderStack load', () => {
     ['', 401],
     ['?writeKey=wk_unknown', 401],
     [`?writeKey=${disabledWriteKey}`, 403],
-  ])('is refused to "%s" with %i', async (query, status) => {
+  ])('is refused for "%s" with %i', async (query, status) => {
     const { url } = await startApi()
     const reply = await send(url, { method: 'GET', path: `/sourceConfig${query}` })
     expect(reply.status).toBe(status)
   })
 })
 
-describe('the script of the classic snippet', () => {
+describe('the script that the classic snippet loads', () => {
   const path = '/analytics.js/v1/wk_any/analytics.min.js'
 
-  /** What a browser writes to its console. */
+  /** The messages that a browser writes to its console. */
   async function consoleOf({ url }: TestApi, headers = {}): Promise<readonly string[]> {
     const reply = await send(url, { method: 'GET', path, headers })
     expect(reply.status).toBe(200)
@@ -71,7 +71,7 @@ describe('the script of the classic snippet', () => {
     ])
   })
 
-  test('is one statement, whatever a proxy writes', async () => {
+  test('is a single statement, whatever a proxy header contains', async () => {
     const api = await startApi({ trustedProxies: 1 })
     const lines = await consoleOf(api, { 'x-forwarded-host': '"\\");throw 1//' })
     expect(lines).toHaveLength(1)
@@ -112,10 +112,10 @@ describe('a source with a type', () => {
   })
 })
 
-describe('when to come again', () => {
+describe('Retry-After in an answer', () => {
   const batch = JSON.stringify({ batch: Array.from({ length: 9 }, () => track) })
 
-  test('is said to browsers in the header that their older libraries read, in seconds', async () => {
+  test('is duplicated for browsers in the header that their older libraries read, in seconds', async () => {
     const { url } = await startApi()
     const headers = { ...basic(slowWriteKey), origin }
     await send(url, { headers, body: batch })
@@ -127,7 +127,7 @@ describe('when to come again', () => {
     ])
   })
 
-  test('is not said to servers there, which take it for an instant', async () => {
+  test('is not duplicated for servers, which read that header as a point in time', async () => {
     const { url } = await startApi()
     const headers = basic(slowWriteKey)
     await send(url, { headers, body: batch })
@@ -140,11 +140,11 @@ describe('when to come again', () => {
   })
 })
 
-describe('preflights', () => {
+describe('a preflight request', () => {
   test.each([
     ['true', 'true'],
     [undefined, undefined],
-  ])('that ask for a private network (%s) are told %s', async (asked, told) => {
+  ])('for a private network (%s) is answered with %s', async (asked, told) => {
     const { url } = await startApi()
     const preflight = { origin, 'access-control-request-method': 'POST' }
     const headers = {

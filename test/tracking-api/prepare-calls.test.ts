@@ -9,7 +9,7 @@ function prepared(calls: readonly unknown[], context: JsonObject): PreparedCalls
   return prepareCalls(given, { bodyBytes: 1_000, client: server })
 }
 
-test('calls that say nothing of their own share the context of their batch', () => {
+test('calls without a context of their own share the context of their batch', () => {
   const call = { type: 'track', userId: 'user-1', event: 'Ping' }
   const context = { app: { name: 'Example' } }
   const contexts = prepared([call, call, call], context).calls.map(
@@ -19,7 +19,7 @@ test('calls that say nothing of their own share the context of their batch', () 
   expect(new Set(contexts).size).toBe(1)
 })
 
-test('under what intake refuses nothing is put', () => {
+test('batch defaults are merged only into calls that intake accepts without them', () => {
   const calls = [7, {}, { type: 'track', event: 'Ping' }, { type: 'page', userId: 'u', context: 1 }]
   const context = new Proxy<JsonObject>(
     { app: 'Example' },
@@ -34,19 +34,19 @@ test('under what intake refuses nothing is put', () => {
   for (const [place, { index }] of sent.entries()) expect(ready[place]).toBe(calls[index])
 })
 
-test('a call says its type once it was checked, and one that is not valid says none', () => {
+test('a call reports its type once it is checked, and an invalid one reports none', () => {
   const calls = [{ type: 'page', userId: 'u' }, { type: 'track', userId: 'u' }, 7]
   expect(prepared(calls, {}).checkedTypes).toEqual(['page', undefined, undefined])
 })
 
-test('a call to which nothing is added goes on as it is', () => {
+test('a call without additions is passed on unchanged', () => {
   const call = { type: 'track', userId: 'user-1', event: 'Ping', context: {} }
   const given = { kind: 'calls', calls: [call], defaults: {}, sentAt: null } as const
   const { calls } = prepareCalls(given, { bodyBytes: 1_000, client: server })
   expect(calls[0]).toBe(call)
 })
 
-describe('of a long body', () => {
+describe('in a long body', () => {
   const indexesTooLarge = (...calls: unknown[]) => {
     const given = { kind: 'calls', calls, defaults: {}, sentAt: null } as const
     const { tooLarge } = prepareCalls(given, { bodyBytes: 500_000, client: server })
@@ -60,7 +60,7 @@ describe('of a long body', () => {
     ['characters of two code units', '😀', 4],
     ['characters that are escaped', '\u0001', 6],
     ['halves of pairs, which are escaped', '\ud800', 6],
-  ])('a call of %s may have 32 KB and no byte more, in texts and names', (_name, letter, bytes) => {
+  ])('a call of %s may have exactly 32 KB in values and keys', (_name, letter, bytes) => {
     const ofBytes = (length: number, [before, after]: readonly [string, string]) => {
       const rest = length - before.length - after.length
       const text = letter.repeat(rest / bytes) + 'x'.repeat(rest % bytes)
@@ -86,14 +86,14 @@ describe('of a long body', () => {
     expect(indexesTooLarge(call, { ...call, properties: { items } }, call)).toEqual([1])
   })
 
-  test('what is nested deeper than intake takes is left to it', () => {
+  test('a call nested deeper than intake accepts is passed on for intake to refuse', () => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown
     expect(
       indexesTooLarge({ type: 'track', userId: 'u', event: 'E', properties: { deep } }),
     ).toEqual([])
   })
 
-  test('a call that is small is not written to be measured', () => {
+  test('a small call is not serialised to be measured', () => {
     const unwritable = {
       toJSON: () => {
         throw new Error('It is written')

@@ -10,10 +10,10 @@ import { collectGarbage } from '../support/collect-garbage.ts'
 import { amplifyingBatches, anyRequest, spoiltBatches } from './random-requests.ts'
 import { basic, crm, disabledWriteKey, send, writeKey, type Reply, type Sent } from './support.ts'
 
-/** Requests that are under way at once. */
+/** Concurrent requests. */
 const together = 20
 
-/** A tracking API in front of an intake that keeps nothing, so that whatever memory grows is its own. */
+/** A tracking API in front of an intake that keeps nothing, so that any memory growth is its own. */
 async function startForgetful(destinations: readonly Destination[] = []) {
   const failures: string[] = []
   const stored = { bytes: 0 }
@@ -61,7 +61,7 @@ const codes: Readonly<Record<number, readonly string[]>> = {
   405: ['method_not_allowed'],
 }
 
-/** Fails unless an answer is one of the table. */
+/** Fails unless an answer is in the table. */
 function expectFromTable({ status, json, headers }: Reply): void {
   expect(headers['content-type']).toBe('application/json')
   const body = json as Readonly<Record<string, unknown>>
@@ -83,15 +83,15 @@ async function sendTogether(url: string, requests: readonly Sent[]): Promise<voi
   for (const reply of replies) expectFromTable(reply)
 }
 
-/** The memory in use once what is not needed any more is gone; buffers go a collection later. */
+/** Memory in use after garbage collection; buffers need a second collection. */
 async function memoryInUse(): Promise<NodeJS.MemoryUsage> {
   for (let round = 0; round < 4; round++) await collectGarbage()
   return process.memoryUsage()
 }
 
-// Ten thousand requests take a while where other tests run beside them.
-describe('whatever a client posts', { timeout: 120_000 }, () => {
-  test('each odd value at each place of a batch is answered from the table', async () => {
+// Ten thousand requests take a while if other tests run at the same time.
+describe('random requests', { timeout: 120_000 }, () => {
+  test('each odd value at each place of a batch is answered as in the table', async () => {
     const { url, failures } = await startForgetful()
     for (let start = 0; start < spoiltBatches.length; start += together) {
       const requests = spoiltBatches
@@ -107,7 +107,7 @@ describe('whatever a client posts', { timeout: 120_000 }, () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  test('every request is answered from the table, and memory stays flat', async () => {
+  test('every request is answered as in the table, and memory does not grow', async () => {
     const { url, failures } = await startForgetful()
     const requests = fc.array(anyRequest, { minLength: together, maxLength: together })
     const run = (numRuns: number): Promise<void> =>
@@ -125,7 +125,7 @@ describe('whatever a client posts', { timeout: 120_000 }, () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  test('a small body that says much once for many calls is refused, and goes under none', async () => {
+  test('a small body with large defaults for many calls is refused, and the defaults are not copied', async () => {
     const { url, stored } = await startForgetful([crm])
     for (const body of amplifyingBatches) {
       expect(body.length).toBeLessThan(200_000)
@@ -135,7 +135,7 @@ describe('whatever a client posts', { timeout: 120_000 }, () => {
     expect(stored.bytes).toBe(0)
   })
 
-  test('what goes under the calls of a batch has no more bytes than its bound', async () => {
+  test('the defaults merged into the calls of a batch are limited in bytes', async () => {
     const { url, stored } = await startForgetful([crm])
     for (const callCount of [1, 10, 2_500]) {
       const call = { type: 'track', userId: 'user-1', event: 'Ping', context: { direct: true } }
@@ -143,14 +143,14 @@ describe('whatever a client posts', { timeout: 120_000 }, () => {
       const context = { x: 'x'.repeat(bytes - 100) }
       const body = JSON.stringify({ batch: Array(callCount).fill(call), context })
       expect((await send(url, { headers: basic(writeKey), body })).status).toBe(200)
-      // Of each call its own fields, and the address and the user agent of its client.
+      // Each call adds its own fields, and its client's address and user agent.
       const ownBytes = callCount * 400
       expect(stored.bytes).toBeLessThan(limits.intakeBatchMergedBytesMax + ownBytes)
       stored.bytes = 0
     }
   })
 
-  test('a gzip bomb is not inflated further than a batch may be long', async () => {
+  test('a gzip bomb is inflated only up to the limit of a batch', async () => {
     const { url } = await startForgetful()
     const body = gzipSync(Buffer.alloc(100 * 1024 * 1024), { level: 1 })
     expect(body.length).toBeLessThan(512_000)

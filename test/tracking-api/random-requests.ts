@@ -2,7 +2,7 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { basic, disabledWriteKey, writeKey, type Sent } from './support.ts'
 
-/** A batch with every field that means something, to be spoilt. */
+/** A batch that uses every known field, for the tests to corrupt. */
 const goodBatch = {
   batch: [
     {
@@ -31,7 +31,7 @@ const goodBatch = {
 const nested = (levels: number, open: string, close: string): string =>
   open.repeat(levels) + close.repeat(levels)
 
-/** JSON that hardly anybody expects, as text: some of it no program would write. */
+/** Unusual JSON as text; no serialiser would write some of it. */
 const oddValues: readonly string[] = [
   'null',
   'true',
@@ -79,12 +79,12 @@ function replaced(value: unknown, [name, ...rest]: Path, replacement: unknown): 
 
 const marker = 'odd value'
 
-/** The good batch with odd JSON in one place. */
+/** The valid batch with odd JSON in one place. */
 function spoilt(path: Path, odd: string): string {
   return JSON.stringify(replaced(goodBatch, path, marker)).replace(`"${marker}"`, () => odd)
 }
 
-/** The good batch with each odd value at each of its places. */
+/** The valid batch with each odd value at each of its places. */
 export const spoiltBatches: readonly string[] = pathsOf(goodBatch).flatMap((path) =>
   oddValues.map((odd) => spoilt(path, odd)),
 )
@@ -104,7 +104,7 @@ const json = fc.oneof(
   fc.string({ unit: 'binary' }),
 )
 
-/** Bytes with some of them changed, or cut off at the end. */
+/** Bytes, some of them changed, or cut off at the end. */
 const damaged = (bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
   fc
     .tuple(
@@ -126,7 +126,7 @@ const packed = plain.map((bytes) => gzipSync(bytes, { level: 1 }))
 
 const manyKeys = Array.from({ length: 38_000 }, (_, key) => `"k${key}":0`).join()
 
-/** Small bodies that say much once, for as many calls as they have: under each it would be gigabytes. */
+/** Small bodies with large defaults for as many calls as they hold: copying them would take gigabytes. */
 export const amplifyingBatches: readonly Buffer[] = [
   `"context":{"x":"${'x'.repeat(380 * 1024)}"}`,
   `"integrations":{"x":"${'x'.repeat(380 * 1024)}"}`,

@@ -11,20 +11,20 @@ export const known = basic(`${writeKey}:`)
 const allowPost = 'POST, OPTIONS'
 const allowGet = 'GET, HEAD, OPTIONS'
 
-/** A track call that is so many bytes of JSON. */
+/** A track call of this many bytes of JSON. */
 function callOf(bytes: number, fields: object = {}): object {
   const call = { ...track, ...fields, properties: { filler: '' } }
   call.properties.filler = 'x'.repeat(bytes - JSON.stringify(call).length)
   return call
 }
 
-/** A batch that is so many bytes of JSON, of one small call and white space. */
+/** A batch of this many bytes of JSON: one small call and white space. */
 function batchTextOf(bytes: number): string {
   const text = JSON.stringify({ batch: [track] })
   return text + ' '.repeat(bytes - text.length)
 }
 
-/** A batch of as many calls as may be, whose context makes the limit of what goes under them, and more. */
+/** A batch with the maximum of calls, whose context reaches the limit of merged defaults, or exceeds it. */
 function amplifyingBatch(bytesMore: number): object {
   const calls = limits.intakeBatchEventsMax
   const contextBytes = Math.floor(limits.intakeBatchMergedBytesMax / calls) + bytesMore
@@ -40,7 +40,7 @@ export const refusal = (code: string, message: string) => ({
   message,
 })
 
-/** A request, and the whole answer to it. */
+/** A request and the whole answer to it. */
 export interface Situation extends Sent {
   readonly name: string
   readonly document?: unknown

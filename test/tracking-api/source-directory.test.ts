@@ -21,7 +21,7 @@ test.each([
   expect(directory.find(writeKey)).toBe(source)
 })
 
-test('costs one digest, however many keys there are', () => {
+test('a look-up costs one digest, however many keys there are', () => {
   const secondsOf = (keys: number): number => {
     const writeKeys = Array.from({ length: keys }, (_, index) => `wk_${index}`)
     const many = new SourceDirectory([{ source: 'website', writeKeys }])
@@ -29,10 +29,10 @@ test('costs one digest, however many keys there are', () => {
     for (let round = 0; round < 2_000; round++) many.find(`wk_${round % keys}`)
     return process.cpuUsage().user - before
   }
-  // Comparing each of them took 4.6 ms a look-up, hundreds of times as much.
+  // Comparing each key took 4.6 ms a look-up, hundreds of times as long.
   expect(secondsOf(10_000)).toBeLessThan(20 * secondsOf(10))
 })
 
-test('does not show its keys', () => {
+test('the directory does not show its keys when it is printed', () => {
   expect(JSON.stringify(directory)).toBe('{}')
 })

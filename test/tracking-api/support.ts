@@ -20,7 +20,7 @@ import type { RejectedCall } from '../../src/tracking-api/answer.ts'
 
 export { dial, postHead, readAll } from '../http/raw-client.ts'
 
-/** 2026-01-02T03:04:05.678Z, where the clocks of these tests stand. */
+/** 2026-01-02T03:04:05.678Z, the time at which the clocks of these tests stand. */
 export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
 /** The same moment as a timestamp. */
@@ -28,7 +28,7 @@ export const now = '2026-01-02T03:04:05.678Z'
 
 export const writeKey = 'wk_example'
 
-/** Its source may send two calls per second. */
+/** This source may send two calls per second. */
 export const slowWriteKey = 'wk_example_slow'
 
 export const disabledWriteKey = 'wk_example_disabled'
@@ -51,17 +51,17 @@ export const crm: Destination = {
   concurrency: 10,
 }
 
-/** A tracking API that runs until the test ends, with a real intake and a store in memory behind it. */
+/** A tracking API that runs until the test ends, with a real intake and an in-memory store. */
 export interface TestApi {
   readonly url: string
   readonly port: number
-  /** The webhooks that were stored since the last time, oldest first. */
+  /** The webhooks that were stored since the last call, oldest first. */
   readonly webhooks: () => Promise<readonly JsonObject[]>
-  /** What was handed to intake, in order; also what it did not take. */
+  /** The calls passed to intake, in order, including refused ones. */
   readonly batches: readonly IntakeBatch[]
-  /** Resolves once so many batches came to their end in intake. */
+  /** Resolves once intake has finished this many batches. */
   readonly handled: (batches: number) => Promise<void>
-  /** What the observer was told. */
+  /** The observer's notifications. */
   readonly counted: readonly CountedCalls[]
   /** The sources whose calls were stored. */
   readonly stored: readonly string[]
@@ -72,10 +72,10 @@ export interface TestApi {
   readonly logged: readonly string[]
 }
 
-/** What is different from a tracking API that takes everything and whose clock stands. */
+/** Overrides; by default everything is accepted and the clock stands still. */
 export interface TestApiOptions extends Partial<Omit<TrackingApiOptions, 'accept' | 'runtime'>> {
   readonly clock?: Clock
-  /** Stands before intake. */
+  /** Wraps intake. */
   readonly accept?: (batch: IntakeBatch, intake: Intake) => ReturnType<Intake['accept']>
 }
 
@@ -147,11 +147,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   }
 }
 
-/** A clock that stands until a request is refused, and then is far enough on for the next one. */
+/** A clock that moves on after each refused request, far enough for the next one to be accepted. */
 export function rateThatRecovers(): {
   readonly clock: Clock
   readonly observer: TrackingObserver
-  /** Why requests were refused, in order. */
+  /** The reasons for which requests were refused, in order. */
   readonly codes: readonly string[]
 } {
   const clock = new ManualClock(nowMs)
@@ -168,7 +168,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly bytes: Buffer
-  /** The bytes as JSON; asking for it fails where they are none. */
+  /** The body as JSON; accessing it throws if it is not JSON. */
   readonly json: unknown
 }
 
@@ -198,7 +198,7 @@ export async function send(url: string, sent: Sent): Promise<Reply> {
   }
 }
 
-/** The header that says who sends. */
+/** The header with the write key. */
 export function basic(user: string): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(user).toString('base64')}` }
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { returnTokens, takeTokens, type TokenBucket } from '../../src/tracking-api/token-bucket.ts'
 
 describe('takeTokens', () => {
-  test('lets calls of one second come at once, and then those of the rate', () => {
+  test('allows the calls of one second at once, and then the rate', () => {
     const request = { nowMs: 0, count: 10, perSecond: 10 }
     const first = takeTokens(undefined, request)
     expect(first).toEqual({ bucket: { tokens: 0, atMs: 0 }, waitMs: 0 })
@@ -14,14 +14,14 @@ describe('takeTokens', () => {
     })
   })
 
-  test('lets a batch come that is larger than the rate, and those after it wait for it', () => {
+  test('allows one batch larger than the rate, and makes later ones wait for it', () => {
     const { bucket } = takeTokens(undefined, { nowMs: 0, count: 2_500, perSecond: 100 })
     expect(bucket.tokens).toBe(-2_400)
     expect(takeTokens(bucket, { nowMs: 4_000, count: 1, perSecond: 100 }).waitMs).toBe(20_001)
     expect(takeTokens(bucket, { nowMs: 24_001, count: 1, perSecond: 100 }).waitMs).toBe(0)
   })
 
-  test('holds one call at least, so that a source slower than one per second can send', () => {
+  test('holds at least one call, so that a source slower than one per second can send', () => {
     const request = { nowMs: 0, count: 1, perSecond: 0.1 }
     const { bucket, waitMs } = takeTokens(undefined, request)
     expect(waitMs).toBe(0)
@@ -34,13 +34,13 @@ describe('takeTokens', () => {
     expect(takeTokens(bucket, { nowMs: 0, count: 0, perSecond: 5 }).bucket.tokens).toBe(1)
   })
 
-  test('has back what did not come after all', () => {
+  test('takes back unused tokens', () => {
     const { bucket } = takeTokens(undefined, { nowMs: 0, count: 20, perSecond: 10 })
     const again = takeTokens(returnTokens(bucket, 20), { nowMs: 0, count: 20, perSecond: 10 })
     expect(again).toEqual({ bucket, waitMs: 0 })
   })
 
-  test('never lets more come than the rate, a second of it and one batch', () => {
+  test('never allows more than the rate, one second of it and one batch', () => {
     const steps = fc.array(
       fc.record({ afterMs: fc.nat(2_000), count: fc.integer({ min: 1, max: 50 }) }),
     )

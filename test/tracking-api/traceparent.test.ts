@@ -6,7 +6,7 @@ const spanId = 'b7ad6b7169203331'
 const none = { traceId: '0'.repeat(32), spanId: '0'.repeat(16) }
 
 describe('the traceparent of a request', () => {
-  test.each(['00', '01', '02', 'ff'])('is kept as it is, with the flags %s', (flags) => {
+  test.each(['00', '01', '02', 'ff'])('is kept unchanged, with the flags %s', (flags) => {
     const traceparent = `00-${traceId}-${spanId}-${flags}`
     expect(traceparentOf({ traceparent })).toBe(traceparent)
   })
@@ -15,7 +15,7 @@ describe('the traceparent of a request', () => {
     [`01-${traceId}-${spanId}-01`, `00-${traceId}-${spanId}-01`],
     [`cc-${traceId}-${spanId}-02`, `00-${traceId}-${spanId}-00`],
     [`fe-${traceId}-${spanId}-ff-what the future will be like`, `00-${traceId}-${spanId}-01`],
-  ])('of a higher version is read as far as it is known: %s', (traceparent, read) => {
+  ])('of a higher version is read as far as its format is known: %s', (traceparent, read) => {
     expect(traceparentOf({ traceparent })).toBe(read)
   })
 

@@ -12,7 +12,7 @@ const meant = 'To allow it, add it to network.allow'
 const addressesOf = (texts: readonly string[]): readonly LookupAddress[] =>
   texts.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
 
-/** Answers in turn, the last answer for all further questions; and keeps the questions. */
+/** Returns the answers in turn, repeats the last one, and records the questions. */
 function resolver(...answers: readonly (readonly string[])[]): {
   readonly resolveName: ResolveName
   readonly questions: readonly string[]
@@ -26,7 +26,7 @@ function resolver(...answers: readonly (readonly string[])[]): {
   return { resolveName, questions }
 }
 
-/** The URL of an endpoint by another name than its address. */
+/** The URL of an endpoint by a host name instead of its address. */
 const named = (endpoint: TestEndpoint, name: string): string =>
   endpoint.url.replace('127.0.0.1', name)
 
@@ -48,7 +48,7 @@ describe('a sender with a guard does not connect', () => {
     },
   )
 
-  test('to a name of this machine', async () => {
+  test('to a local name', async () => {
     const endpoint = await TestEndpoint.start()
     const post = postTo({ url: named(endpoint, 'localhost') }, { guard: new AddressGuard() })
     expect(await post()).toEqual(
@@ -70,7 +70,7 @@ describe('a sender with a guard does not connect', () => {
     expect(endpoint.connections).toBe(0)
   })
 
-  test('to a name of which one address may be connected to and another not', async () => {
+  test('to a name with both an allowed and a refused address', async () => {
     const endpoint = await TestEndpoint.start()
     const guard = new AddressGuard({
       allow: ['127.0.0.1'],
@@ -90,7 +90,7 @@ describe('a sender with a guard does not connect', () => {
     expect(endpoint.connections).toBe(0)
   })
 
-  test('however often it is asked to, by one connection or by several', async () => {
+  test('on repeated attempts, over one connection or several', async () => {
     const endpoint = await TestEndpoint.start()
     const guard = new AddressGuard()
     const post = postTo({ url: endpoint.url }, { guard, concurrency: 2 })
@@ -102,8 +102,8 @@ describe('a sender with a guard does not connect', () => {
   })
 })
 
-describe('a name that changes', () => {
-  test('after it was checked is refused when it is connected to', async () => {
+describe('a name whose address changes', () => {
+  test('after the check is refused on connecting', async () => {
     const endpoint = await TestEndpoint.start()
     const { resolveName, questions } = resolver(['93.184.216.34'], ['127.0.0.1'])
     const guard = new AddressGuard({ resolveName })
@@ -115,9 +115,9 @@ describe('a name that changes', () => {
     expect(endpoint.connections).toBe(0)
   })
 
-  test('while it is connected to is connected to where it was checked', async () => {
+  test('while the sender connects is connected to at the checked address', async () => {
     const checked = await TestEndpoint.start()
-    // Whoever looked up again would be sent to an address where nobody listens.
+    // A second lookup would lead to an address without a listener.
     const { resolveName, questions } = resolver(['127.0.0.1'], ['127.0.0.2'])
     const guard = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
     const url = named(checked, 'rebind.example.com')
@@ -127,7 +127,7 @@ describe('a name that changes', () => {
     expect(checked.requests[0]?.headers.host).toBe(new URL(url).host)
   })
 
-  test('later is refused by the next connection, not by the one that was made', async () => {
+  test('later is refused for the next connection, while the open one is kept', async () => {
     const endpoint = await TestEndpoint.start([200, 200, 'hang-up', 200])
     const { resolveName } = resolver(['127.0.0.1'], ['10.0.0.5'])
     const guard = new AddressGuard({ allow: ['127.0.0.1'], resolveName })
@@ -140,7 +140,7 @@ describe('a name that changes', () => {
 })
 
 describe('a sender with a guard', () => {
-  test('sends where network.allow lets it', async () => {
+  test('connects where network.allow permits it', async () => {
     const endpoint = await TestEndpoint.start()
     const { resolveName } = resolver(['127.0.0.1'])
     const byAddress = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
@@ -157,14 +157,14 @@ describe('a sender with a guard', () => {
     expect(endpoint.requests).toHaveLength(3)
   })
 
-  test('distinguishes a name without an address from one that is refused', async () => {
+  test('distinguishes a name without an address from a refused one', async () => {
     const error = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
     const guard = new AddressGuard({ resolveName: () => Promise.reject(error) })
     const post = postTo({ url: 'http://hooks.example.com/' }, { guard })
     expect(await post()).toMatchObject({ kind: 'connection_failed', code: 'ENOTFOUND' })
   })
 
-  test('does not wait longer than the deadline for a name', async () => {
+  test('waits for a name no longer than the deadline', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start()
     const guard = new AddressGuard({

@@ -8,10 +8,10 @@ test.each([
   ['escaped', '{"a":"\\u00e9\\/","b":[1,{"c":"x, y: z","d":null}],"e":{}}'],
   ['reordered', '{"e":{},"b":[1,{"d":null,"c":"x, y: z"}],"a":"é/"}'],
   ['pretty', JSON.stringify(JSON.parse(body), null, 2)],
-] as const)('a body can be %s', (style, written) => {
+] as const)('a body can be styled as %s', (style, written) => {
   expect(restyleBody(body, style)).toBe(written)
 })
 
-test.each(bodyStyles)('a body that is %s means the same', (style) => {
+test.each(bodyStyles)('a body that is %s parses to the same value', (style) => {
   expect(JSON.parse(restyleBody(body, style))).toEqual(JSON.parse(body))
 })

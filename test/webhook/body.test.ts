@@ -73,12 +73,12 @@ describe('buildWebhookBody', () => {
       given: event('delete', { userId: 'u_1' }),
       text: `{"type":"delete","userId":"u_1","timestamp":"${timestamp}"}`,
     },
-  ])('writes $name with its keys in order', ({ given, text }) => {
+  ])('writes $name with its keys in a fixed order', ({ given, text }) => {
     expect(buildWebhookBody(given, 'spec')).toBe(text)
   })
 
   test.each(['identify', 'track', 'page', 'screen', 'group'] as const)(
-    'leaves out of %s what the event does not have',
+    'leaves out fields of %s that the event does not have',
     (type) => {
       const given = event(type, { anonymousId: 'a_1' })
       const text = `{"version":1,"type":"${type}","anonymousId":"a_1",${tail}`
@@ -86,7 +86,7 @@ describe('buildWebhookBody', () => {
     },
   )
 
-  test('leaves out of each type the fields of the others', () => {
+  test('leaves out the fields of other types', () => {
     const all = event('identify', {
       userId: 'u_1',
       previousId: 'p_1',
@@ -115,12 +115,12 @@ describe('buildWebhookBody', () => {
       aliasKeys: 'both',
       ids: '"Previous ID":"a_1","User ID":"u_1","previousId":"a_1","userId":"u_1"',
     },
-  ] as const)('spells the ids of an alias the way $aliasKeys asks for', ({ aliasKeys, ids }) => {
+  ] as const)('spells the ids of an alias as $aliasKeys says', ({ aliasKeys, ids }) => {
     const given = event('alias', { userId: 'u_1', previousId: 'a_1' })
     expect(buildWebhookBody(given, aliasKeys)).toBe(`{"version":1,"type":"alias",${ids},${tail}`)
   })
 
-  test('keeps the bytes when a receiver parses and stringifies them', () => {
+  test('produces bytes that stay the same when a receiver parses and stringifies them', () => {
     const object = fc.json().map((text) => ({ value: JSON.parse(text) as JsonObject }))
     const property = fc.property(object, fc.string({ unit: 'binary' }), (properties, name) => {
       const given = event('track', { userId: 'u_1', event: name, properties, context: properties })
@@ -130,7 +130,7 @@ describe('buildWebhookBody', () => {
     fc.assert(property)
   })
 
-  test('keeps keys that mean something to JavaScript as plain data', () => {
+  test('keeps keys like __proto__ as plain data', () => {
     const properties = JSON.parse('{"2":"b","1":"a","__proto__":{"x":1},"zero":-0}') as JsonObject
     const text = buildWebhookBody(event('track', { properties }), 'spec')
     expect(text).toContain('"properties":{"1":"a","2":"b","__proto__":{"x":1},"zero":0}')

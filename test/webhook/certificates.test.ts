@@ -17,7 +17,7 @@ async function postOnce(url: string): Promise<RequestOutcome> {
   return sender.post(destination.endpoints[0]!, { body: '{"type":"delete"}', messageId: 'm_1' })
 }
 
-/** Posts once to each from a process with these variables in its environment. */
+/** Posts once to each from a process with these environment variables. */
 async function postToEach(
   endpoints: readonly TestEndpoint[],
   environment: Readonly<Record<string, string>>,
@@ -40,7 +40,7 @@ async function postTrusting(
   return postToEach(endpoints, { ...environment, NODE_EXTRA_CA_CERTS: authorityFile })
 }
 
-describe('an endpoint is refused before any request is sent when its certificate is', () => {
+describe('an endpoint is refused before any request is sent if its certificate is', () => {
   test.each([
     { name: 'self-signed', code: 'DEPTH_ZERO_SELF_SIGNED_CERT', make: () => makeCertificate() },
     {
@@ -66,7 +66,7 @@ describe('an endpoint is refused before any request is sent when its certificate
   })
 })
 
-test('of the certificates of a trusted authority only good ones are accepted', async () => {
+test("a trusted authority's certificates are accepted only if they are valid", async () => {
   const authority = await makeAuthority()
   const start = async (certificate: Promise<Certificate>): Promise<TestEndpoint> =>
     TestEndpoint.start(200, await certificate)
@@ -80,13 +80,13 @@ test('of the certificates of a trusted authority only good ones are accepted', a
     { kind: 'answered', status: 200 },
     { kind: 'certificate_refused', code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
     { kind: 'certificate_refused', code: 'CERT_HAS_EXPIRED' },
-    // OpenSSL calls the digest too weak, for which Node has no name.
+    // OpenSSL calls the digest too weak; Node has no code for that.
     { kind: 'certificate_refused', code: 'UNSPECIFIED' },
   ])
   expect(endpoints.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0])
 })
 
-test('an https proxy is trusted like an endpoint, and a wrong certificate of it fails nothing for good', async () => {
+test('an HTTPS proxy is verified like an endpoint, but its wrong certificate is a retryable failure', async () => {
   const authority = await makeAuthority()
   const certificate = await makeCertificate({ authority })
   const endpoints = [await TestEndpoint.start(200, certificate), await TestEndpoint.start()]
@@ -106,7 +106,7 @@ test('an https proxy is trusted like an endpoint, and a wrong certificate of it 
   expect(wrong.asked).toEqual([])
 })
 
-test('the environment cannot switch the check off', async () => {
+test('environment variables cannot disable certificate checks', async () => {
   const endpoint = await TestEndpoint.start(200, await makeCertificate())
   expect(await postToEach([endpoint], { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toMatchObject([
     { kind: 'certificate_refused', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' },

@@ -10,7 +10,7 @@ import { makeAuthority, makeCertificate, type Certificate } from '../support/cer
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { postTo } from './post-to.ts'
 
-/** An endpoint that takes requests of clients with a certificate only, and one connection for each. */
+/** An endpoint that requires client certificates and opens a new connection for each request. */
 async function strictEndpoint(clients: Certificate, { cert, key }: Certificate) {
   const serialNumbers: string[] = []
   const server = createServer({ cert, key, ca: clients.cert, requestCert: true })
@@ -26,7 +26,7 @@ async function strictEndpoint(clients: Certificate, { cert, key }: Certificate) 
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, serialNumbers }
 }
 
-/** A strict endpoint, and the files of a client that it knows. */
+/** A strict endpoint, and the files of a client that it accepts. */
 async function start() {
   const [authority, clients] = [await makeAuthority(), await makeAuthority()]
   const endpoint = await strictEndpoint(clients, await makeCertificate({ authority }))
@@ -41,13 +41,13 @@ async function start() {
   return { ...endpoint, clients, folder, write, cert, key, ca }
 }
 
-test('an endpoint of a private authority takes what comes with a certificate', async () => {
+test('an endpoint with a private authority accepts a request with a client certificate', async () => {
   const { url, cert, key, ca, serialNumbers } = await start()
   expect(await postTo({ url, tls: { cert, key, ca } })()).toMatchObject({ status: 200 })
   expect(serialNumbers).toHaveLength(1)
 })
 
-test('an authority that is not named is not trusted: nothing is sent, for good', async () => {
+test('an authority that is not configured is not trusted: nothing is sent, and the failure is final', async () => {
   const { url, cert, key, serialNumbers } = await start()
   const outcome = await postTo({ url, tls: { cert, key } })()
   expect(outcome).toMatchObject({ kind: 'certificate_refused' })
@@ -55,7 +55,7 @@ test('an authority that is not named is not trusted: nothing is sent, for good',
   expect(serialNumbers).toEqual([])
 })
 
-test('an endpoint that is not shown the certificate that it requires is tried again', async () => {
+test('an endpoint that misses a required client certificate is retried', async () => {
   const { url, ca, serialNumbers } = await start()
   const outcome = await postTo({ url, tls: { ca } })()
   expect(outcome).toMatchObject({ kind: 'connection_failed' })
@@ -63,7 +63,7 @@ test('an endpoint that is not shown the certificate that it requires is tried ag
   expect(serialNumbers).toEqual([])
 })
 
-test('connections after a certificate was renewed show the new one, unless it cannot be used', async () => {
+test('new connections present a renewed certificate, unless it is unusable', async () => {
   const { url, cert, key, ca, clients, write, serialNumbers } = await start()
   const warnings: unknown[] = []
   const log = { warn: (_message: string, fields: unknown) => warnings.push(fields) }
@@ -81,7 +81,7 @@ test('connections after a certificate was renewed show the new one, unless it ca
   ])
 })
 
-test('files that cannot be used at the first request are a failure that is tried again', async () => {
+test('unusable files at the first request are a retryable failure', async () => {
   const { url, folder } = await start()
   const outcome = await postTo({ url, tls: { ca: join(folder, 'missing.pem') } })()
   expect(outcome).toMatchObject({
@@ -90,7 +90,7 @@ test('files that cannot be used at the first request are a failure that is tried
   })
 })
 
-test('endpoints of one origin connect with their own certificates', async () => {
+test('endpoints with the same origin use their own certificates', async () => {
   const { url, cert, key, ca } = await start()
   const endpoints = [
     { url, tls: { ca } },

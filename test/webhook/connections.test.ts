@@ -16,7 +16,7 @@ import { postTo, type SendingSettings } from './post-to.ts'
 
 const shortDeadlineMs = 150
 
-/** Posts over one connection at a time, and keeps what was told of connections. */
+/** Posts over one connection at a time, and records the connection events. */
 function posting(
   url: string,
   settings: SendingSettings & { readonly concurrency?: number } = {},
@@ -26,7 +26,7 @@ function posting(
   return { post: postTo({ url }, { concurrency: 1, ...settings, onConnection }), kinds }
 }
 
-/** A server that promises to keep a connection, and closes it once it has answered. */
+/** A server that announces keep-alive, but closes the connection after its answer. */
 async function closingAfterwards(): Promise<{
   readonly url: string
   readonly disconnected: (count: number) => Promise<void>
@@ -50,7 +50,7 @@ async function closingAfterwards(): Promise<{
 }
 
 describe('a request that got a connection', () => {
-  test('went over one that was opened for it, or reused', async () => {
+  test('reports whether the connection was opened for it or reused', async () => {
     const endpoint = await TestEndpoint.start({ status: 200, body: 'thank you' })
     const { post, kinds } = posting(endpoint.url)
     for (let count = 0; count < 3; count++) await post()
@@ -58,7 +58,7 @@ describe('a request that got a connection', () => {
     expect(endpoint.connections).toBe(1)
   })
 
-  test('opens one each time when the endpoint keeps none', async () => {
+  test('opens a new connection each time if the endpoint keeps none', async () => {
     const endpoint = await TestEndpoint.start({ status: 200, headers: { connection: 'close' } })
     const { post, kinds } = posting(endpoint.url)
     for (let count = 0; count < 3; count++) await post()
@@ -66,7 +66,7 @@ describe('a request that got a connection', () => {
     expect(endpoint.connections).toBe(3)
   })
 
-  test('opens one when the endpoint closed the last one meanwhile', async () => {
+  test('opens a new connection if the endpoint has closed the last one', async () => {
     const { url, disconnected } = await closingAfterwards()
     const { post, kinds } = posting(url)
     for (let count = 1; count <= 3; count++) {
@@ -77,7 +77,7 @@ describe('a request that got a connection', () => {
   })
 
   test.each(['reset', 'hang-up', 'half-close', 'malformed', 'cut', 'hang'] as const)(
-    'is told of once, whatever comes of it (%s), and so is the next one',
+    'is reported once, whatever its outcome (%s), and so is the next one',
     async (misbehaviour) => {
       const endpoint = await TestEndpoint.start([200, misbehaviour, 200, 200])
       const { post, kinds } = posting(endpoint.url, { deadlineMs: shortDeadlineMs })
@@ -87,7 +87,7 @@ describe('a request that got a connection', () => {
     },
   )
 
-  test('is told of when it is interrupted', async () => {
+  test('is reported when it is interrupted', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const { post, kinds } = posting(endpoint.url)
     const outcome = post()
@@ -97,7 +97,7 @@ describe('a request that got a connection', () => {
     expect(kinds).toEqual(['opened'])
   })
 
-  test('is one of many at once', async () => {
+  test('is reported for each of many concurrent requests', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 200, after: opened })
     const { post, kinds } = posting(endpoint.url, { concurrency: 3 })
@@ -110,8 +110,8 @@ describe('a request that got a connection', () => {
   })
 })
 
-describe('a request that got no connection is not told of', () => {
-  test('because nobody listens, until somebody does', async () => {
+describe('a request without a connection is not reported', () => {
+  test('if the port has no listener, until there is one', async () => {
     const url = await unreachableUrl()
     const { post, kinds } = posting(url)
     await post()
@@ -122,7 +122,7 @@ describe('a request that got no connection is not told of', () => {
     expect(kinds).toEqual(['opened'])
   })
 
-  test('because nobody listens any more', async () => {
+  test('if the listener has gone', async () => {
     const endpoint = await TestEndpoint.start()
     const { post, kinds } = posting(endpoint.url)
     await post()
@@ -131,7 +131,7 @@ describe('a request that got no connection is not told of', () => {
     expect(kinds).toEqual(['opened'])
   })
 
-  test('because the certificate is refused', async () => {
+  test('if the certificate is refused', async () => {
     const certificate = await makeCertificate()
     const endpoint = await TestEndpoint.start(200, certificate)
     const { post, kinds } = posting(endpoint.url)
@@ -139,13 +139,13 @@ describe('a request that got no connection is not told of', () => {
     expect(kinds).toEqual([])
   })
 
-  test('because the address is refused', async () => {
+  test('if the address is refused', async () => {
     const { post, kinds } = posting('http://127.0.0.1:9/', { guard: new AddressGuard() })
     expect(await post()).toMatchObject({ kind: 'address_refused' })
     expect(kinds).toEqual([])
   })
 
-  // Other systems refuse a connection for which the backlog has no room.
+  // Other systems refuse a connection when the backlog is full.
   const onLinux = test.runIf(process.platform === 'linux')
   onLinux('because it takes too long to connect', async () => {
     const url = `http://127.0.0.1:${await fullBacklogPort()}/`
@@ -154,7 +154,7 @@ describe('a request that got no connection is not told of', () => {
     expect(kinds).toEqual([])
   })
 
-  test('because the deadline came while others had them all', async () => {
+  test('if the deadline passes while other requests use all connections', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const kinds: ConnectionKind[] = []
     const connections = new Connections({
@@ -180,7 +180,7 @@ describe('a request that got no connection is not told of', () => {
 })
 
 describe('a connection is used for a minute at most', () => {
-  test('and opened again by the next request', async () => {
+  test('and the next request opens a new one', async () => {
     const clock = new ManualClock(startMs)
     const endpoint = await TestEndpoint.start()
     const { post, kinds } = posting(endpoint.url, { clock })
@@ -194,7 +194,7 @@ describe('a connection is used for a minute at most', () => {
     expect(kinds).toEqual(['opened', 'reused', 'opened', 'reused'])
   })
 
-  test('or for up to a quarter less, by chance', async () => {
+  test('or for up to a random quarter less', async () => {
     const clock = new ManualClock(startMs)
     const endpoint = await TestEndpoint.start()
     const { post, kinds } = posting(endpoint.url, { clock, random: () => 0.5 })
@@ -206,7 +206,7 @@ describe('a connection is used for a minute at most', () => {
     expect(kinds).toEqual(['opened', 'reused', 'opened'])
   })
 
-  test('but is never closed under a request', async () => {
+  test('but is never closed during a request', async () => {
     const clock = new ManualClock(startMs)
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start([{ status: 200, after: opened }, 200])
@@ -221,8 +221,8 @@ describe('a connection is used for a minute at most', () => {
   })
 })
 
-describe('a name that moves', () => {
-  /** Two endpoints on one port of different addresses, the first of which the name leads to. */
+describe('a host name whose address changes', () => {
+  /** Two endpoints on the same port of different addresses; the name resolves to the first. */
   async function movingEndpoint() {
     const before = await TestEndpoint.start()
     const port = Number(new URL(before.origin).port)
@@ -250,7 +250,7 @@ describe('a name that moves', () => {
     expect([before.requests.length, after.requests.length]).toEqual([60, 1])
   })
 
-  test('or ends takes its other connections along, those in progress once they are idle', async () => {
+  test('that no longer resolves has its other connections closed, busy ones once they are idle', async () => {
     const { before, server, clock, guard, url } = await movingEndpoint()
     const { post } = posting(url, { clock, guard, concurrency: 2 })
     await post()

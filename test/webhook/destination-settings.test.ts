@@ -33,7 +33,7 @@ function headersRefusal(headers: Readonly<Record<string, string>>): SettingError
   return refusal(settings({ endpoints: [{ url: 'https://example.com/', headers }] }))
 }
 
-test('certificates are for https only', () => {
+test('certificates are refused for plain HTTP', () => {
   const endpoints = [{ url: 'http://example.com/', tls: { ca: 'ca.pem' } }]
   expect(() => checkDestination({ id: 'crm', sourceIds: ['website'], endpoints })).toThrow(
     'Cannot use certificates: the URL is not https',
@@ -54,7 +54,7 @@ describe('checkDestination', () => {
     })
   })
 
-  test('keeps what is given', () => {
+  test('keeps the given settings', () => {
     const given = {
       enabled: false,
       endpoints: [{ url: 'http://127.0.0.1:4100/a?b=c', headers: { 'X-Team': 'growth' } }],
@@ -66,7 +66,7 @@ describe('checkDestination', () => {
     expect(checkDestination(settings(given))).toEqual({ ...settings(), ...given })
   })
 
-  test('is frozen and shares nothing with the settings', () => {
+  test('returns a frozen copy that shares nothing with the settings', () => {
     const headers = { 'X-Team': 'growth' }
     const endpoints = [{ url: 'https://example.com/', headers }]
     const sourceIds = ['website']
@@ -85,11 +85,11 @@ describe('checkDestination', () => {
     }
   })
 
-  test('takes an empty secret for none', () => {
+  test('treats an empty secret as none', () => {
     expect(checkDestination(settings({ sharedSecret: '' })).sharedSecret).toBeUndefined()
   })
 
-  test.each([1, 5])('takes %i URLs', (count) => {
+  test.each([1, 5])('accepts %i URLs', (count) => {
     const destination = checkDestination(settings({ endpoints: urls(count) }))
     expect(destination.endpoints).toHaveLength(count)
   })
@@ -100,7 +100,7 @@ describe('checkDestination', () => {
     expect(error.message).toBe(`Cannot use ${count} URLs: a destination must have 1 to 5 endpoints`)
   })
 
-  test('refuses a URL that is listed twice, however it is written', () => {
+  test('refuses a URL that is listed twice, even in different spellings', () => {
     const endpoints = [{ url: 'https://example.com' }, { url: 'HTTPS://EXAMPLE.com:443/#top' }]
     const error = refusal(settings({ endpoints }))
     expect(error.setting).toBe('endpoints')
@@ -125,7 +125,7 @@ describe('the URL of an endpoint', () => {
     { given: 'http://[::1]:4100/a%20b?c=d&e', url: 'http://[::1]:4100/a%20b?c=d&e' },
     { given: 'https://example.com/hook?a=b#part', url: 'https://example.com/hook?a=b' },
     { given: 'https://bücher.example.com/ä', url: 'https://xn--bcher-kva.example.com/%C3%A4' },
-  ])('$given is sent to $url', ({ given, url }) => {
+  ])('$given is requested as $url', ({ given, url }) => {
     expect(checkedUrl(given)).toBe(url)
   })
 
@@ -201,7 +201,7 @@ describe('the static headers of an endpoint', () => {
     },
   )
 
-  test('everything else is kept as it is written', () => {
+  test('all others are kept as written', () => {
     const headers = { 'X-Team': '\tprintable ASCII ~', authorization: 'Basic ä', 'X-Empty': '' }
     const [endpoint] = checkDestination(
       settings({ endpoints: [{ url: 'https://example.com/', headers }] }),
@@ -209,7 +209,7 @@ describe('the static headers of an endpoint', () => {
     expect(endpoint?.headers).toEqual(headers)
   })
 
-  test('a name that means something to JavaScript is a name like any other', () => {
+  test('a name like __proto__ is treated like any other', () => {
     const headers = JSON.parse('{"__proto__":"growth"}') as Record<string, string>
     const [endpoint] = checkDestination(
       settings({ endpoints: [{ url: 'https://example.com/', headers }] }),
@@ -228,7 +228,7 @@ describe('the address of an endpoint', () => {
     { host: '0x7f.1', reason: '127.0.0.1: it is a loopback address (127.0.0.0/8)' },
     { host: '[::1]:4100', reason: '::1: it is a loopback address (::1/128)' },
     { host: 'localhost:4100', reason: 'localhost: it is a name of this machine' },
-  ])('$host is refused by a guard, and by none without', ({ host, reason }) => {
+  ])('$host is refused with a guard, and allowed without', ({ host, reason }) => {
     const given = settings({ endpoints: endpoints('example.com', host) })
     const check = (): unknown => checkDestination(given, new AddressGuard())
     expect(check).toThrow(SettingError)
@@ -244,7 +244,7 @@ describe('the address of an endpoint', () => {
     expect(checkDestination(given, new AddressGuard({ allow })).endpoints).toHaveLength(2)
   })
 
-  test('of a name is found out by looking it up; one that has none may get it', async () => {
+  test('is looked up from its name, and a name without an address is reported as unresolved', async () => {
     const addresses: Readonly<Record<string, string>> = {
       'public.example.com': '93.184.216.34',
       'private.example.com': '10.0.0.5',
@@ -275,7 +275,7 @@ describe('the address of an endpoint', () => {
     ])
   })
 
-  test('of a name is not found out when the resolver breaks', async () => {
+  test('is reported as unresolved if the resolver fails', async () => {
     const guard = new AddressGuard({ resolveName: () => Promise.reject(new Error('broken')) })
     const destination = checkDestination(settings(), guard)
     expect(await checkNames(destination, guard)).toMatchObject([

@@ -1,13 +1,13 @@
 import { head, say, sayForEver, type HostileAnswer } from './hostile-endpoint.ts'
 
-/** What an endpoint does, and what a request to it comes to. */
+/** What an endpoint does, and the outcome of a request to it. */
 export interface Case {
   readonly name: string
   readonly answer: HostileAnswer
   readonly outcome: object
 }
 
-/** An answer whose status line and headers arrived. */
+/** A response whose status line and headers arrived. */
 export const answered = (status: number, excerpt: string): object => ({
   kind: 'answered',
   status,
@@ -15,15 +15,15 @@ export const answered = (status: number, excerpt: string): object => ({
   excerpt,
 })
 
-/** An answer that is none. */
+/** A response that is not valid HTTP. */
 export const malformed = { kind: 'connection_failed', code: 'malformed_answer' }
 
-/** The header of a body in chunks. */
+/** The header of a chunked body. */
 export const chunked = 'Transfer-Encoding: chunked\r\n'
 
 const manyHeaders = Array.from({ length: 10_000 }, (_, index) => `X-${index}: 1\r\n`).join('')
 
-/** Answers that never end, or are far too long. */
+/** Responses that never end, or are far too long. */
 export const endlessAnswers: readonly Case[] = [
   {
     name: 'a body that never ends, after a 200',

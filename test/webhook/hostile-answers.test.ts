@@ -13,10 +13,10 @@ import {
 } from './hostile-endpoint.ts'
 import { postTo } from './post-to.ts'
 
-/** Less than the five seconds that a sender grants at the most. */
+/** Less than the five seconds that a sender allows at most. */
 const lessThanDeadline = { timeout: 4_500 }
 const shortDeadlineMs = 200
-/** What an endpoint gets rid of before it is stopped: what the system buffers. */
+/** What an endpoint can send before it is stopped: the buffers of the system. */
 const sentBytesMax = 16 * 1024 * 1024
 
 const closed = { kind: 'connection_failed', code: 'connection_closed' }
@@ -56,7 +56,7 @@ const cutOff: readonly Case[] = [
   {
     name: 'a reset amid the headers',
     answer: sayAndReset('HTTP/1.1 200 OK\r\nX-Cut: '),
-    // Which of the two it is depends on the system.
+    // Which of the two occurs depends on the system.
     outcome: {
       kind: 'connection_failed',
       code: expect.stringMatching(/^(ECONNRESET|connection_closed)$/) as unknown,
@@ -127,7 +127,7 @@ const nonsense: readonly Case[] = [
   },
 ]
 
-describe('is stopped long before the deadline:', () => {
+describe('stopped long before the deadline:', () => {
   test.each(endlessAnswers)('$name', lessThanDeadline, async ({ answer, outcome }) => {
     const endpoint = await HostileEndpoint.start(answer)
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
@@ -139,7 +139,7 @@ describe('is stopped long before the deadline:', () => {
   })
 })
 
-describe('is stopped at the deadline:', () => {
+describe('stopped at the deadline:', () => {
   test.each(untilDeadline)('$name', lessThanDeadline, async ({ answer, outcome }) => {
     const endpoint = await HostileEndpoint.start(answer)
     const post = postTo({ url: endpoint.url() }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
@@ -148,7 +148,7 @@ describe('is stopped at the deadline:', () => {
     expect(await post()).toMatchObject({ kind: 'answered', status: 204 })
   })
 
-  test('an endpoint that vanishes without a word', lessThanDeadline, async () => {
+  test('an endpoint that vanishes silently', lessThanDeadline, async () => {
     const { answer, comeBack } = vanish()
     const endpoint = await HostileEndpoint.start(answer)
     const post = postTo({ url: endpoint.url() }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
@@ -160,7 +160,7 @@ describe('is stopped at the deadline:', () => {
   })
 })
 
-describe('costs its connection and no more:', () => {
+describe('a bad response costs its connection and no more:', () => {
   const cases = [...cutOff, ...nonsense]
   test.each(cases)('$name', lessThanDeadline, async ({ answer, outcome }) => {
     const endpoint = await HostileEndpoint.start(answer)
@@ -172,8 +172,8 @@ describe('costs its connection and no more:', () => {
   })
 })
 
-describe('does no harm:', () => {
-  test('a body that would inflate to 64 MB is kept as it came', lessThanDeadline, async () => {
+describe('a harmless response:', () => {
+  test('a body that would inflate to 64 MB is kept compressed', lessThanDeadline, async () => {
     const headers = `Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n`
     const endpoint = await HostileEndpoint.start((socket) => {
       socket.write(head(200, headers))
@@ -183,13 +183,13 @@ describe('does no harm:', () => {
     expect(outcome).toEqual(answered(200, bomb.subarray(0, 4_096).toString('utf8')))
   })
 
-  test.each([102, 103])('an answer after status %i counts', lessThanDeadline, async (status) => {
+  test.each([102, 103])('a response after status %i counts', lessThanDeadline, async (status) => {
     const endpoint = await HostileEndpoint.start(say(head(status) + head(204)))
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
     expect(await post()).toEqual(answered(204, ''))
   })
 
-  test('names of headers that JavaScript knows', lessThanDeadline, async () => {
+  test('header names like __proto__', lessThanDeadline, async () => {
     const headers = '__proto__: 1\r\nconstructor: 2\r\ntoString: 3\r\nretry-after: 4\r\n'
     const endpoint = await HostileEndpoint.start(say(head(204, headers)))
     const post = postTo({ url: endpoint.url() })
@@ -197,8 +197,8 @@ describe('does no harm:', () => {
   })
 })
 
-describe('is not taken for the answer to the next request:', () => {
-  test('a second answer in the same breath', lessThanDeadline, async () => {
+describe('not mistaken for the response to the next request:', () => {
+  test('a second response sent together with the first', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start(
       say(head(500, 'Content-Length: 0\r\n') + head(202)),
     )
@@ -207,7 +207,7 @@ describe('is not taken for the answer to the next request:', () => {
     expect(endpoint.requests).toBe(2)
   })
 
-  test('a second answer while nothing is asked', lessThanDeadline, async () => {
+  test('a second response while no request is in flight', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start(say(head(500, 'Content-Length: 0\r\n')))
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
     expect(await post()).toMatchObject({ status: 500 })
@@ -216,7 +216,7 @@ describe('is not taken for the answer to the next request:', () => {
     expect(endpoint.requests).toBe(2)
   })
 
-  test('an answer after the deadline', lessThanDeadline, async () => {
+  test('a response after the deadline', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start(hang)
     const post = postTo({ url: endpoint.url() }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
     expect(await post()).toEqual({ kind: 'timeout' })

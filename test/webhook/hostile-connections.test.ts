@@ -4,7 +4,7 @@ import { connectTo, fullBacklogPort } from './full-backlog.ts'
 import { hang, HostileEndpoint } from './hostile-endpoint.ts'
 import { postTo, type Post } from './post-to.ts'
 
-/** Less than the five seconds that a sender grants at the most. */
+/** Less than the five seconds that a sender allows at most. */
 const lessThanDeadline = { timeout: 4_500 }
 const shortDeadlineMs = 200
 const timeout: RequestOutcome = { kind: 'timeout' }
@@ -18,8 +18,8 @@ function times(count: number, outcome: RequestOutcome): readonly RequestOutcome[
   return Array.from({ length: count }, () => outcome)
 }
 
-describe('a connection that is never made', () => {
-  // The endpoint accepts and says nothing: it is the TLS handshake that waits.
+describe('a connection that is never established', () => {
+  // The endpoint accepts and stays silent, so the TLS handshake hangs.
   test('is given up at the deadline', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start()
     const post = postTo({ url: endpoint.url('https') }, { deadlineMs: shortDeadlineMs })
@@ -28,7 +28,7 @@ describe('a connection that is never made', () => {
     expect(await post()).toEqual(timeout)
   })
 
-  test('costs those that wait for it no more than their deadline', lessThanDeadline, async () => {
+  test('delays waiting requests no longer than their own deadlines', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start()
     const settings = { deadlineMs: shortDeadlineMs, concurrency: 1 }
     const post = postTo({ url: endpoint.url('https') }, settings)
@@ -47,7 +47,7 @@ describe('a connection that is never made', () => {
     expect(endpoint.connections).toBe(2)
   })
 
-  // Other systems refuse a connection for which the backlog has no room.
+  // Other systems refuse a connection when the backlog is full.
   const onLinux = test.runIf(process.platform === 'linux')
   onLinux('because the backlog is full is a timeout', lessThanDeadline, async () => {
     const port = await fullBacklogPort()
@@ -61,19 +61,23 @@ describe('a connection that is never made', () => {
 describe('an endpoint that hangs', () => {
   const hangs = Array.from({ length: 200 }, () => hang)
 
-  test('has no more requests than connections, however many wait', lessThanDeadline, async () => {
-    const endpoint = await HostileEndpoint.start(...hangs)
-    const post = postTo({ url: endpoint.url() }, { concurrency: 5 })
-    const outcomes = postMany(post, 50)
-    await endpoint.received(5)
-    await post.sender.close()
-    expect(await Promise.all(outcomes)).toEqual(times(50, interrupted))
-    await endpoint.disconnected()
-    expect(endpoint.connections).toBe(5)
-    expect(endpoint.requests).toBe(5)
-  })
+  test(
+    'never has more requests than connections, however many wait',
+    lessThanDeadline,
+    async () => {
+      const endpoint = await HostileEndpoint.start(...hangs)
+      const post = postTo({ url: endpoint.url() }, { concurrency: 5 })
+      const outcomes = postMany(post, 50)
+      await endpoint.received(5)
+      await post.sender.close()
+      expect(await Promise.all(outcomes)).toEqual(times(50, interrupted))
+      await endpoint.disconnected()
+      expect(endpoint.connections).toBe(5)
+      expect(endpoint.requests).toBe(5)
+    },
+  )
 
-  test('costs every request its deadline, and then answers again', lessThanDeadline, async () => {
+  test('makes every request time out, and recovers afterwards', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start(...hangs)
     const settings = { deadlineMs: shortDeadlineMs, concurrency: 5 }
     const post = postTo({ url: endpoint.url() }, settings)

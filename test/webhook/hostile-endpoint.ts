@@ -3,22 +3,22 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { onTestFinished } from 'vitest'
 import { body } from './post-to.ts'
 
-/** Does to the connection what the endpoint does instead of answering a request properly. */
+/** Misbehaves on the connection instead of answering a request properly. */
 export type HostileAnswer = (socket: Socket) => void
 
 const dripIntervalMs = 10
 const goodAnswer = head(204)
 
 /**
- * A server on a free port of 127.0.0.1 that writes bytes, not HTTP: the requests get its answers in
- * turn, all further ones a 204.
+ * A server on a free port of 127.0.0.1 that writes raw bytes. Requests get its answers in turn, and after
+ * the last one a 204.
  */
 export class HostileEndpoint {
-  /** Requests that arrived whole. */
+  /** Requests that arrived completely. */
   requests = 0
   /** Connections that were accepted. */
   connections = 0
-  /** The most bytes that were written to one connection, counted when it closed. */
+  /** The most bytes written to one connection, counted when it closed. */
   sentBytesMax = 0
   readonly #server: Server
   #answers: readonly HostileAnswer[]
@@ -41,22 +41,22 @@ export class HostileEndpoint {
     return endpoint
   }
 
-  /** Its URL; with `https` for who would wait for a handshake that never comes. */
+  /** Its URL; with `https` for a test of a handshake that hangs. */
   url(scheme: 'http' | 'https' = 'http'): string {
     return `${scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`
   }
 
-  /** Answers every request with a 204 from now on. */
+  /** Answers every further request with a 204. */
   recover(): void {
     this.#answers = []
   }
 
-  /** Resolves once that many connections were accepted. */
+  /** Resolves once this many connections were accepted. */
   async accepted(count: number): Promise<void> {
     while (this.connections < count) await once(this.#events, 'connection')
   }
 
-  /** Resolves once that many requests arrived. */
+  /** Resolves once this many requests arrived. */
   async received(count: number): Promise<void> {
     while (this.requests < count) await once(this.#events, 'request')
   }
@@ -66,7 +66,7 @@ export class HostileEndpoint {
     while (this.#sockets.size > 0) await once(this.#events, 'close')
   }
 
-  /** Resolves once these bytes are written to every open connection. */
+  /** Resolves once these bytes have been written to every open connection. */
   async tell(text: string): Promise<void> {
     const written = [...this.#sockets].map(
       (socket) => new Promise<void>((resolve) => socket.write(text, () => resolve())),
@@ -107,30 +107,30 @@ export class HostileEndpoint {
   }
 }
 
-/** A status line with headers, of which each ends with CRLF. */
+/** A status line and headers, each ending with CRLF. */
 export function head(status: number, headers = ''): string {
   return `HTTP/1.1 ${status} Status\r\n${headers}\r\n`
 }
 
-/** Says nothing. */
+/** Sends nothing. */
 export const hang: HostileAnswer = () => undefined
 
-/** Writes it and goes on listening. */
+/** Writes this and keeps the connection open. */
 export function say(bytes: string | Uint8Array): HostileAnswer {
   return (socket) => void socket.write(bytes)
 }
 
-/** Writes it and closes the connection. */
+/** Writes this and closes the connection. */
 export function sayAndEnd(text: string): HostileAnswer {
   return (socket) => void socket.end(text)
 }
 
-/** Writes it and resets the connection. */
+/** Writes this and resets the connection. */
 export function sayAndReset(text: string): HostileAnswer {
   return (socket) => void socket.write(text, () => socket.resetAndDestroy())
 }
 
-/** Writes the beginning, and then the rest again and again, as fast as the other side takes it. */
+/** Writes the beginning and then repeats the rest, as fast as the other side reads. */
 export function sayForEver(beginning: string, rest: string): HostileAnswer {
   return (socket) => {
     const bytes = Buffer.from(rest.repeat(Math.ceil((16 * 1024) / rest.length)))
@@ -143,7 +143,7 @@ export function sayForEver(beginning: string, rest: string): HostileAnswer {
   }
 }
 
-/** Writes the beginning, and then the rest again and again, a byte now and then. */
+/** Writes the beginning and then repeats the rest, a byte at a time. */
 export function drip(beginning: string, rest: string): HostileAnswer {
   return (socket) => {
     let index = 0

@@ -5,10 +5,10 @@ import { HostileEndpoint } from './hostile-endpoint.ts'
 import { body } from './post-to.ts'
 
 const requestsPerEndpoint = 5
-/** Less than one of the bodies of 100 MB; what the engine allocates until it collects fits. */
+/** Less than one of the bodies of 100 MB, and enough for uncollected garbage. */
 const growthBytesMax = 24 * 1024 * 1024
 
-test('answers without end leave the memory as it is', async () => {
+test('endless answers do not increase memory', async () => {
   const endpoints = await Promise.all(
     endlessAnswers.map(({ answer }) =>
       HostileEndpoint.start(...Array.from({ length: requestsPerEndpoint + 1 }, () => answer)),

@@ -12,7 +12,7 @@ describe('judge', () => {
     },
     { statuses: [408, 425, 429], verdict: 'retry' },
     { statuses: [500, 501, 502, 503, 504, 505, 521, 599], verdict: 'retry' },
-  ] as const)('takes $statuses for $verdict', ({ statuses, verdict }) => {
+  ] as const)('treats $statuses as $verdict', ({ statuses, verdict }) => {
     for (const status of statuses) {
       const error = verdict === 'success' ? null : `status_${status}`
       const outcome = { kind: 'answered', status, retryAfter: undefined, excerpt: '' } as const
@@ -38,7 +38,7 @@ describe('judge', () => {
       verdict: 'final',
       error: 'private_address',
     },
-  ] as const)('takes $outcome.kind for $verdict', ({ outcome, verdict, error }) => {
+  ] as const)('treats $outcome.kind as $verdict', ({ outcome, verdict, error }) => {
     expect(judge(outcome)).toEqual({ verdict, status: null, error })
   })
 })
@@ -48,7 +48,7 @@ describe('failureOutcome', () => {
   const message = 'went wrong'
 
   test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER'])(
-    'takes %s for a failed connection',
+    'treats %s as a failed connection',
     (code) => {
       expect(failureOutcome(failure(code))).toEqual({ kind: 'connection_failed', code, message })
     },
@@ -64,11 +64,11 @@ describe('failureOutcome', () => {
     'CERT_NOT_YET_VALID',
     'CERT_REVOKED',
     'UNSPECIFIED',
-  ])('takes %s for a refused certificate', (code) => {
+  ])('treats %s as a refused certificate', (code) => {
     expect(failureOutcome(failure(code))).toEqual({ kind: 'certificate_refused', code, message })
   })
 
-  test('takes a refused address for one, whatever it is', () => {
+  test('recognises a refused address, whatever its kind', () => {
     const refusal = { code: 'private_address', message: 'Cannot send to 10.0.0.5' } as const
     expect(failureOutcome(new AddressRefusedError(refusal))).toEqual({
       kind: 'address_refused',
@@ -80,7 +80,7 @@ describe('failureOutcome', () => {
     { thrown: new Error('no code'), message: 'no code' },
     { thrown: 'a text', message: 'a text' },
     { thrown: null, message: 'null' },
-  ])('takes what has no code for a failed connection: $message', ({ thrown, message }) => {
+  ])('treats an error without a code as a failed connection: $message', ({ thrown, message }) => {
     expect(failureOutcome(thrown)).toEqual({
       kind: 'connection_failed',
       code: 'connection_failed',
@@ -89,12 +89,12 @@ describe('failureOutcome', () => {
   })
 })
 
-describe('a shortage of our own', () => {
+describe('a local shortage', () => {
   const errorOf = (code: string, address = '127.0.0.1'): Error =>
     Object.assign(new Error(code), { code, address })
 
   test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY'])(
-    'is what the system calls %s',
+    'is reported for the system error %s',
     (code) => {
       const outcome = failureOutcome(errorOf(code))
       expect(outcome).toEqual({ kind: 'shortage', code, message: code })
@@ -102,7 +102,7 @@ describe('a shortage of our own', () => {
     },
   )
 
-  test('is the reason for all addresses that were tried, or it is none', () => {
+  test('is reported only if all tried addresses failed for that reason', () => {
     const all = [errorOf('EMFILE'), errorOf('EMFILE', '::1')]
     expect(failureOutcome(Object.assign(new AggregateError(all), { code: 'EMFILE' })).kind).toBe(
       'shortage',
@@ -113,7 +113,7 @@ describe('a shortage of our own', () => {
     ).toBe('connection_failed')
   })
 
-  test('is not that this machine has no IPv6', () => {
+  test('is not reported for a machine without IPv6', () => {
     const outcome = failureOutcome(errorOf('EADDRNOTAVAIL', '2a00::1'))
     expect(outcome.kind).toBe('connection_failed')
   })

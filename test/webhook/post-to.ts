@@ -8,16 +8,16 @@ import {
   type SenderOptions,
 } from '../../src/webhook/index.ts'
 
-/** What is posted. */
+/** The request body. */
 export const body = '{"version":1,"type":"track","userId":"u_1","event":"Café 🎈"}'
 
 /** Posts once more over the same sender. */
 export type Post = (text?: string, messageId?: string) => Promise<RequestOutcome>
 
-/** What may be set besides the destination. */
+/** Overrides besides the destination. */
 export type SendingSettings = Partial<Omit<SenderOptions, 'destination'>>
 
-/** Posts to one endpoint, the first of a destination, with connections of its own. */
+/** Posts to one endpoint, the first of a destination, over its own connections. */
 export function postTo(
   endpoint: EndpointSettings,
   settings: Partial<DestinationSettings> & SendingSettings = {},

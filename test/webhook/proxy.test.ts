@@ -20,7 +20,7 @@ const named = ({ url }: TestEndpoint): string => url.replace('127.0.0.1', 'hooks
 
 const authorityOf = (url: string): string => new URL(url).host
 
-test('plain http goes through a tunnel, with the credentials of the proxy outside of it', async () => {
+test("plain HTTP goes through a tunnel, with the proxy's credentials only outside it", async () => {
   const [endpoint, proxy] = [await TestEndpoint.start(), await TestProxy.start()]
   const url = named(endpoint)
   const guard = behind(proxy.url.replace('//', '//us%40er:no-secret@'))
@@ -34,7 +34,7 @@ test('plain http goes through a tunnel, with the credentials of the proxy outsid
 })
 
 describe('an https endpoint behind a proxy', () => {
-  test('of a private authority is shown the certificate of evroute', async () => {
+  test("with a private authority gets evroute's client certificate", async () => {
     const authority = await makeAuthority()
     const server = await makeCertificate({ authority, host: 'hooks.example.com' })
     const client = await makeCertificate({ authority })
@@ -54,7 +54,7 @@ describe('an https endpoint behind a proxy', () => {
     expect(await shows()).toMatchObject({ kind: 'connection_failed' })
   })
 
-  test('with a certificate of an unknown authority gets nothing, for good', async () => {
+  test('with a certificate from an unknown authority gets no request, and the failure is final', async () => {
     const certificate = await makeCertificate({ host: 'hooks.example.com' })
     const endpoint = await TestEndpoint.start(200, certificate)
     const guard = behind((await TestProxy.start()).url)
@@ -65,7 +65,7 @@ describe('an https endpoint behind a proxy', () => {
   })
 })
 
-test('a tunnel is used again, and there are never more of them than the concurrency', async () => {
+test('tunnels are reused, and never exceed the concurrency', async () => {
   const [endpoint, proxy] = [await TestEndpoint.start(), await TestProxy.start()]
   const post = postTo({ url: named(endpoint) }, { guard: behind(proxy.url), concurrency: 3 })
   for (let round = 0; round < 3; round++) {
@@ -86,9 +86,9 @@ test('closing the sender closes its tunnels', async () => {
   expect(proxy.asked).toHaveLength(1)
 })
 
-describe('the guard', () => {
+describe('the guard of a sender with a proxy', () => {
   test.each(['127.0.0.1', '2130706433', 'localhost', '[::1]', '169.254.169.254'])(
-    'refuses %s before the proxy is asked',
+    'refuses %s without asking the proxy',
     async (host) => {
       const proxy = await TestProxy.start()
       const outcome = await postTo({ url: `http://${host}:8080/` }, { guard: behind(proxy.url) })()
@@ -97,7 +97,7 @@ describe('the guard', () => {
     },
   )
 
-  test('lets an address that network.allow names pass', async () => {
+  test('allows an address in network.allow', async () => {
     const [endpoint, proxy] = [await TestEndpoint.start(), await TestProxy.start()]
     const guard = new AddressGuard({ proxy: proxy.url, allow: ['127.0.0.1'] })
     expect(await postTo({ url: endpoint.url }, { guard })()).toMatchObject({ status: 200 })
@@ -109,7 +109,7 @@ describe('a proxy that opens no tunnel', () => {
   const url = 'https://hooks.example.com/hook'
 
   test.each([407, 403, 502, 503, 200.5])(
-    'but answers %s is named, and asked again',
+    'but answers %s is named in the error, and the request is retried',
     async (status) => {
       const proxy = await TestProxy.start(status)
       const outcome = await postTo({ url }, { guard: behind(proxy.url) })()
@@ -124,7 +124,7 @@ describe('a proxy that opens no tunnel', () => {
     },
   )
 
-  test('but closes is named', async () => {
+  test('but closes the connection is named in the error', async () => {
     const proxy = await TestProxy.start('close')
     expect(judge(await postTo({ url }, { guard: behind(proxy.url) })())).toEqual({
       verdict: 'retry',
@@ -133,13 +133,13 @@ describe('a proxy that opens no tunnel', () => {
     })
   })
 
-  test('because it is down is named', async () => {
+  test('because it is down is named in the error', async () => {
     const guard = behind(new URL(await unreachableUrl()).origin)
     const outcome = await postTo({ url }, { guard })()
     expect(judge(outcome)).toEqual({ verdict: 'retry', status: null, error: 'proxy_ECONNREFUSED' })
   })
 
-  test('because it hangs is named, and gets a new connection the next time', async () => {
+  test('because it hangs is named in the error, and gets a new connection the next time', async () => {
     const [endpoint, proxy] = [await TestEndpoint.start(), await TestProxy.start('hang')]
     const settings = { guard: behind(proxy.url), deadlineMs: shortDeadlineMs, concurrency: 1 }
     const post = postTo({ url: named(endpoint) }, settings)
@@ -149,7 +149,7 @@ describe('a proxy that opens no tunnel', () => {
     expect(await post()).toMatchObject({ status: 200 })
   })
 
-  test('while an endpoint that hangs inside of one is named itself', async () => {
+  test('is not blamed for an endpoint that hangs inside a tunnel', async () => {
     const [endpoint, proxy] = [await TestEndpoint.start('hang'), await TestProxy.start()]
     const settings = { guard: behind(proxy.url), deadlineMs: shortDeadlineMs }
     expect(await postTo({ url: named(endpoint) }, settings)()).toEqual({ kind: 'timeout' })

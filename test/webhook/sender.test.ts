@@ -4,11 +4,11 @@ import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { body, postTo } from './post-to.ts'
 
-/** Long enough for whatever answers, short enough to wait for what does not. */
+/** Long enough for any response, short enough to wait for its absence. */
 const shortDeadlineMs = 150
 
 describe('a request', () => {
-  test('is a POST of exactly the body to path and query', async () => {
+  test('is a POST with exactly the body to path and query', async () => {
     const endpoint = await TestEndpoint.start()
     await postTo({ url: `${endpoint.origin}/hooks/a%20b?team=growth&x=%C3%A4#part` })()
     expect(endpoint.requests).toHaveLength(1)
@@ -19,7 +19,7 @@ describe('a request', () => {
     expect(endpoint.requests[0]?.body).toEqual(Buffer.from(body))
   })
 
-  test('has the headers of the specification, the static ones and no others', async () => {
+  test('has the specified headers, the static ones and no others', async () => {
     const endpoint = await TestEndpoint.start()
     await postTo({
       url: endpoint.url,
@@ -55,18 +55,21 @@ describe('a request', () => {
   })
 })
 
-describe('an answer', () => {
-  test.each([200, 204, 404, 429, 503])('with the status %i is told as it is', async (status) => {
-    const endpoint = await TestEndpoint.start(status)
-    expect(await postTo({ url: endpoint.url })()).toEqual({
-      kind: 'answered',
-      status,
-      retryAfter: undefined,
-      excerpt: '',
-    })
-  })
+describe('a response', () => {
+  test.each([200, 204, 404, 429, 503])(
+    'with the status %i is reported unchanged',
+    async (status) => {
+      const endpoint = await TestEndpoint.start(status)
+      expect(await postTo({ url: endpoint.url })()).toEqual({
+        kind: 'answered',
+        status,
+        retryAfter: undefined,
+        excerpt: '',
+      })
+    },
+  )
 
-  test('brings its Retry-After and the beginning of its body', async () => {
+  test('is reported with its Retry-After and the beginning of its body', async () => {
     const endpoint = await TestEndpoint.start({
       status: 429,
       headers: { 'Retry-After': '120' },
@@ -80,7 +83,7 @@ describe('an answer', () => {
     })
   })
 
-  test('that repeats Retry-After counts with the first', async () => {
+  test('with repeated Retry-After headers counts with the first', async () => {
     const endpoint = await TestEndpoint.start({
       status: 503,
       headers: { 'Retry-After': ['7', '9'] },
@@ -97,8 +100,8 @@ describe('an answer', () => {
   })
 })
 
-describe('a success whose body does not end well', () => {
-  test('counts when the body drips, and the connection is given up at the deadline', async () => {
+describe('a success whose body does not end properly', () => {
+  test('counts when the body drips, and the connection is closed at the deadline', async () => {
     const endpoint = await TestEndpoint.start(['drip', 204])
     const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
     const outcome = await post()
@@ -108,14 +111,14 @@ describe('a success whose body does not end well', () => {
     expect(endpoint.openConnectionsMax).toBeLessThanOrEqual(2)
   })
 
-  test('counts when the body is cut off, and what arrived is kept', async () => {
+  test('counts when the body is cut off, and the part that arrived is kept', async () => {
     const endpoint = await TestEndpoint.start(['cut', 204])
     const post = postTo({ url: endpoint.url }, { concurrency: 1 })
     expect(await post()).toMatchObject({ kind: 'answered', status: 200, excerpt: 'the beginning' })
     expect(await post()).toMatchObject({ kind: 'answered', status: 204 })
   })
 
-  // Less time than the deadline: only the limit on what is read can end this.
+  // Shorter than the deadline, so only the limit on the bytes read can end this.
   test('counts when the body never ends, and 4 KB are kept', { timeout: 4_500 }, async () => {
     const endpoint = await TestEndpoint.start(['endless', 204])
     const post = postTo({ url: endpoint.url }, { concurrency: 1 })
@@ -125,7 +128,7 @@ describe('a success whose body does not end well', () => {
   })
 })
 
-describe('no answer', () => {
+describe('a missing response', () => {
   test('by the deadline is a timeout', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs })
@@ -133,19 +136,19 @@ describe('no answer', () => {
     await endpoint.disconnected()
   })
 
-  test('within five seconds is a timeout, whatever the caller would grant', async () => {
+  test('within five seconds is a timeout, even if the caller allows more', async () => {
     const endpoint = await TestEndpoint.start('hang')
     expect(await postTo({ url: endpoint.url }, { deadlineMs: 600_000 })()).toEqual({
       kind: 'timeout',
     })
   })
 
-  test('by the deadline is a timeout also while a connection is waited for', async () => {
+  test('by the deadline is a timeout also while the request waits for a connection', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
     const timeout = { kind: 'timeout' }
     expect(await Promise.all([post(), post(), post()])).toEqual([timeout, timeout, timeout])
-    // The first one, and the second where its own time ends a moment after that of the first.
+    // The first request, and the second if its own deadline passes a moment after that of the first.
     expect(endpoint.requests.length).toBeLessThanOrEqual(2)
   })
 
@@ -161,25 +164,25 @@ describe('no answer', () => {
     expect(await post()).toMatchObject({ kind: 'answered', status: 200 })
   })
 
-  test('because its headers are too long is malformed_answer', async () => {
+  test('because of oversized headers is malformed_answer', async () => {
     const headers = { 'X-Long': 'x'.repeat(20_000) }
     const endpoint = await TestEndpoint.start({ status: 200, headers })
     const outcome = await postTo({ url: endpoint.url })()
     expect(outcome).toMatchObject({ kind: 'connection_failed', code: 'malformed_answer' })
   })
 
-  test('because nobody listens is ECONNREFUSED', async () => {
+  test('because the port has no listener is ECONNREFUSED', async () => {
     const post = postTo({ url: await unreachableUrl() })
     expect(await post()).toMatchObject({ kind: 'connection_failed', code: 'ECONNREFUSED' })
   })
 
   test('because the host has no address is ENOTFOUND', async () => {
-    // A label of 64 letters is no name: it is refused without asking a name server.
+    // A label of 64 letters is invalid, so it is refused without asking a name server.
     const post = postTo({ url: `http://${'a'.repeat(64)}.example.com/` })
     expect(await post()).toMatchObject({ kind: 'connection_failed', code: 'ENOTFOUND' })
   })
 
-  test('because the endpoint does not speak TLS is no matter of its certificate', async () => {
+  test('because the endpoint does not speak TLS is not a certificate failure', async () => {
     const endpoint = await TestEndpoint.start()
     const post = postTo({ url: endpoint.url.replace('http:', 'https:') })
     expect(await post()).toMatchObject({ kind: 'connection_failed' })
@@ -188,7 +191,7 @@ describe('no answer', () => {
 })
 
 describe('connections', () => {
-  test('are kept and used again', async () => {
+  test('are kept open and reused', async () => {
     const endpoint = await TestEndpoint.start({ status: 200, body: 'thank you' })
     const post = postTo({ url: endpoint.url }, { concurrency: 1 })
     for (let count = 0; count < 5; count++) await post()
@@ -196,7 +199,7 @@ describe('connections', () => {
     expect(endpoint.connections).toBe(1)
   })
 
-  test('are kept however much they have carried', async () => {
+  test('are kept open however many requests they have carried', async () => {
     const endpoint = await TestEndpoint.start({ status: 200, body: '.'.repeat(60 * 1024) })
     const post = postTo({ url: endpoint.url }, { concurrency: 1 })
     for (let count = 0; count < 20; count++) await post()
@@ -204,7 +207,7 @@ describe('connections', () => {
     expect(endpoint.connections).toBe(1)
   })
 
-  test('are never more than the concurrency', async () => {
+  test('never exceed the concurrency', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 200, after: opened })
     const post = postTo({ url: endpoint.url }, { concurrency: 3 })
@@ -216,7 +219,7 @@ describe('connections', () => {
     expect(endpoint.connections).toBe(3)
   })
 
-  test('suffice for all endpoints that share an origin', async () => {
+  test('are shared by all endpoints with the same origin', async () => {
     const { opened, open } = gate()
     const server = await TestEndpoint.start({ status: 200, after: opened })
     const destination = checkDestination({
@@ -238,7 +241,7 @@ describe('connections', () => {
   })
 })
 
-describe('a sender that is closed', () => {
+describe('a closed sender', () => {
   test('interrupts requests in progress', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const post = postTo({ url: endpoint.url })
@@ -249,7 +252,7 @@ describe('a sender that is closed', () => {
     await endpoint.disconnected()
   })
 
-  test('sends nothing more', async () => {
+  test('sends no further requests', async () => {
     const endpoint = await TestEndpoint.start()
     const post = postTo({ url: endpoint.url })
     await post.sender.close()

@@ -6,7 +6,7 @@ const body = '{"version":1,"type":"track","userId":"u_1","event":"Ping"}'
 const signature = 'a613c03d0520d42b918112a7fb5ba00dc9c077ad'
 
 describe('signBody', () => {
-  // The first two are cases 2 and 6 of RFC 2202, the others were computed with Python's hmac.
+  // The first two are cases 2 and 6 of RFC 2202; the others were computed with Python's hmac.
   test.each([
     {
       name: 'a text',
@@ -59,9 +59,9 @@ describe('BodySigner', () => {
     'x'.repeat(16 * 1024 + 1),
   ]
 
-  test.each(Object.entries(secrets))('signs every body as signBody does, with %s', (_, key) => {
+  test.each(Object.entries(secrets))('signs every body like signBody, with %s', (_, key) => {
     const signer = new BodySigner(key)
-    // Another secret shares the scratch memory.
+    // A signer with a different secret shares the scratch memory.
     const other = new BodySigner(secret)
     for (const text of bodies) {
       expect(signer.sign(text)).toBe(signBody(text, key))
@@ -92,7 +92,7 @@ describe('checkSignature', () => {
       header: signBody(body, 'other'),
       expected: 'mismatch',
     },
-  ])('finds $name $expected', ({ header, expected }) => {
+  ])('reports $name as $expected', ({ header, expected }) => {
     expect(checkSignature(body, header, secret)).toBe(expected)
     expect(checkSignature(Buffer.from(body), header, secret)).toBe(expected)
     expect(verifySignature(body, header, secret)).toBe(expected === 'valid')
@@ -105,11 +105,11 @@ describe('verifySignature, called without types', () => {
     ['a list of two headers', [signature, signature], false],
     ['an empty list', [], false],
     ['null, as fetch has it', null, false],
-  ])('takes %s', (_, header, expected) => {
+  ])('accepts %s', (_, header, expected) => {
     expect(verifySignature(body, header, secret)).toBe(expected)
   })
 
-  test('says that a parsed body cannot be verified', () => {
+  test('reports that a parsed body cannot be verified', () => {
     const parsed = JSON.parse(body) as string
     expect(() => verifySignature(parsed, signature, secret)).toThrow(
       expect.objectContaining({
@@ -119,7 +119,7 @@ describe('verifySignature, called without types', () => {
     )
   })
 
-  test.each([undefined, ''])('says that the secret %j is invalid', (missing) => {
+  test.each([undefined, ''])('reports that the secret %j is invalid', (missing) => {
     expect(() => verifySignature(body, signature, missing as string)).toThrow(
       /without the shared secret/,
     )

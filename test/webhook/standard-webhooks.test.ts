@@ -10,14 +10,14 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { body, postTo } from './post-to.ts'
 
-/** 25 bytes that are no UTF-8, in base64. */
+/** 25 bytes that are not UTF-8, in base64. */
 const base64 = 'AP/+gAECAwQFBgcICQoLDA0ODxAREhMUFQ=='
 const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
 describe('signStandardWebhook', () => {
   const content = { id: 'm_1', timestamp: 1_767_323_045, body: '{"event":"Café 🎈"}' }
 
-  test('makes the signature that the libraries of Standard Webhooks test with', () => {
+  test('makes the signature from the test suites of the Standard Webhooks libraries', () => {
     const signature = signStandardWebhook(
       {
         id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -66,7 +66,7 @@ describe('signStandardWebhook', () => {
       secret: 'whsec_',
       expected: 'qbPtiRebIvdXzdGyD2kHbuG+D6F+TH2kQkF1J69bipI=',
     },
-  ])('takes $name for what it is', ({ secret, expected }) => {
+  ])('treats $name literally', ({ secret, expected }) => {
     expect(signStandardWebhook(content, secret)).toBe(`v1,${expected}`)
   })
 })
@@ -77,7 +77,7 @@ describe('webhookId', () => {
     '2a1c1b0e-6a8a-4f0e-9d7b-0123456789ab',
     `ajs-next-1767323045678-!"#$&'()*+,-/:;<=>?@[]^_\`{|}~\\`,
     'x'.repeat(256),
-  ])('leaves %s as it is', (messageId) => {
+  ])('leaves %s unchanged', (messageId) => {
     expect(webhookId(messageId)).toBe(messageId)
   })
 
@@ -88,12 +88,12 @@ describe('webhookId', () => {
     { messageId: 'a\r\nX-Signature: b', expected: 'a%0D%0AX-Signature:%20b' },
     { messageId: '\u0000\u007f', expected: '%00%7F' },
     { messageId: 'ÿ不🎈', expected: '%C3%BF%E4%B8%8D%F0%9F%8E%88' },
-  ])('encodes $messageId, and can be decoded', ({ messageId, expected }) => {
+  ])('encodes $messageId reversibly', ({ messageId, expected }) => {
     expect(webhookId(messageId)).toBe(expected)
     expect(decodeURIComponent(expected)).toBe(messageId)
   })
 
-  test('encodes half a character as one that cannot be read', () => {
+  test('encodes a lone surrogate as the replacement character', () => {
     expect(webhookId('a\ud83d')).toBe('a%EF%BF%BD')
   })
 
@@ -117,7 +117,7 @@ describe('webhookId', () => {
 describe('standardWebhooksHeaders', () => {
   const webhook = { body, messageId: 'order.42' }
 
-  test('sign what they say, in the order of the secrets', () => {
+  test('contain a signature over their values for each secret, in order', () => {
     const secrets = ['new-no-secret', 'old-no-secret']
     const content = { id: 'order%2E42', timestamp: 1_767_323_045, body }
     const signatures = secrets.map((secret) => signStandardWebhook(content, secret))
@@ -129,17 +129,17 @@ describe('standardWebhooksHeaders', () => {
     expect(signatures[0]).not.toBe(signatures[1])
   })
 
-  test('have the second that has begun', () => {
+  test('contain the time rounded down to a second', () => {
     const timestampAt = (nowMs: number): string =>
       standardWebhooksHeaders(webhook, { secrets: ['s'] }, nowMs)['webhook-timestamp']
     expect([1_999, 2_000, 2_000.9].map(timestampAt)).toEqual(['1', '2', '2'])
   })
 })
 
-describe('a request', () => {
+describe('a request with Standard Webhooks headers', () => {
   const standardWebhooks = { secrets: ['new-no-secret', `whsec_${base64}`] }
 
-  test('has them beside X-Signature, of the time of its attempt', async () => {
+  test('has them besides X-Signature, with the time of the attempt', async () => {
     const endpoint = await TestEndpoint.start()
     const clock = new ManualClock(startMs)
     const sharedSecret = 'not-a-real-secret'
@@ -156,7 +156,7 @@ describe('a request', () => {
     }
   })
 
-  test('has them without X-Signature too', async () => {
+  test('has them without X-Signature, too', async () => {
     const endpoint = await TestEndpoint.start()
     await postTo({ url: endpoint.url }, { standardWebhooks })()
     const { headers } = endpoint.requests[0]!
@@ -164,7 +164,7 @@ describe('a request', () => {
     expect(headers).not.toHaveProperty('x-signature')
   })
 
-  test('has the id of an event whose body has none', async () => {
+  test('uses the id of the event if the body has none', async () => {
     const endpoint = await TestEndpoint.start()
     const post = postTo({ url: endpoint.url }, { standardWebhooks })
     await post('{"type":"delete","userId":"u_1","timestamp":"2026-01-02T03:04:05.678Z"}', 'm_9')
@@ -172,7 +172,7 @@ describe('a request', () => {
   })
 
   test.each(['a\r\nX-Team: b', '日本 🎈', 'x'.repeat(30_000)])(
-    'arrives whatever the messageId is (%.20j)',
+    'arrives with any messageId (%.20j)',
     async (messageId) => {
       const endpoint = await TestEndpoint.start()
       const post = postTo({ url: endpoint.url }, { standardWebhooks })
@@ -182,7 +182,7 @@ describe('a request', () => {
     },
   )
 
-  test('has none of them by default', async () => {
+  test('is sent only if it is configured', async () => {
     const endpoint = await TestEndpoint.start()
     await postTo({ url: endpoint.url }, { sharedSecret: 'not-a-real-secret' })()
     for (const name of names) expect(endpoint.requests[0]?.headers).not.toHaveProperty(name)
