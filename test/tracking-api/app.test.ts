@@ -71,7 +71,7 @@ describe('write keys', () => {
     expect((await send(url, { path: '/v1/track', ...sent })).status).toBe(200)
   })
 
-  test('a wrong header is refused even if the body has a valid key', async () => {
+  test('a wrong header is refused despite a valid key in the body', async () => {
     const { url } = await startApi()
     for (const headers of [basic(`${wrong}:`), { 'x-write-key': wrong }]) {
       expect((await send(url, { path: '/v1/t', headers, body: body(writeKey) })).status).toBe(401)
@@ -128,17 +128,14 @@ describe('defaults from a batch and a connection', () => {
       context: hidden,
       stored: hidden,
     },
-  ])(
-    'the address and the user agent of $sender are added',
-    async ({ headers, context, stored }) => {
-      const { url, webhooks } = await startApi()
-      const batch = [{ ...ids, type: 'track', context }]
-      await send(url, { headers: { ...known, ...headers }, body: JSON.stringify({ batch }) })
-      expect((await webhooks())[0]?.['context']).toEqual(stored)
-    },
-  )
+  ])('adds the address and user agent of $sender', async ({ headers, context, stored }) => {
+    const { url, webhooks } = await startApi()
+    const batch = [{ ...ids, type: 'track', context }]
+    await send(url, { headers: { ...known, ...headers }, body: JSON.stringify({ batch }) })
+    expect((await webhooks())[0]?.['context']).toEqual(stored)
+  })
 
-  test('they are added on a browser path even without browser headers', async () => {
+  test('they are added on browser paths without browser headers', async () => {
     const { url, webhooks } = await startApi()
     for (const path of ['/v1/track', '/v1/t']) {
       await send(url, { path, headers: known, body: JSON.stringify(ids) })
@@ -247,7 +244,7 @@ describe('browsers', () => {
 })
 
 describe('the settings for SDKs', () => {
-  test('point clients to this service, and switch off their own metrics', async () => {
+  test('point clients to this service and disable their metrics', async () => {
     const { url, port } = await startApi()
     const reply = await send(url, { method: 'GET', path: `/v1/projects/${writeKey}/settings` })
     expect(reply.headers['cache-control']).toBe('no-store')
@@ -269,7 +266,7 @@ describe('the settings for SDKs', () => {
     })
   })
 
-  test('contain the host that a trusted proxy was asked for, and no other host', async () => {
+  test('contain the host that a trusted proxy reports, and no other', async () => {
     const headers = { 'x-forwarded-host': 'track.example.com', 'x-forwarded-proto': 'https' }
     const sent = { method: 'GET', path: `/projects/${writeKey}/settings/`, headers }
     const trusting = await startApi({ trustedProxies: 1 })
