@@ -38,7 +38,7 @@ describe('Archive', () => {
     archive = new Archive(directory, startedAtMs)
   })
 
-  test.skipIf(process.platform === 'win32')('only the owner can read it', async () => {
+  test.skipIf(process.platform === 'win32')('is readable by its owner only', async () => {
     await archive.append([event('m_1')])
     await archiveIdOf(directory, () => 'example')
     const names = await readdir(directory, { recursive: true })
@@ -62,7 +62,7 @@ describe('Archive', () => {
       .map((line) => JSON.parse(line) as JsonObject)
   }
 
-  test('keeps an event as a call, with when and from whom it was accepted', async () => {
+  test('keeps an event as a call, with the time and the source', async () => {
     await archive.append([event('m_1')])
     expect(await rowsOf('website', '2026-01-02', runName)).toEqual([
       {
@@ -98,7 +98,7 @@ describe('Archive', () => {
     expect(ids(await rowsOf('app', '2026-01-02', runName))).toEqual(['m_2'])
   })
 
-  test('loses nothing else where another run was cut off amid a write', async () => {
+  test('loses nothing else if an earlier run was cut off during a write', async () => {
     await archive.append([event('m_1')])
     await appendFile(join(directory, 'website', '2026-01-02', runName), Buffer.of(0x1f, 0x8b, 8))
     await new Archive(directory, startedAtMs + 1).append([event('m_2')])
@@ -113,7 +113,7 @@ describe('Archive', () => {
   })
 
   test.each(['..', '.', 'a/b', 'grün ☃', '%2E'])(
-    'takes the source %j for no path',
+    'does not treat the source %j as a path',
     async (sourceId) => {
       await archive.append([event('m_1', { sourceId })])
       const names = await readdir(directory)
@@ -122,7 +122,7 @@ describe('Archive', () => {
     },
   )
 
-  test('says when it cannot be written, and continues when it can be again', async () => {
+  test('reports when it cannot be written, and continues once it can', async () => {
     await writeFile(directory, 'in the way')
     await expect(archive.append([event('m_1')])).rejects.toMatchObject({
       code: 'cannot_write_file',
@@ -132,7 +132,7 @@ describe('Archive', () => {
     expect(await rowsOf('website', '2026-01-02', runName)).toMatchObject([{ messageId: 'm_2' }])
   })
 
-  describe('that has no room for all of a write', () => {
+  describe('that runs out of room during a write', () => {
     const day = '2026-01-02'
     const full = new Error('ENOSPC: no space left on device')
 
@@ -170,7 +170,7 @@ describe('Archive', () => {
       },
     )
 
-    test('leaves nothing of the write, also where nothing follows', async () => {
+    test('leaves nothing of the write, even if no write follows', async () => {
       const archive = new Archive(directory, startedAtMs, filling([Infinity, 40]))
       await archive.append([event('m_1')])
       const whole = await readFile(join(directory, 'website', day, runName))
@@ -178,7 +178,7 @@ describe('Archive', () => {
       expect(await readFile(join(directory, 'website', day, runName))).toEqual(whole)
     })
 
-    test('writes nothing behind it before it could be taken away', async () => {
+    test('writes nothing after the partial write before that is removed', async () => {
       const path = join(directory, 'website', day, runName)
       const inTheWay = async () => {
         await rename(path, `${path}.aside`)
@@ -194,7 +194,7 @@ describe('Archive', () => {
       expect(await messageIds()).toEqual(['m_1', 'm_4'])
     })
 
-    test('begins again in a new file where somebody took the old one away', async () => {
+    test('starts a new file if the old one has been removed', async () => {
       const path = join(directory, 'website', day, runName)
       const archive = new Archive(
         directory,
@@ -215,7 +215,7 @@ describe('Archive', () => {
     await expect(archive.append([event('m_1')])).rejects.toThrow('it is not a file')
   })
 
-  test('drops a write that nobody waits for before its turn', async () => {
+  test('drops a write that is cancelled before its turn', async () => {
     const { opened, open } = gate()
     const stalled = new Archive(directory, startedAtMs, async (path, bytes) => {
       await opened
@@ -236,7 +236,7 @@ describe('Archive', () => {
     ])
   })
 
-  test('writes nothing for nothing', async () => {
+  test('writes nothing for an empty batch', async () => {
     await archive.append([])
     await expect(readdir(directory)).rejects.toMatchObject({ code: 'ENOENT' })
   })
@@ -251,7 +251,7 @@ describe('callOfArchivedRow', () => {
     })
   })
 
-  test('leaves any other row as it is', () => {
+  test('leaves any other row unchanged', () => {
     const row = { type: 'track', integrations: { Webhooks: false } }
     expect(callOfArchivedRow(row)).toBe(row)
   })

@@ -70,8 +70,8 @@ async function allSteps(): Promise<readonly string[]> {
   return steps
 }
 
-describe('An erasure that is cut off', () => {
-  test('was on the disk before it replaced the file', async () => {
+describe('an interrupted erasure', () => {
+  test('has flushed the new file to disk before it replaces the old one', async () => {
     const steps = (await allSteps()).filter((step) => step !== 'write')
     const written = ['open', 'chmod', 'utimes', 'sync', 'close']
     const folder = ['open', 'sync', 'close']
@@ -83,7 +83,7 @@ describe('An erasure that is cut off', () => {
     ])
   })
 
-  test('at any step leaves each file as it was or as it is to be, and is made good by the next', async () => {
+  test('leaves each file old or new at any step, and the next erasure completes it', async () => {
     const { length: steps } = await allSteps()
     const ended = new Set<string>()
     for (let step = 1; step <= steps; step++) {

@@ -45,13 +45,13 @@ describe('isAboutUsers', () => {
       false,
     ],
     ['the user, some time', { type: 'track', userId: 'u_1', archived: {} }, false],
-  ])('tells events about %s', (_, row, isAbout) => {
+  ])('recognises events about %s', (_, row, isAbout) => {
     expect(isAboutUsers(['u_1', 'u_2'], untilMs)(row)).toBe(isAbout)
   })
 })
 
 describe('eraseFromArchive', () => {
-  test('takes events out of whichever member, and leaves the lines of others as they are', async () => {
+  test('removes events from any gzip member, and leaves other lines unchanged', async () => {
     const archive = await makeArchive()
     const spaced = line('m_4', 'u_2').replace('{', '{ ')
     const path = await archive.put(
@@ -68,7 +68,7 @@ describe('eraseFromArchive', () => {
     expect(await archive.names()).toEqual(['2026-01-02', '2026-01-02/a.gz'])
   })
 
-  test('looks into all days and runs of the source, and into no other', async () => {
+  test('searches all days and runs of the source, and no other source', async () => {
     const archive = await makeArchive()
     const both = members(line('m_1', 'u_1') + line('m_2', 'u_2'))
     const names = ['2025-01-01/a.gz', '2026-01-02/a.gz', '2026-01-02/b.gz', 'moved/c.gz']
@@ -83,7 +83,7 @@ describe('eraseFromArchive', () => {
     expect(await archive.erase(['u_2'], { sourceId: 'shop' })).toMatchObject({ files: 0 })
   })
 
-  test('touches no file without such events', async () => {
+  test('does not touch files without such events', async () => {
     const archive = await makeArchive()
     const path = await archive.put('2026-01-02/a.gz', members(line('m_1', 'u_2')))
     const before = await stat(path)
@@ -92,7 +92,7 @@ describe('eraseFromArchive', () => {
     expect([after.ino, after.ctimeMs]).toEqual([before.ino, before.ctimeMs])
   })
 
-  test('removes a file with nothing else in it, and a day without files', async () => {
+  test('removes a file that would be empty, and a day without files', async () => {
     const archive = await makeArchive()
     const all = members(line('m_1', 'u_1'), `\n${line('m_2', 'u_1')}`)
     await archive.put('2026-01-01/a.gz', all)
@@ -103,7 +103,7 @@ describe('eraseFromArchive', () => {
     expect(await archive.names()).toEqual(['2026-01-02', '2026-01-02/b.gz'])
   })
 
-  test('leaves files as they were compressed, or not', async () => {
+  test('keeps files compressed or uncompressed', async () => {
     const archive = await makeArchive()
     const path = await archive.put(
       '2026-01-02/rows.ndjson',
@@ -122,7 +122,7 @@ describe('eraseFromArchive', () => {
     expect(await textOf(path)).toBe(lines.slice(5_000).join(''))
   })
 
-  test('is ended by its signal, with what was done so far', async () => {
+  test('stops when its signal aborts, and reports what was done so far', async () => {
     const archive = await makeArchive()
     const content = members(line('m_1', 'u_1') + line('m_2', 'u_2'))
     const first = await archive.put('2026-01-01/a.gz', content)
@@ -143,7 +143,7 @@ describe('eraseFromArchive', () => {
     expect(await readdir(archive.path('2026-01-02'))).toEqual(['a.gz'])
   })
 
-  test('is ended amid a file that is only looked at', async () => {
+  test('stops in the middle of a file that it only reads', async () => {
     const archive = await makeArchive()
     const lines = Array.from({ length: 5_000 }, (_, n) => line(`m_${n}`, 'u_2'))
     await archive.put('2026-01-02/a.gz', members(lines.join('')))
@@ -158,7 +158,7 @@ describe('eraseFromArchive', () => {
     expect(looks).toBeLessThan(lines.length)
   })
 
-  test('keeps no more of a file than a line in memory', async () => {
+  test('holds no more than one line of a file in memory', async () => {
     const archive = await makeArchive()
     const text = `${'x'.repeat(5_000_000)}\n${line('m_1', 'u_1')}`
     const path = await archive.put('2026-01-02/a.gz', members(text))
@@ -170,8 +170,8 @@ describe('eraseFromArchive', () => {
     expect(Math.max(...texts.map(({ length }) => length))).toBeLessThan(1_200_000)
   })
 
-  describe('of unreadable files', () => {
-    test('keeps the text of a file that was cut off, and says so', async () => {
+  describe('with unreadable files', () => {
+    test('keeps the text of a file that was cut off, and reports it', async () => {
       const archive = await makeArchive()
       const whole = members(line('m_1', 'u_1'), line('m_2', 'u_2'))
       const last = members(line('m_3', 'u_2') + line('m_4', 'u_1') + line('m_5', 'u_2'))
@@ -191,7 +191,7 @@ describe('eraseFromArchive', () => {
       expect(await readdir(archive.path('2026-01-02'))).toEqual(['a.gz'])
     })
 
-    test('keeps what is behind damage in a file beside it, where no reader takes it for rows', async () => {
+    test('moves data after the damage to a separate file, where no reader takes it for rows', async () => {
       const archive = await makeArchive()
       const whole = members(line('m_1', 'u_1'), line('m_2', 'u_2').repeat(200))
       const behind = Buffer.concat([
@@ -234,7 +234,7 @@ describe('eraseFromArchive', () => {
       expect(await readFile(path)).toEqual(content)
     })
 
-    test('leaves lines that are no events where they are, and reveals nothing of their content', async () => {
+    test('keeps lines that are not events, and reveals nothing of their content', async () => {
       const archive = await makeArchive()
       const lines = [
         '{"userId":"u_1","email":"jane@exa',
@@ -259,7 +259,7 @@ describe('eraseFromArchive', () => {
       expect(await textOf(only)).toBe('7\n')
     })
 
-    test('reports unexpected things in place of files and folders', async () => {
+    test('reports unexpected entries in place of files and folders', async () => {
       const archive = await makeArchive()
       const path = await archive.put('2026-01-02/a.gz', members(line('m_1', 'u_1')))
       const day = archive.path('2026-01-02')
@@ -286,7 +286,7 @@ describe('eraseFromArchive', () => {
       expect(problems.at(-1)).toBe('and 2 more files')
     })
 
-    test('leaves a file alone that another process writes to meanwhile', async () => {
+    test('skips a file that another process is writing to', async () => {
       const archive = await makeArchive()
       const content = members(line('m_1', 'u_1') + line('m_2', 'u_2'))
       const path = await archive.put('2026-01-02/a.gz', content)
@@ -303,7 +303,7 @@ describe('eraseFromArchive', () => {
     })
   })
 
-  test('follows links to files, which stay links', async () => {
+  test('follows symbolic links to files, and keeps the links', async () => {
     const archive = await makeArchive()
     const elsewhere = await temporaryFolder()
     const day = archive.path('2026-01-02')

@@ -40,7 +40,7 @@ async function makeWriter(append?: Append) {
   }
 }
 
-describe('An archive that is written to', () => {
+describe('an archive during writes', () => {
   test('loses no event while it is erased, and has none of the user afterwards', async () => {
     const { append, eraseMeanwhile, read, text, put } = await makeWriter()
     const late = { receivedAtMs: untilMs + 1 }
@@ -79,7 +79,7 @@ describe('An archive that is written to', () => {
     expect((await text()).match(/m_\d+/g)).toHaveLength(ids.length)
   })
 
-  test('continues in another file after an erasure changed the first', async () => {
+  test('continues in a new file after an erasure changed the first', async () => {
     const { append, eraseMeanwhile, read, days } = await makeWriter()
     await append(event('m_1', 'u_1'), event('m_2', 'u_2'))
     expect(await eraseMeanwhile()).toEqual({ events: 1, files: 1, problems: [] })
@@ -97,7 +97,7 @@ describe('An archive that is written to', () => {
     expect(await days()).toEqual([`${runName}.ndjson.gz`])
   })
 
-  test('erases what is being written, and what waits to be written', async () => {
+  test('erases events that are being written or waiting to be written', async () => {
     const { opened, open } = gate()
     const { append, eraseMeanwhile, read } = await makeWriter(async (path, bytes) => {
       await opened
@@ -111,7 +111,7 @@ describe('An archive that is written to', () => {
     expect((await read()).ids).toEqual(['m_3'])
   })
 
-  test('has a folder for what is being written while what was in it is removed', async () => {
+  test('recreates its folder if an erasure removes it during a write', async () => {
     const { opened, open } = gate()
     const files = await makeArchive()
     const old = await files.put(`${day}/old.gz`, members(line('m_1', 'u_1')))
@@ -136,7 +136,7 @@ describe('An archive that is written to', () => {
     expect(existsSync(files.path(day))).toBe(true)
   })
 
-  test('takes nothing for damage that is being written', async () => {
+  test('does not mistake an unfinished write for damage', async () => {
     const { opened, open } = gate()
     const { opened: begun, open: begin } = gate()
     let writes = 0
@@ -156,7 +156,7 @@ describe('An archive that is written to', () => {
     await appended
   })
 
-  test('removes what a failed write left, before it writes again', async () => {
+  test('removes the rest of a failed write before it writes again', async () => {
     const path: string[] = []
     let writes = 0
     const { append, eraseMeanwhile, read } = await makeWriter(async (file, bytes) => {
@@ -178,7 +178,7 @@ describe('An archive that is written to', () => {
     expect(await read()).toEqual({ ids: ['m_2', 'm_4'], problems: [] })
   })
 
-  test('is not waited for by who ends the erasure, though its disk hangs', async () => {
+  test('does not delay an interrupted erasure, even if its disk hangs', async () => {
     const { opened, open } = gate()
     const { append, eraseMeanwhile } = await makeWriter(async (path, bytes) => {
       await opened
@@ -196,7 +196,7 @@ describe('An archive that is written to', () => {
     expect(await eraseMeanwhile()).toMatchObject({ events: 1 })
   })
 
-  test('keeps nothing back once the erasure is over', async () => {
+  test('holds back no writes once the erasure is over', async () => {
     const { append, eraseMeanwhile, path, read } = await makeWriter()
     await append(event('m_1', 'u_1'))
     await eraseMeanwhile()

@@ -51,12 +51,12 @@ describe('readArchive', () => {
     }
   }
 
-  test('gives whole files without problems', async () => {
+  test('reads whole files without problems', async () => {
     await put('b.ndjson', row('m_2'))
     expect(await readAll()).toEqual({ ids: ['m_1', 'm_2'], problems: [] })
   })
 
-  test('has events that are larger than any call', async () => {
+  test('reads events larger than any call', async () => {
     await put('b.ndjson', row('m_2', { properties: { text: 'x'.repeat(200_000) } }))
     await put('c.ndjson', row('m_3', { properties: { text: 'x'.repeat(2_000_000) } }))
     expect(await readAll()).toEqual({
@@ -65,7 +65,7 @@ describe('readArchive', () => {
     })
   })
 
-  test('reports damage, and reads what is in front of it and in other files', async () => {
+  test('reports damage, and reads the rows before it and the other files', async () => {
     const ruined = await put('3.gz', Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7))
     // All of the row is there, but not the end of its member.
     const cut = await put('4.gz', gzipSync(row('m_2')).subarray(0, -9))
@@ -78,7 +78,7 @@ describe('readArchive', () => {
     ])
   })
 
-  test('reports each row that cannot be used, and nothing of its content', async () => {
+  test('reports each unusable row without its content', async () => {
     const path = await put(
       'rows',
       `${row('m_2')}{"userId":"jane@example.com"\n7\n{"type":"page"}\n`,
@@ -93,7 +93,7 @@ describe('readArchive', () => {
     })
   })
 
-  test('reports unexpected things in place of files and folders', async () => {
+  test('reports unexpected entries in place of files and folders', async () => {
     await promisify(execFile)('mkfifo', [join(dayOf(), 'fifo')])
     await mkdir(join(dayOf(), 'folder'))
     await symlink(join(directory, 'nowhere'), join(dayOf(), 'link'))
@@ -108,7 +108,7 @@ describe('readArchive', () => {
     ])
   })
 
-  test('has nothing of a source that sent nothing, and reports one that cannot be read', async () => {
+  test('returns nothing for a source without events, and reports an unreadable one', async () => {
     const parts = async (root: string) => {
       const read: ArchivePart[] = []
       for await (const part of readArchive(root, 'website', {})) read.push(part)
@@ -120,13 +120,13 @@ describe('readArchive', () => {
     expect(await parts(root)).toMatchObject([{ path: join(root, 'website'), rows: [] }])
   })
 
-  test('does not look at days that are not wanted', async () => {
+  test('does not read days outside the requested range', async () => {
     await put('a.gz', 'not gzip', '2026-01-01')
     expect(await readAll({ sinceMs: startedAtMs })).toEqual({ ids: ['m_1'], problems: [] })
     expect((await readAll()).problems).toHaveLength(1)
   })
 
-  test('follows links to files', async () => {
+  test('follows symbolic links to files', async () => {
     const moved = join(directory, 'moved')
     await writeFile(moved, row('m_2'))
     await symlink(moved, join(dayOf(), 'link'))

@@ -33,14 +33,14 @@ describe('a delivering process that is killed', { timeout: timeoutMs }, () => {
     return runCrashes({ program, folder, messages, killEvents, seed, fault })
   }
 
-  test('loses nothing that it acknowledged, and sends twice only what it had not settled', async () => {
+  test('loses nothing that it acknowledged, and repeats only unsettled deliveries', async () => {
     const result = await crash(400, ['acknowledged', 'loaded', 'requested', 'opened', 'answered'])
     expect(findingsOf(result)).toEqual([])
     expect(figuresOf(result)).toMatchObject({ acknowledged: 400, answered: 400 })
     expect(result).toMatchObject({ kills: 5, killsAtRest: 0, refusals: 40 })
   })
 
-  test('would be seen to lose what it acknowledged before the commit', async () => {
+  test('fails this test if it acknowledges before the commit', async () => {
     // So many that it is killed long before the last ones are stored, which it does at its end.
     const result = await crash(1_000, ['acknowledged'], 'ack-before-commit')
     expect(findingsOf(result)).toContainEqual(
@@ -48,7 +48,7 @@ describe('a delivering process that is killed', { timeout: timeoutMs }, () => {
     )
   })
 
-  test('would be seen to leave behind what it held', async () => {
+  test('fails this test if it never returns the leases of a killed process', async () => {
     const result = await crash(100, ['requested'], 'leases-never-returned')
     expect(findingsOf(result)).toContainEqual(
       expect.stringMatching(/^\d+ deliveries pending, not 0$/),

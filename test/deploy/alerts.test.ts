@@ -115,7 +115,7 @@ describe('the expressions of the alerts and of the dashboard', () => {
     }
   })
 
-  test('have brackets that close', () => {
+  test('have balanced brackets', () => {
     for (const [, expression] of expressions) {
       for (const [open, close] of ['()', '{}', '[]'].map((pair) => pair.split(''))) {
         expect(expression.split(open ?? '').length).toBe(expression.split(close ?? '').length)
@@ -140,7 +140,7 @@ describe('the alerts', () => {
     },
   )
 
-  test('are all that the runbook knows', async () => {
+  test('are the same as in the runbook', async () => {
     const runbook = await readFile(new URL('../../docs/runbook.md', import.meta.url), 'utf8')
     const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
     expect(headings).toEqual(rules.map(({ alert }) => alert))

@@ -168,7 +168,7 @@ describe('the unit of systemd', () => {
   })
 
   const analyze = spawnSync('systemd-analyze', ['--version'])
-  test.runIf(analyze.status === 0)('is one that systemd reads', async () => {
+  test.runIf(analyze.status === 0)('is accepted by systemd', async () => {
     const { stderr } = await run('systemd-analyze', ['verify', fixture('deploy/evroute.service')])
     expect(stderr).toBe('')
   })
@@ -230,19 +230,19 @@ describe('the action', () => {
 
   const send = `"${process.execPath}" "${binaryPath}" send track --event "Order 1" --to "$EVROUTE_URL"`
 
-  test('succeeds when what was expected arrives', async () => {
+  test('succeeds when the expected webhooks arrive', async () => {
     const expected = '\ntype:track event:"Order*" sig:valid x1\nsig:invalid never\n'
     const { code, stderr } = await act({ command: send, expect: expected })
     expect({ code, stderr }).toMatchObject({ code: 0 })
   })
 
-  test('fails with 5 when it does not, and puts a service in front on demand', async () => {
+  test('exits with 5 when they do not, and can put a service in front', async () => {
     const command = 'test -n "$EVROUTE_ENDPOINT"'
     const given = { command, expect: 'type:track', serve: 'true', timeout: '10ms' }
     expect(await act(given)).toMatchObject({ code: 5 })
   })
 
-  test('passes the code of its command on', async () => {
+  test('passes the exit code of its command on', async () => {
     expect(await act({ command: 'exit 3' })).toMatchObject({ code: 3 })
   })
 })

@@ -37,7 +37,7 @@ describe('a correct handler', () => {
 })
 
 describe.each(wrongHandlers)('a handler that $given', (row) => {
-  test('is found out', async () => {
+  test('is detected', async () => {
     const url = await startHandler(row.handle)
     const { isRight, findings, verdicts } = await checkHandler({ url, secret, timeoutMs: 1_000 })
     const codes = findings.map(({ code }) => code)
@@ -52,7 +52,7 @@ describe.each(wrongHandlers)('a handler that $given', (row) => {
   })
 })
 
-test('a handler that refuses what it knows loses repeats', async () => {
+test('a handler that refuses a webhook it has already seen loses retries', async () => {
   const known = new Set<string>()
   const url = await startHandler((request) => {
     const signature = String(request.headers['x-signature'])
@@ -64,7 +64,7 @@ test('a handler that refuses what it knows loses repeats', async () => {
   expect(findings).toMatchObject([{ code: 'repeats_refused', cases: ['repeated'] }])
 })
 
-test('a handler that is not there is unreachable, and a few cases tell', async () => {
+test('an unreachable handler is reported after a few cases', async () => {
   const { hasAnswered, findings, verdicts } = await checkHandler({
     url: await unreachableUrl(),
     secret,
@@ -74,7 +74,7 @@ test('a handler that is not there is unreachable, and a few cases tell', async (
   expect(verdicts.filter(({ reaction }) => reaction === 'unreachable')).toHaveLength(3)
 })
 
-test('a handler that ends at a wrong signature has crashed after that case', async () => {
+test('a handler that exits on a wrong signature is reported as crashed after that case', async () => {
   const handler = createServer((request, response) => {
     const isSigned = /^[0-9a-f]{40}$/.test(String(request.headers['x-signature']))
     request.resume().on('end', () => {
@@ -104,6 +104,6 @@ test.each([
   [{ url: 'http://127.0.0.1:1/', secret, only: ['plane'] }, 'only'],
   [{ url: 'http://127.0.0.1:1/', secret, timeoutMs: 6_000 }, 'timeoutMs'],
   [{ url: 'http://127.0.0.1:1/', secret, timeout: 1 }, 'timeout'],
-])('options that cannot be used are named: %j', async (options, setting) => {
+])('invalid options are named: %j', async (options, setting) => {
   await expect(checkHandler(options)).rejects.toMatchObject({ code: 'invalid_setting', setting })
 })

@@ -19,12 +19,12 @@ describe('context and integrations of a batch', () => {
     [1, { context: { ip: 'x', locale: 'y' }, integrations: { All: false, Webhooks: true } }],
   ]
 
-  it('go under each call, key by key', async () => {
+  it('are merged into each call, key by key', async () => {
     expect(await briefOf(`{${shared},"batch":[${calls}]}`)).toEqual(merged)
     expect(await briefOf(`{"x":1, ${shared} ,"batch":[${calls}],"sentAt":"x"}`)).toEqual(merged)
   })
 
-  it('are bad rows after the calls', async () => {
+  it('are reported as bad rows if they come after the calls', async () => {
     const rows = await rowsOf('{"batch":[{"a":1}],\n"context":{"ip":"x"},"sentAt":"x"}')
     expect(rows).toMatchObject([
       { kind: 'row', value: { a: 1 } },
@@ -44,7 +44,7 @@ describe('context and integrations of a batch', () => {
     ])
   })
 
-  it('leave what is no object to the check of the call', async () => {
+  it('leave a value that is not an object to the check of the call', async () => {
     expect(await briefOf(`{${shared},"batch":[{"context":"x","integrations":[1]}]}`)).toEqual([
       [1, { context: 'x', integrations: [1] }],
     ])
@@ -54,7 +54,7 @@ describe('context and integrations of a batch', () => {
     expect(await rowsOf(`{${shared},"batch":[{"a":1}]}`)).toMatchObject([{ bytes: 7 }])
   })
 
-  it('may be null, and are bad rows when they are no objects', async () => {
+  it('may be null, and are bad rows if they are not objects', async () => {
     expect(await briefOf('{"context":null,"batch":[{"a":1}],"integrations":null}')).toEqual([
       [1, { a: 1 }],
     ])
@@ -65,7 +65,7 @@ describe('context and integrations of a batch', () => {
     ])
   })
 
-  it('go under the calls that came when the text ends too early', async () => {
+  it('are merged into the calls that arrived before the text was cut off', async () => {
     expect(await briefOf('{"context":{"ip":"x"},"batch":[{"a":1}],\n')).toEqual([
       [1, { a: 1, context: { ip: 'x' } }],
       [2, 'invalid_json'],
@@ -73,7 +73,7 @@ describe('context and integrations of a batch', () => {
   })
 })
 
-describe('what stands in a batch once and goes under many calls', () => {
+describe('defaults shared by many calls', () => {
   const contextOf = (bytes: number) => JSON.stringify({ x: 'x'.repeat(bytes - '{"x":""}'.length) })
   const callsOf = (count: number) => Array.from({ length: count }, () => '{"context":{}}').join(',')
   const codesOf = async (text: string) => {
@@ -81,7 +81,7 @@ describe('what stands in a batch once and goes under many calls', () => {
     return new Set(rows.map((row) => (row.kind === 'row' ? 'row' : `${row.code} ${row.message}`)))
   }
 
-  it('goes under none when no call may be that long', async () => {
+  it('are merged into no call if every call would be too long', async () => {
     const text = (bytes: number) => `{"context":${contextOf(bytes)},"batch":[${callsOf(3)}]}`
     expect(await codesOf(text(limits.callBytesMax))).toEqual(new Set(['row']))
     expect(await codesOf(text(limits.callBytesMax + 1))).toEqual(
@@ -115,7 +115,7 @@ describe('a batch document that is broken around its calls', () => {
       `{"batch":[{"a":1}],"x":"${'x'.repeat(heldTextBytesMax)}"}`,
       'This member of the batch is too',
     ],
-  ])('still gives its calls: %.40s', async (text, message) => {
+  ])('still returns its calls: %.40s', async (text, message) => {
     const rows = await rowsOf(text)
     expect(rows.filter((row) => row.kind === 'row')).toMatchObject([{ value: { a: 1 } }])
     const problems = rows.filter((row) => row.kind === 'bad').map((row) => row.message)

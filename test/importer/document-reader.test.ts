@@ -11,7 +11,7 @@ describe('a broken element', () => {
     ['two values without a comma', '{"a":1} {"b":2}'],
     ['a word', 'nope'],
     ['a stray brace', '}'],
-  ])('costs no other: %s', async (_, element) => {
+  ])('affects no other element: %s', async (_, element) => {
     const what = await briefOf(`[{"first":1},${element},{"last":2}]`)
     expect(what).toMatchObject([
       [1, { first: 1 }],
@@ -20,7 +20,7 @@ describe('a broken element', () => {
     ])
   })
 
-  it('is found on the line on which it begins', async () => {
+  it('is reported on the line where it begins', async () => {
     expect(await briefOf('[\n\n  {"a":1},\n\n  nope\n,\n  7]')).toEqual([
       [3, { a: 1 }],
       [5, 'invalid_json'],
@@ -28,7 +28,7 @@ describe('a broken element', () => {
     ])
   })
 
-  it('is not found in a string, whatever the string holds', async () => {
+  it('is not detected inside a string, whatever the string contains', async () => {
     const value = { a: ']},{"batch":[', b: '\\"', c: '"\\\\"', 'd\\': ['{', '}'] }
     expect(await briefOf(`[${JSON.stringify(value)},{"batch":[{}]}]`)).toEqual([
       [1, value],
@@ -46,7 +46,7 @@ describe('a broken element', () => {
     ])
   })
 
-  it('may be longer than what is held', async () => {
+  it('may be longer than the buffer', async () => {
     const long = `"${'x'.repeat(heldTextBytesMax)}"`
     expect(await briefOf(`[{"a":1},\n  ${long},{"b":2}]`)).toEqual([
       [1, { a: 1 }],
@@ -65,14 +65,14 @@ describe('a missing or wrong end', () => {
     ['{"batch":[{"a":1}', 1, 'The text ends before the batch that begins on line 1 is closed'],
     ['{"batch":[{"a":1}],\n', 2, 'The text ends before the batch that begins on line 1 is closed'],
     ['[{"a":1}]\n{\n"b":{', 2, 'The text ends before the object that begins here is closed'],
-  ])('is a bad row after all others: %j', async (text, line, message) => {
+  ])('is reported as a bad row after all others: %j', async (text, line, message) => {
     expect(await rowsOf(text)).toEqual([
       expect.objectContaining({ value: { a: 1 } }),
       { kind: 'bad', line, code: 'invalid_json', message },
     ])
   })
 
-  it('does not hide a last element that is bad for another reason', async () => {
+  it('does not hide that the last element is bad for another reason', async () => {
     expect(await briefOf('[7')).toEqual([
       [1, 'not_an_object'],
       [1, 'invalid_json'],
@@ -89,7 +89,7 @@ describe('a missing or wrong end', () => {
     ])
   })
 
-  it('of an object over several lines is where its braces say', async () => {
+  it('of a multi-line object is where its braces close', async () => {
     expect(await briefOf('{\n"a":[1\n}\n{"b":2}')).toEqual([
       [1, 'invalid_json'],
       [4, { b: 2 }],
@@ -98,13 +98,13 @@ describe('a missing or wrong end', () => {
 })
 
 describe('an object', () => {
-  it('is no batch document for a list or a string of that name further down', async () => {
+  it('is not a batch document because of a nested list or a string called "batch"', async () => {
     const value = { a: { batch: [1] }, 'x"batch': [1], b: ['batch', [2]] }
     expect(await briefOf(JSON.stringify(value, null, 1))).toEqual([[1, value]])
     expect(await briefOf('{\n"batch": null}')).toEqual([[1, { batch: null }]])
   })
 
-  it('over several lines may not be longer than a row', async () => {
+  it('on several lines may not be longer than a row', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(heldTextBytesMax), batch: [{}] }, null, 1)
     expect(await briefOf(`${long}\n{"b":2}`)).toMatchObject([
       [1, 'event_too_large'],

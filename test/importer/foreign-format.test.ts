@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { inChunks, rowsOf } from './support.ts'
 
-describe('an input that holds no calls', () => {
+describe('an input in an unsupported format', () => {
   test.each([
     ['a zip archive', Buffer.from('PK\x03\x04 and so on')],
     ['compressed by zstd', Buffer.of(0x28, 0xb5, 0x2f, 0xfd, 4, 0, 0, 0, 9)],
@@ -19,7 +19,7 @@ describe('an input that holds no calls', () => {
     }
   })
 
-  test.each(['broken', 'a, {"b":1}', 'nul, 5', ''])('is not seen in %j', async (text) => {
+  test.each(['broken', 'a, {"b":1}', 'nul, 5', ''])('is not suspected in %j', async (text) => {
     const rows = await rowsOf(inChunks(Buffer.from(`${text}\n`)))
     expect(rows.every(({ kind }) => kind === 'bad')).toBe(true)
   })

@@ -22,7 +22,7 @@ describe('gzip', () => {
     expect(await counts(compressed, chunkBytes)).toEqual({ good: rowsCount, bad: [] })
   })
 
-  it('may have several members, also ones that end within a row, and zeros after them', async () => {
+  it('may have several members, even ones that end within a row, and trailing zeros', async () => {
     const members = [gzipSync(text.slice(0, 1001)), gzipSync(''), gzipSync(text.slice(1001))]
     const file = Buffer.concat([...members, Buffer.alloc(600)])
     expect(await counts(file)).toEqual({ good: rowsCount, bad: [] })
@@ -33,7 +33,7 @@ describe('gzip', () => {
     expect(await counts(gzipSync(''))).toEqual({ good: 0, bad: [] })
   })
 
-  it('is told by its first two bytes only', async () => {
+  it('is recognised by its first two bytes only', async () => {
     expect(await counts(Buffer.of(0x1f))).toMatchObject({ good: 0, bad: [{ line: 1 }] })
     expect(await counts(Buffer.of(0x1f, 0x8b))).toEqual({
       good: 0,
@@ -42,7 +42,7 @@ describe('gzip', () => {
   })
 
   it.each([1, 50, 1_000_000])(
-    'that ends early gives all rows before, chunks of %i',
+    'that is cut off returns all rows before the cut, in chunks of %i',
     async (size) => {
       const half = await counts(compressed.subarray(0, compressed.length / 2), size)
       expect(half.good).toBeGreaterThan(rowsCount / 4)
@@ -52,7 +52,7 @@ describe('gzip', () => {
     },
   )
 
-  it('with a wrong checksum costs no more than the last KiB', async () => {
+  it('with a wrong checksum loses no more than the last KiB', async () => {
     const file = Buffer.from(compressed)
     file[file.length - 8]! ^= 0xff
     const { good, bad } = await counts(file)
@@ -68,14 +68,14 @@ describe('gzip', () => {
     })
   })
 
-  it('that is followed by something else gives the rows before', async () => {
+  it('followed by other data returns the rows before it', async () => {
     const file = Buffer.concat([compressed, Buffer.from('garbage')])
     const { good, bad } = await counts(file)
     expect(good).toBeGreaterThan(rowsCount / 4)
     expect(bad).toMatchObject([{ line: good + 1 }])
   })
 
-  it('with damage in its middle gives the rows before, and reads no more of the input', async () => {
+  it('with damage in its middle returns the rows before it, and reads no further', async () => {
     const noise = Buffer.from(Array.from({ length: 1_000 }, (_, n) => (n * n * 167) % 251))
     let chunksRead = 0
     const input = Readable.from(
@@ -91,24 +91,27 @@ describe('gzip', () => {
     expect(input.destroyed).toBe(true)
   })
 
-  it.each([1, 1_000_000])('tells up to where all of it was given, chunks of %i', async (size) => {
-    const file = Buffer.concat([compressed, Buffer.of(0x1f, 0x8b, 0xff), compressed])
-    const texts: Buffer[] = []
-    for await (const part of inflate(inChunks(file, size))) {
-      if (part.kind === 'text') texts.push(part.bytes)
-      else {
-        expect(part.readBytes).toBeLessThanOrEqual(compressed.length + 1_024)
-        const given = inflate(inChunks(file.subarray(0, part.readBytes)))
-        const again: Buffer[] = []
-        for await (const each of given) if (each.kind === 'text') again.push(each.bytes)
-        expect(Buffer.concat(texts).equals(Buffer.concat(again))).toBe(true)
+  it.each([1, 1_000_000])(
+    'reports the position up to which all rows were returned, in chunks of %i',
+    async (size) => {
+      const file = Buffer.concat([compressed, Buffer.of(0x1f, 0x8b, 0xff), compressed])
+      const texts: Buffer[] = []
+      for await (const part of inflate(inChunks(file, size))) {
+        if (part.kind === 'text') texts.push(part.bytes)
+        else {
+          expect(part.readBytes).toBeLessThanOrEqual(compressed.length + 1_024)
+          const given = inflate(inChunks(file.subarray(0, part.readBytes)))
+          const again: Buffer[] = []
+          for await (const each of given) if (each.kind === 'text') again.push(each.bytes)
+          expect(Buffer.concat(texts).equals(Buffer.concat(again))).toBe(true)
+        }
       }
-    }
-    expect(texts.length).toBeGreaterThan(0)
-    expect.assertions(3)
-  })
+      expect(texts.length).toBeGreaterThan(0)
+      expect.assertions(3)
+    },
+  )
 
-  it('hands over a text that inflates a thousandfold in small pieces', async () => {
+  it('passes on text that inflates a thousandfold in small pieces', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'))
     let inflatedBytes = 0
     for await (const part of inflate(inChunks(bomb))) {
@@ -119,7 +122,7 @@ describe('gzip', () => {
     expect(inflatedBytes).toBe(64 * 1024 * 1024)
   })
 
-  it('lets go of its input when the reading is given up', async () => {
+  it('closes its input when the reader stops early', async () => {
     const input = inChunks(compressed, 100)
     for await (const part of inflate(input)) {
       expect(part.kind).toBe('text')

@@ -15,13 +15,13 @@ afterAll(() => rm(folder, { recursive: true }))
 const stdin = Readable.from([Buffer.from('from standard input')])
 
 describe('openInput', () => {
-  it('gives the bytes of a file', async () => {
+  it('returns the bytes of a file', async () => {
     const path = join(folder, 'a.ndjson')
     await writeFile(path, 'x'.repeat(300_000))
     expect(await text(await openInput(path, stdin))).toBe('x'.repeat(300_000))
   })
 
-  it('gives standard input for a dash', async () => {
+  it('returns standard input for a dash', async () => {
     expect(await text(await openInput('-', stdin))).toBe('from standard input')
   })
 
@@ -50,7 +50,7 @@ describe('openInput', () => {
     })
   })
 
-  it('fails from the reading when the file is gone by then', async () => {
+  it('fails while reading if the file has been deleted by then', async () => {
     const path = join(folder, 'gone.ndjson')
     await writeFile(path, '')
     const input = await openInput(path, stdin)

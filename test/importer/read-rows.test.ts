@@ -162,7 +162,7 @@ describe('bad rows', () => {
     ])
   })
 
-  it('says what a row is that is no object', async () => {
+  it('says what a row is if it is not an object', async () => {
     const rows = await rowsOf('{}\n7\nnull\n[1]\n"x"\ntrue\n')
     expect(rows.slice(1).map((row) => row.kind === 'bad' && `${row.code}: ${row.message}`)).toEqual(
       ['a number', 'null', 'an array', 'a string', 'a boolean'].map(
@@ -183,7 +183,7 @@ describe('bad rows', () => {
   })
 
   it.each([64 * 1024, 8 * 1024 * 1024])(
-    'takes rows of more than a megabyte where it is told to, in chunks of %d bytes',
+    'accepts rows of more than a megabyte if configured, in chunks of %d bytes',
     async (chunkBytes) => {
       const rowBytesMax = 3 * 1024 * 1024
       const row = (bytes: number) => `{"a":"[${'x'.repeat(bytes - 9)}"}`

@@ -49,7 +49,7 @@ function readChunks(bytes: Buffer, cuts: readonly number[]): readonly TableRow[]
 }
 
 describe('the format', () => {
-  it('is JSON where the text begins like that', async () => {
+  it('is JSON if the text begins like JSON', async () => {
     expect(await read(' \n\ufeff{"id":1}\n{"id":2}\n')).toEqual([
       [2, { id: 1 }],
       [3, { id: 2 }],
@@ -60,7 +60,7 @@ describe('the format', () => {
     ])
   })
 
-  it('is CSV else', async () => {
+  it('is CSV otherwise', async () => {
     expect(await read('id,email\nu1,a@example.com\nu2,')).toEqual([
       [1, ['id', 'email']],
       [2, { id: 'u1', email: 'a@example.com' }],
@@ -68,7 +68,7 @@ describe('the format', () => {
     ])
   })
 
-  it('is told behind gzip, a byte order mark and blank lines', async () => {
+  it('is detected after gzip, a byte order mark and blank lines', async () => {
     const text = '\ufeff\r\n \r\n"id"\r\nu1\r\n'
     const rows = [
       [3, ['id']],
@@ -82,13 +82,13 @@ describe('the format', () => {
     ])
   })
 
-  it('has no rows where there is nobody in it', async () => {
+  it('has no rows if the list is empty', async () => {
     expect(await read('[]')).toEqual([])
     expect(await read('\n id \n')).toEqual([[2, ['id']]])
   })
 
   it.each(['', '\n', ' \r\n\t', '\ufeff', '\ufeff\r\n', ',\n', '""'])(
-    'is missing if there is only %j, gzipped or not',
+    'is undetermined if there is only %j, gzipped or not',
     async (text) => {
       const error = {
         code: 'cannot_read_file',
@@ -125,7 +125,7 @@ describe('a CSV', () => {
     ])
   })
 
-  it('keeps its cells as the texts that they are', async () => {
+  it('keeps its cells as text', async () => {
     expect(await read('id, value \n 1 ,01\ntrue,null\n')).toEqual([
       [1, ['id', 'value']],
       [2, { id: ' 1 ', value: '01' }],
@@ -133,14 +133,14 @@ describe('a CSV', () => {
     ])
   })
 
-  it('has rows without anything in them, which do not count', async () => {
+  it('ignores rows whose cells are all empty', async () => {
     expect(await read('id,email\n\n  \n,\nu1,\n\r\n')).toEqual([
       [1, ['id', 'email']],
       [5, { id: 'u1', email: '' }],
     ])
   })
 
-  it('has bad rows where there are too many cells, also with nothing in them', async () => {
+  it('reports rows with too many cells, even if the extra ones are empty', async () => {
     expect(await read('id\nu1\n,\n\n  \nu2\n')).toEqual([
       [1, ['id']],
       [2, { id: 'u1' }],
@@ -149,14 +149,14 @@ describe('a CSV', () => {
     ])
   })
 
-  it('may have columns without a name, which do not count', async () => {
+  it('ignores columns without a name', async () => {
     expect(await read('\tid\t\n1\tu1\tx\n')).toEqual([
       [1, ['id']],
       [2, { id: 'u1' }],
     ])
   })
 
-  it('has any name as plain data', async () => {
+  it('treats a column called __proto__ as plain data', async () => {
     const [, row] = await tableOf('__proto__,constructor\na,b\n')
     expect(row?.kind === 'row' && Object.entries(row.value)).toEqual([
       ['__proto__', 'a'],
@@ -164,7 +164,7 @@ describe('a CSV', () => {
     ])
   })
 
-  it('has bad rows where they are broken, and they cost no other', async () => {
+  it('reports broken rows, which do not affect others', async () => {
     expect(
       await read('id,email\nu1\nu2,b,c\nu3,d"e\nu4,"f"g\nu5,h\n"u6"",i\n"u7"\nu8,j\n'),
     ).toEqual([
@@ -202,7 +202,7 @@ describe('a CSV', () => {
     expect(await messageOfBad(text)).toBe(message)
   })
 
-  it('has bad rows where they are too long', async () => {
+  it('reports rows that are too long', async () => {
     const long = 'x'.repeat(limits.callBytesMax)
     expect(await read(`id,note\nu1,${long}\nu2,"${long}\n"\nu3,y\nu4,${long}`)).toEqual([
       [1, ['id', 'note']],
@@ -213,7 +213,7 @@ describe('a CSV', () => {
     ])
   })
 
-  it('is read to its end in little memory where a quote is not closed', () => {
+  it('is read to its end in little memory if a quote is not closed', () => {
     const reader = new TableReader()
     reader.push(Buffer.from('id\nu1\n"u2\n'))
     const chunk = Buffer.from('u3,u4\n'.repeat(20_000))
@@ -237,14 +237,14 @@ describe('a list that cannot be read', () => {
     ['all there is, cut off', 'user', 'it ends within its header'],
     ['rows behind it without line breaks', 'user_id,emailu1,a', 'it ends within its header'],
     ['a long name', `id,${longName}\nu1,a\n`, 'its header has more than 32768 bytes'],
-  ])('is told of where its header has, or is, %s', async (_, content, why) => {
+  ])('reports that its header has, or is, %s', async (_, content, why) => {
     const error = await tableOf(content).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(EvrouteError)
     expect((error as EvrouteError).code).toBe('cannot_read_file')
     expect((error as EvrouteError).message).toContain(why)
   })
 
-  it('gives the rows before the damage, and not what it cuts off', async () => {
+  it('returns the rows before the damage, but no partial row', async () => {
     const text = `id\n${Array.from({ length: 20_000 }, (_, index) => `user-${index}\n`).join('')}`
     const zipped = gzipSync(text)
     const rows: TableRow[] = []
@@ -308,6 +308,6 @@ it('reads the same of any text, good or broken, however it arrives', () => {
   )
 })
 
-it('leaves what reads calls as it is: CSV is refused', async () => {
+it('calls cannot be read from CSV', async () => {
   await expect(briefOf('userId,event\nu1,Paid\n')).rejects.toThrow('it is CSV')
 })

@@ -66,7 +66,7 @@ describe('accept', () => {
     ])
   })
 
-  test('says what became of each call, in order, and keeps the ledger', async () => {
+  test('reports the outcome of each call, in order, and updates the ledger', async () => {
     const { accept, store, bodies } = startIntake()
     const results = await accept(
       'text',
@@ -116,7 +116,7 @@ describe('accept', () => {
     ])
   })
 
-  test('knows a duplicate of an earlier batch, but not that of another source', async () => {
+  test('detects a duplicate from an earlier batch of the same source only', async () => {
     const { intake, accept } = startIntake([{ ...crm, sourceIds: ['website', 'app'] }])
     const call = { ...track, messageId: 'm-1' }
     await accept(call)
@@ -133,7 +133,7 @@ describe('accept', () => {
     expect(await bodies('crm')).toEqual(await bodies('warehouse'))
   })
 
-  test('corrects timestamps by the moment of sending, where it is given', async () => {
+  test('corrects timestamps by sentAt, if present', async () => {
     const { intake, bodies } = startIntake()
     const call = { ...track, timestamp: '2026-01-02T02:00:00Z' }
     const hourBehind = { ...call, sentAt: '2026-01-02T02:04:05.678Z' }
@@ -150,7 +150,7 @@ describe('accept', () => {
     ])
   })
 
-  test('says that a timestamp cannot be read, and takes the time of arrival', async () => {
+  test('warns about an unreadable timestamp, and uses the time of arrival', async () => {
     const { accept, bodies, logged } = startIntake()
     await accept({ ...track, messageId: 'm-1', timestamp: 'hello 5' }, track)
     expect(logged).toEqual([
@@ -159,7 +159,7 @@ describe('accept', () => {
     expect(await bodies()).toMatchObject([{ timestamp: now }, { timestamp: now }])
   })
 
-  test('says of many of them how many there are, and not all that an id says', async () => {
+  test('summarises many unreadable timestamps, and shortens ids', async () => {
     const { accept, logged } = startIntake()
     const first = { ...track, messageId: 'm'.repeat(512), timestamp: 'x' }
     const others = Array.from({ length: 99 }, () => ({ ...track, timestamp: 'x' }))
@@ -209,7 +209,7 @@ describe('accept', () => {
     expect(await bodies()).toHaveLength(2)
   })
 
-  test('hands a batch on at once, with what the delivery log shows of each event', async () => {
+  test('passes a batch on immediately, with the event fields for the delivery log', async () => {
     const { accept, added } = startIntake()
     await accept(track, { ...track, userId: undefined, anonymousId: 'anon-1' })
     expect(added).toMatchObject([
@@ -220,7 +220,7 @@ describe('accept', () => {
     ])
   })
 
-  test('stores nothing of a batch without a good call', async () => {
+  test('stores nothing of a batch without a valid call', async () => {
     const { accept, added, store } = startIntake()
     expect(await accept()).toEqual([])
     expect(await accept('text')).toMatchObject([{ kind: 'rejected' }])
@@ -228,7 +228,7 @@ describe('accept', () => {
     expect(await store.ledger()).toMatchObject({ accepted: 0 })
   })
 
-  test('answers for nothing that is not stored', async () => {
+  test('acknowledges nothing that is not stored', async () => {
     const { accept, store } = startIntake()
     await store.close()
     await expect(accept(track)).rejects.toMatchObject({ code: 'store_closed' })
@@ -236,7 +236,7 @@ describe('accept', () => {
 })
 
 describe('take', () => {
-  test('reports what became of each call, and nothing of its event', async () => {
+  test('reports the outcome of each call, and nothing of its event', async () => {
     const { intake, store } = startIntake()
     const call = { ...track, messageId: 'm-1' }
     const filtered = { ...track, integrations: { All: false } }
@@ -255,7 +255,7 @@ describe('take', () => {
     expect(await store.ledger()).toMatchObject({ accepted: 3, routed: 1, deliveries: 1 })
   })
 
-  test('lets go of a batch while it is stored', async () => {
+  test('releases a batch while it is being stored', async () => {
     const stored = gate()
     const events: WeakRef<object>[] = []
     const intake = new Intake({
@@ -278,7 +278,7 @@ describe('take', () => {
     expect(await taking).toEqual([{ kind: 'accepted', index: 0, outcome: 'routed' }])
   })
 
-  test('rejects where a call cannot be read', async () => {
+  test('rejects if a call cannot be read', async () => {
     const { intake } = startIntake()
     const call = {
       get type(): string {
@@ -288,7 +288,7 @@ describe('take', () => {
     await expect(intake.take({ sourceId: 'website', calls: [call] })).rejects.toThrow('It is read')
   })
 
-  test('answers for nothing that is not stored', async () => {
+  test('acknowledges nothing that is not stored', async () => {
     const { intake, store } = startIntake()
     await store.close()
     await expect(intake.take({ sourceId: 'website', calls: [track] })).rejects.toMatchObject({
@@ -311,7 +311,7 @@ describe('acceptDeletion', () => {
     expect(await store.ledger()).toMatchObject({ accepted: 1, routed: 1, deliveries: 2 })
   })
 
-  test('knows a request again by its messageId', async () => {
+  test('recognises a repeated request by its messageId', async () => {
     const { intake, bodies } = startIntake()
     const request = { userId: 'user-1', messageId: 'd-1' }
     await intake.acceptDeletion(request, 'website')

@@ -43,7 +43,7 @@ describe('planEvent', () => {
     ])
   })
 
-  test('plans no delivery where nobody wants the event', () => {
+  test('plans no delivery if no destination accepts the event', () => {
     expect(planEvent({ ...alias, integrations: { All: false } }, [crm])).toMatchObject({
       decisions: [{ reason: 'disabled_by_all' }],
       deliveries: [],

@@ -33,7 +33,7 @@ describe('a list of users', () => {
     ])
   })
 
-  it('rejects rows that name no user, or not by an id', async () => {
+  it('rejects rows without a user or with an invalid id', async () => {
     const text =
       '{"id":null}\n{"name":"A"}\n{"id":true}\n{"id":[["x"]]}\n{"id":9007199254740993}\nx\n' +
       `{"id":"${'x'.repeat(1_025)}"}\n{"id":"${'x'.repeat(1_024)}"}\n`
@@ -50,7 +50,7 @@ describe('a list of users', () => {
     expect(rows).toHaveLength(8)
   })
 
-  it('is refused where it does not have the columns', async () => {
+  it('is refused if it lacks the configured columns', async () => {
     const message = (text: string, columns?: readonly string[]): Promise<unknown> =>
       read(text, columns).catch((error: unknown) =>
         error instanceof SettingError ? [error.setting, error.message, error.hint] : error,
@@ -77,7 +77,7 @@ describe('a list of users', () => {
     expect(await message('[]', ['other'])).toEqual([])
   })
 
-  it('is refused where it has no header', async () => {
+  it('is refused if it has no header', async () => {
     await expect(read('\n')).rejects.toThrow("The list is empty: it doesn't even have a header")
   })
 })

@@ -84,7 +84,7 @@ describe('checkCall', () => {
   })
 
   test.each(['context', 'integrations', 'properties', 'traits'])(
-    'takes only an object as %s',
+    'accepts only an object as %s',
     (field) => {
       for (const object of [{}, { a: 1 }, null, undefined]) {
         expect(check({ ...complete.identify, [field]: object })).toBe('valid')
@@ -135,7 +135,7 @@ describe('checkCall', () => {
     )
   })
 
-  test('answers anything, and never without a code and a message', () => {
+  test('answers any value with a code and a message if it refuses it', () => {
     const anything = fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true })
     const call = fc.record(
       {
@@ -164,7 +164,7 @@ describe('checkCall', () => {
   })
 })
 
-test('isRejectionCode tells codes of calls from others', () => {
+test('isRejectionCode distinguishes codes of calls from others', () => {
   expect(isRejectionCode('event_too_large')).toBe(true)
   expect(isRejectionCode('internal')).toBe(false)
 })

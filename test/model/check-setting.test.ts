@@ -35,7 +35,7 @@ describe('checkUrl', () => {
   })
 
   test.each(['', 'localhost:4000', 'ftp://example.com/', '/v1/batch', 4, undefined])(
-    'refuses %j, which is no full URL',
+    'refuses %j, which is not an absolute URL',
     (text) => {
       expect(refusal(text)).toMatchObject({
         setting: 'endpoint',

@@ -31,7 +31,7 @@ test.each([
   expect(cutToColumns(text, columnsMax)).toBe(cut)
 })
 
-test('spaces fill the columns that are left', () => {
+test('padding fills the remaining columns', () => {
   expect(padToColumns('注', 4)).toBe('注  ')
   expect(padToColumns('注文完', 4)).toBe('注文完')
 })

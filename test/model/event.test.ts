@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { callTypes, eventTypes, isCallType, isEventType } from '../../src/model/index.ts'
 
-test('what can be delivered is the six calls and delete', () => {
+test('deliverable events are the six calls and delete', () => {
   expect(callTypes).toEqual(['identify', 'track', 'page', 'screen', 'group', 'alias'])
   expect(eventTypes).toEqual([...callTypes, 'delete'])
   expect(Object.isFrozen(callTypes) && Object.isFrozen(eventTypes)).toBe(true)
@@ -12,7 +12,7 @@ test('a deletion is an event, but no call', () => {
   expect(isCallType('delete')).toBe(false)
 })
 
-test('types are told from any other value', () => {
+test('isEventType and isCallType refuse any other value', () => {
   expect(eventTypes.every(isEventType) && callTypes.every(isCallType)).toBe(true)
   for (const value of ['Track', 'toString', '', 0, null, undefined, ['track']]) {
     expect([isEventType(value), isCallType(value)]).toEqual([false, false])

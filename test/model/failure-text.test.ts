@@ -11,6 +11,6 @@ test.each([
   ['status_503', 'answered 503'],
   ['ESOMETHING', 'ESOMETHING'],
   ['constructor', 'constructor'],
-])('%s is said as %j', (code, text) => {
+])('%s is explained as %j', (code, text) => {
   expect(failureText(code)).toBe(text)
 })

@@ -18,7 +18,7 @@ const balanced: Ledger = {
 }
 
 describe('imbalances', () => {
-  test('finds nothing in books that balance', () => {
+  test('finds nothing in a balanced ledger', () => {
     expect(imbalances(balanced)).toEqual([])
   })
 

@@ -11,7 +11,7 @@ function event(body: string): NewEvent {
 
 const large = 'x'.repeat(8 * 1024 * 1024)
 
-test('a store that is far behind is full until it has taken some', async () => {
+test('a store with a large backlog reports that it is full until it has written some', async () => {
   const { opened, open } = gate()
   const adding = new AddingBytes()
   const adds = [1, 2].map(() => adding.add([event(large)], () => opened.then(() => ['routed'])))
@@ -21,7 +21,7 @@ test('a store that is far behind is full until it has taken some', async () => {
   expect(adding.isFull).toBe(false)
 })
 
-test('what the store refuses does not count any more', async () => {
+test('refused events no longer count as waiting', async () => {
   const adding = new AddingBytes()
   const refused = adding.add([event(large), event(large)], () => Promise.reject(new Error('no')))
   expect(adding.isFull).toBe(true)
@@ -29,7 +29,7 @@ test('what the store refuses does not count any more', async () => {
   expect(adding.isFull).toBe(false)
 })
 
-test('events are counted without being held', async () => {
+test('events are counted without being retained', async () => {
   const { opened, open } = gate()
   const counted = new AddingBytes()
   const addOne = (): readonly [WeakRef<NewEvent>, Promise<readonly AddOutcome[]>] => {

@@ -38,7 +38,7 @@ async function start(plan: Plan) {
 }
 
 describe('a pipeline over a store', () => {
-  test('notices within a second that somebody else retries by hand', async () => {
+  test('notices a manual retry by another process within a second', async () => {
     const { endpoint, clock, pipeline, log, track } = await start([404, 200])
     await track('m_1')
     await pipeline.idle()
@@ -57,7 +57,7 @@ describe('a pipeline over a store', () => {
     ])
   })
 
-  test('forgets what was delivered a day ago and what failed 30 days ago, but not their counts', async () => {
+  test('purges deliveries a day after success and 30 days after failure, but keeps their counts', async () => {
     const { clock, pipeline, log, track } = await start(({ body }) =>
       body.includes('m_good') ? 200 : 404,
     )

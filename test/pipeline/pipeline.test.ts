@@ -102,7 +102,7 @@ describe('a call', () => {
     expect(await ledger()).toMatchObject({ accepted: 20, deliveries: 40, delivered: 40 })
   })
 
-  test('that nobody wants, or that is known, is counted as such', async () => {
+  test('that is filtered or a duplicate is counted as such', async () => {
     const endpoint = await TestEndpoint.start()
     const { pipeline, ledger } = start([destinationOf([endpoint])])
     const call = { type: 'track', userId: 'u_1', event: 'Ping', messageId: 'm_1' }
@@ -219,7 +219,7 @@ test('a backlog of a small concurrency is claimed in large parts', async () => {
 })
 
 describe('stop', () => {
-  test('cuts off what hangs, and leaves it and everything else pending', async () => {
+  test('aborts hanging requests, and leaves every unfinished delivery pending', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const destination = destinationOf([endpoint], { concurrency: 1 })
     // With no time for retries a request that is cut off must still not count as made.
@@ -237,7 +237,7 @@ describe('stop', () => {
     expect(await ledger()).toMatchObject({ deliveries: 3, delivered: 0, expired: 0, pending: 3 })
   })
 
-  test('lets end what ends within the time it gives, and starts nothing more', async () => {
+  test('lets requests finish within the grace period, and starts no more', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 200, after: opened })
     const destination = destinationOf([endpoint], { concurrency: 1 })
@@ -254,7 +254,7 @@ describe('stop', () => {
   })
 })
 
-test('a pipeline that was stopped does not keep the process alive', async () => {
+test('a stopped pipeline does not keep the process alive', async () => {
   const endpoint = await TestEndpoint.start(503)
   const program = new URL('stop-after-one-attempt.ts', import.meta.url)
   const printed = await runSource(program, [endpoint.url])
@@ -269,7 +269,7 @@ test('a pipeline without destinations has nothing to wait for', async () => {
   expect(await ledger()).toMatchObject({ accepted: 1, filtered: 1, deliveries: 0 })
 })
 
-test('a pipeline that is closed takes nothing in, and can be closed again', async () => {
+test('a closed pipeline accepts nothing, and can be closed again', async () => {
   const endpoint = await TestEndpoint.start()
   const { pipeline, track } = start([destinationOf([endpoint])])
   await track()

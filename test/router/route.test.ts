@@ -67,18 +67,18 @@ describe('route', () => {
     expect(decide({ integrations })).toEqual([reason.startsWith('enabled'), reason])
   })
 
-  test('sends only what comes from a connected source', () => {
+  test('sends only events of a connected source', () => {
     expect(decide({ sourceId: 'app' })).toEqual([false, 'not_connected'])
     expect(decide({ sourceId: 'app' }, { sourceIds: ['website', 'app'] })[0]).toBe(true)
     expect(decide({}, { sourceIds: [] })).toEqual([false, 'not_connected'])
   })
 
-  test('sends nothing to a destination that is off', () => {
+  test('sends nothing to a disabled destination', () => {
     const integrations = { Webhooks: true }
     expect(decide({ integrations }, { enabled: false })).toEqual([false, 'destination_disabled'])
   })
 
-  test('sends history only where it is accepted', () => {
+  test('sends historical events only to destinations that accept them', () => {
     const historical = { historical: true }
     expect(decide(historical)).toEqual([true, 'enabled_by_default'])
     expect(decide(historical, { acceptsHistorical: false })).toEqual([
@@ -90,7 +90,7 @@ describe('route', () => {
     expect(decide(asked, { acceptsHistorical: false })[1]).toBe('historical_not_accepted')
   })
 
-  test('sends only calls that the filter takes, after all other rules', () => {
+  test('applies the filter after all other rules', () => {
     const filter = new EventFilter('type:track properties.revenue:>10')
     const dear = { properties: { revenue: 39.95 } }
     expect(decide(dear, { filter })).toEqual([true, 'enabled_by_default'])
@@ -102,7 +102,7 @@ describe('route', () => {
     )
   })
 
-  test('sends deletions past every filter', () => {
+  test('sends deletions regardless of filters', () => {
     const filter = new EventFilter('type:track')
     expect(decide({ type: 'delete', userId: 'u_1' }, { filter })).toEqual([
       true,
@@ -110,7 +110,7 @@ describe('route', () => {
     ])
   })
 
-  test('names the first reason where several keep an event back', () => {
+  test('names the first reason if several rules exclude an event', () => {
     const off = { historical: true, integrations: { All: false } }
     const closed = { sourceIds: [], enabled: false, acceptsHistorical: false }
     expect(decide(off, closed)[1]).toBe('not_connected')

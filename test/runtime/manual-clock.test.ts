@@ -4,7 +4,7 @@ import { ManualClock } from '../../src/runtime/index.ts'
 const startMs = 1_000
 
 describe('ManualClock', () => {
-  test('stands still until it is told to move', async () => {
+  test('stands still until it is advanced', async () => {
     const clock = new ManualClock(startMs)
     expect(clock.nowMs()).toBe(startMs)
     await clock.advance(250)
@@ -52,7 +52,7 @@ describe('ManualClock', () => {
     expect(clock.nextDueMs()).toBe(1_011)
   })
 
-  test('runs what tasks schedule, when it falls due in the same move', async () => {
+  test('runs tasks scheduled by other tasks if they fall due in the same advance', async () => {
     const clock = new ManualClock(startMs)
     const ranAtMs: number[] = []
     const tick = (): void => {
@@ -111,7 +111,7 @@ describe('ManualClock', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('takes no notice of holds', async () => {
+  test('ignores holds', async () => {
     const clock = new ManualClock(startMs)
     const release = clock.hold()
     await clock.advance(10)

@@ -41,7 +41,7 @@ describe('startReceiver', () => {
     expect(await send(receiver.url, 'k')).toBe(429)
   })
 
-  test('leaves no port behind', async () => {
+  test('releases its port', async () => {
     const receiver = await startReceiver()
     onTestFinished(() => receiver.close())
     await receiver.close()

@@ -52,14 +52,14 @@ describe('startService', () => {
     expect(service.receiver.events.map(({ status }) => status)).toEqual([503, 503, 200])
   })
 
-  test('leaves no port behind', async () => {
+  test('releases its ports', async () => {
     const service = await startService()
     await service.close()
     await expect(fetch(service.endpoint)).rejects.toThrow('fetch failed')
     await expect(fetch(service.receiver.url)).rejects.toThrow('fetch failed')
   })
 
-  test('leaves none behind either when it cannot start', async () => {
+  test('releases its ports even if it fails to start', async () => {
     const port = Number(new URL(await unreachableUrl()).port)
     const unusable = startService({ writeKey: 'with spaces', receiver: { port } })
     await expect(unusable).rejects.toMatchObject({ code: 'invalid_setting' })
