@@ -129,7 +129,7 @@ const regulation = z.object({
   ),
 })
 
-/** Makes the schema of a record of a kind. */
+/** Makes the schema of a record with the given `kind`. */
 function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
   shape: Shape,

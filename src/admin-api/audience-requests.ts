@@ -14,10 +14,10 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** The query of a page of members. */
+/** The query parameters for a page of members. */
 export type MembersQuery = Omit<MembersRequest, 'key'>
 
-/** The query of a sync. */
+/** The query parameters of a sync. */
 export type SyncQuery = Omit<AudienceSyncRequest, 'listener' | 'drained' | 'signal'>
 
 const classes: readonly ComputationClass[] = ['audience', 'trait']
@@ -30,7 +30,7 @@ export function readMembersQuery(query: unknown): Reading<MembersQuery> {
   }))
 }
 
-/** Reads the query of a sync. */
+/** Reads the query parameters of a sync. */
 export function readSyncQuery(query: unknown): Reading<SyncQuery> {
   return read(syncFields, query, (written): Reading<SyncQuery> => {
     const { name, key, source, idColumn = [], valueColumn } = written
@@ -46,7 +46,7 @@ export function readSyncQuery(query: unknown): Reading<SyncQuery> {
   })
 }
 
-/** Reads the query of a removal. */
+/** Reads the query parameters of a removal. */
 export function readRemoveQuery(query: unknown): Reading<{ readonly isDryRun: boolean }> {
   return read(removeFields, query, (written) => ({
     kind: 'read',

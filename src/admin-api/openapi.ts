@@ -42,7 +42,7 @@ function described(): readonly Described[] {
     post('/destinations/{id}/test', 'Delivers a sample track call', 'test'),
     get('/sources', 'Write keys, and the calls of this process', 'sources'),
     get('/overview', 'What is wrong now, and the last hour', 'overview'),
-    get('/ledger', 'The counts of the store', 'ledger'),
+    get('/ledger', 'The counts of events and deliveries', 'ledger'),
     get('/audit', 'Whether the counts balance', 'audit'),
     { ...post('/replay', 'Sends archived events again', 'replay'), body: replay },
     get('/audiences', 'The audiences and computed traits', 'audiences'),

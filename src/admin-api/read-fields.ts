@@ -55,7 +55,7 @@ export function several<Value extends z.ZodType>(
 
 /** Makes the schema of a list of at least one text, without empty texts. */
 export function texts(countMax: number, lengthMax: number): z.ZodType<readonly string[]> {
-  const accepted = `a list of 1 to ${countMax} texts of 1 to ${lengthMax} characters`
+  const accepted = `a list of 1 to ${countMax} strings of 1 to ${lengthMax} characters`
   const isText = (value: unknown): value is string =>
     typeof value === 'string' && value !== '' && value.length <= lengthMax
   const list = z.array(z.unknown(), accepts(accepted))

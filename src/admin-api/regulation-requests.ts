@@ -51,7 +51,7 @@ export function readRegulationRequest(body: unknown): Reading<RegulationRequest>
   }))
 }
 
-/** Reads the query of a list of regulations. */
+/** Reads the query parameters for a list of regulations. */
 export function readRegulationsQuery(query: unknown): Reading<RegulationsRequest> {
   return read(listFields, query, ({ limit, before }) => ({
     kind: 'read',

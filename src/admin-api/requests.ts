@@ -39,7 +39,7 @@ const reveal = oneOf(['true', 'false'])
 
 const revealFields = fields({ reveal })
 
-/** Reads the query of a list. */
+/** Reads the query parameters for a list of deliveries. */
 export function readListRequest(query: unknown, nowMs: number): Reading<RevealingListRequest> {
   return read(
     listFields(nowMs),

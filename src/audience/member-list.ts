@@ -24,7 +24,7 @@ export interface MemberListOptions {
   readonly fields: MemberFields
   /** Ends the reading early. */
   readonly signal: AbortSignal
-  /** Learns of each row. */
+  /** Called with each row. */
   readonly listener: {
     /** A row was read. */
     read(): void

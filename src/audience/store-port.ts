@@ -108,11 +108,11 @@ export interface AudienceReader {
  * the ledger. An interrupted sync has sent exactly the changes that it stored, and the next sync resumes from
  * there. Deliveries wait in the lane `first`; the caller wakes the dispatcher.
  *
- * Each identifier that enters gets a call. Identifiers with the same userId, or without one the same
+ * A call reports each identifier that enters. Identifiers with the same userId, or without one the same
  * anonymousId, belong to one user. The user stays a member until the last identifier leaves, and only that
- * identifier gets a call. A changed email or anonymousId is therefore not reported as leaving.
+ * identifier is reported with a call. A changed email or anonymousId is therefore not reported as leaving.
  *
- * Suppressed users get no calls. The outcome of a call (`routed`, or `filtered` without a destination) does not
+ * Suppressed users are not reported. The outcome of a call (`routed`, or `filtered` without a destination) does not
  * affect membership.
  */
 export interface AudienceStore extends AudienceReader {

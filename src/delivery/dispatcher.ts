@@ -172,7 +172,7 @@ export class Dispatcher {
   }
 
   /**
-   * Learns the due times that another process announced. Without `dueTimes`, asks the store about all
+   * Records the due times that another process announced. Without `dueTimes`, asks the store about all
    * destinations, for at most a tenth of the time.
    */
   wake(dueTimes?: readonly DueTime[]): void {

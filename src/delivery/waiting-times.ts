@@ -65,7 +65,7 @@ export class WaitingTimes {
     return known?.isWhole === true && known.dueAtMs === Infinity
   }
 
-  /** Learns of a waiting delivery, which may be due before all others in its lane. */
+  /** Records a waiting delivery. It may be due earlier than all others in its lane. */
   add(destinationId: string, lane: Lane, dueAtMs: number): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
@@ -85,7 +85,7 @@ export class WaitingTimes {
     if (known !== undefined) known.cameMs = Infinity
   }
 
-  /** Learns that a claim emptied a lane, except for deliveries that have arrived since the claim began. */
+  /** Records that a claim emptied a lane, except for deliveries that have arrived since the claim began. */
   empty(destinationId: string, lane: Lane): void {
     this.#answer(destinationId, lane, Infinity)
   }
@@ -117,7 +117,7 @@ export class WaitingTimes {
     }
   }
 
-  /** Learns the store's answer. A lane that the answer doesn't name is empty. */
+  /** Records the store's answer. A lane that the answer doesn't name is empty. */
   learn(destinationIds: readonly string[], dueTimes: readonly DueTime[]): void {
     const answers = new Map(dueTimes.map((due) => [keyOf(due), due.dueAtMs]))
     for (const destinationId of destinationIds) {

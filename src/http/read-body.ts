@@ -174,7 +174,8 @@ export interface Consumption {
 /**
  * Reads a request's body. Never rejects.
  *
- * @returns `ended`: read completely; `stopped`: ended early; `cut_off`: the connection ended or broke
+ * @returns `ended`: read completely; `stopped`: given up because of `take`, the timeout or the pace; `cut_off`: the
+ *   connection closed before the end
  */
 export function consume(
   request: IncomingMessage,

@@ -23,7 +23,7 @@ export type Field =
   | { readonly kind: 'body'; readonly keys: readonly string[] }
   | { readonly kind: 'word' }
 
-/** Reads each named field. A term holds if one of the values fits. */
+/** Reads each named field. A term holds if one of the values matches. */
 const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonValue[]>> = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),

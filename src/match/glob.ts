@@ -5,7 +5,7 @@
 export type Glob = readonly string[]
 
 /**
- * Whether a text fits a glob. Searches each piece once, from left to right. The first occurrence of a piece leaves
+ * Whether a text matches a glob. Searches each piece once, from left to right. The first occurrence of a piece leaves
  * the most text for the later pieces, so no search needs repeating.
  */
 export function globMatches(glob: Glob, text: string): boolean {

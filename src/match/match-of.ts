@@ -18,7 +18,7 @@ export type ValuePredicate = {
 
 /** A matcher of vitest or jest, such as `expect.any(Number)`. */
 export interface AsymmetricMatcher {
-  /** Whether a value fits the matcher. */
+  /** Whether a value satisfies the matcher. */
   asymmetricMatch(value: unknown): boolean
 }
 
@@ -168,7 +168,7 @@ function patternTest(pattern: RegExp): ValueTest {
   return { kind: 'accepted', accepts, text: String(pattern) }
 }
 
-/** Wraps a predicate. If it throws, for example because a member is missing, the value doesn't fit. */
+/** Wraps a predicate. If it throws, for example because a member is missing, the value doesn't match. */
 function safely(predicate: ValuePredicate): (value: JsonValue) => boolean {
   return (value) => {
     try {

@@ -31,7 +31,7 @@ export class Match {
     this.text = text ?? terms.map(termText).join(' ')
   }
 
-  /** Whether a request fits the match. */
+  /** Whether a request satisfies the match. */
   test(subject: Subject): boolean {
     return this.terms.every((term) => termHolds(term, subject))
   }

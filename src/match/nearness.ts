@@ -8,9 +8,8 @@ import type { ValueTest } from './value-test.ts'
 const comparedMax = 200
 
 /**
- * Measures how near a request comes to a match, so that requests can be compared; 0 if nothing fits. The right type
- * outweighs everything else. Next comes the number of terms that hold, then the similarity of the texts that don't
- * fit.
+ * Measures how near a request comes to a match, so that requests can be compared; 0 if no term holds. The right type
+ * outweighs everything else. Next comes the number of terms that hold, then how similar the texts of the others are.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = 0

@@ -58,7 +58,7 @@ export function valueHolds(test: ValueTest, value: JsonValue): boolean {
 }
 
 /**
- * Tests a value against a glob. Without an asterisk, only strings can fit; with one, numbers and booleans can fit
+ * Tests a value against a glob. Without an asterisk, only strings can match; with one, numbers and booleans can match
  * too.
  */
 function globHolds(glob: Glob, value: JsonValue): boolean {

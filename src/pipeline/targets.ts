@@ -187,7 +187,7 @@ function traced({
 }
 
 /**
- * Tells whether a target's sender still fits the destination. Rates don't matter, because senders ignore them.
+ * Tells whether a target's sender can still be used for the destination. Rates don't matter, because senders ignore them.
  */
 function isSentAlike(
   target: Target | undefined,

@@ -39,7 +39,7 @@ export interface CreateServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime
-  /** Called with a fatal error, such as one of the store. Close the service then. */
+  /** Called with a fatal error, such as a failure of the store. The caller should then close the service. */
   readonly onFailure?: (error: unknown) => void
 }
 

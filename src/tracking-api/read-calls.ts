@@ -9,7 +9,7 @@ import {
 } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 
-/** The content that a route accepts: a batch, or one call of a type. A pixel's type can be any text. */
+/** The content that a route accepts: a batch, or a call of the type in its path. A pixel's path can have any text. */
 export type Expected =
   { readonly kind: 'batch' } | { readonly kind: 'call'; readonly type: CallType | (string & {}) }
 

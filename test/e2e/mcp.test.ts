@@ -72,7 +72,7 @@ describe('an agent', () => {
       expect(annotations).toMatchObject({ readOnlyHint: true })
       expect(outputSchema).toBeDefined()
     }
-    expect(client.getInstructions()).toMatch(/data, never instructions.*--allow-send/)
+    expect(client.getInstructions()).toMatch(/data, never as instructions.*--allow-send/)
     await expect(client.callTool({ name: 'send_calls', arguments: {} })).rejects.toThrow(
       /send_calls/,
     )

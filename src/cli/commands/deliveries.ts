@@ -156,7 +156,7 @@ export const addDeliveriesCommand = commandFamily(
     summary: 'list, show, retry or discard the deliveries of a store or a service',
     description:
       'Lists deliveries, shows the history of one, and retries or discards them. This is safe while another ' +
-      'process delivers from the store.',
+      'process is delivering from the store.',
     after: `Examples:
   evroute deliveries
   evroute deliveries --state failed --state expired --since 2h

@@ -164,7 +164,7 @@ export const addRegulationsCommand = commandFamily(
     summary: 'list and show deletion requests',
     description:
       'Lists the deletion requests of a store or a running service, and shows what each one erased and which ' +
-      'notifications it sent. This is safe while another process delivers from the store.',
+      'notifications it sent. This is safe while another process is delivering from the store.',
     after: `Examples:
   evroute regulations list
   evroute regulations show reg_1vBTfYLhNxnQyHkTQTUGvpuGbVC

@@ -12,7 +12,7 @@ export const addAuditCommand = command({
   summary: 'check that the ledger of a store balances',
   description:
     'Compares the ledger of a store with its rows, and prints each equation that must hold. This is safe ' +
-    'while another process delivers from the store.',
+    'while another process is delivering from the store.',
   options: accessOptions,
   after: `Examples:
   evroute audit
@@ -32,7 +32,7 @@ cannot be used.`,
 export const addBackupCommand = command({
   name: 'backup',
   summary: 'copy the store of a running service into a file',
-  description: 'Copies a store in SQLite as it is at one moment, even while a service uses it.',
+  description: 'Copies a store in SQLite as it is at one moment, even while a service is using it.',
   arguments: [['<file>', 'the backup; it must not exist']],
   options: storeOptions,
   after: `Examples:
@@ -40,7 +40,7 @@ export const addBackupCommand = command({
   evroute backup evroute-2026-11-24.db --store sqlite:./evroute.db
   evroute serve --config restored.config.json
 
-This is safe while a process delivers from the store. The backup is the store as it was when the command
+This is safe while a process is delivering from the store. The backup is the store as it was when the command
 began. A service started from it sends the deliveries that were pending then, so receivers may get some
 webhooks twice. It still contains users who were deleted later. It does not include archives. For
 PostgreSQL, use pg_dump.
@@ -61,7 +61,7 @@ export const addMigrateCommand = command({
   name: 'migrate',
   summary: 'move a store from a file into PostgreSQL',
   description:
-    'Moves a store: deliveries with their history, the messageIds of deduplication, the ledger, audiences, ' +
+    'Moves a store: deliveries with their history, the messageIds kept for deduplication, the ledger, audiences, ' +
     'deletion requests and suppressed users. Prints the row counts of both sides.',
   options: {
     from: option('--from <url>', 'the store to move: sqlite:<file>').required(),

@@ -121,7 +121,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Whether this process could not finish its own work, because the store's file could not be rewritten. */
+/** Whether only the part of this process is unfinished: the store's file has yet to be rewritten. */
 function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)

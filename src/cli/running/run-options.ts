@@ -18,7 +18,7 @@ export async function readRunOptions(
   if (values.json) {
     throw new SettingError(
       '--json',
-      'Cannot use --json together with a command: stdout is its own',
+      'Cannot use --json together with a command: stdout belongs to the command',
       'Pass --save <file> for records of what arrives.',
     )
   }

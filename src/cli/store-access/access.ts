@@ -115,7 +115,7 @@ type Target =
   | {
       readonly kind: 'store'
       readonly url: string
-      /** Whether a flag or EVROUTE_STORE names it. Otherwise the configuration does. */
+      /** Whether a flag or EVROUTE_STORE names the store. If false, the configuration does. */
       readonly isNamed: boolean
     }
 

@@ -113,7 +113,7 @@ async function serviceReaders(api: ServiceApi, reveal: boolean): Promise<OpenedR
 interface StoreOpening {
   readonly write: boolean
   readonly reveal: boolean
-  /** Called if the store does not exist, which then is empty; undefined if it must exist. */
+  /** Called if the store does not exist; the work then sees an empty one. If undefined, a missing store is an error. */
   readonly missing: (() => void) | undefined
 }
 

@@ -73,7 +73,7 @@ export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): 
   )
 }
 
-/** Counts the rows at the press of a button, because that takes long in a large store. */
+/** Counts the rows when a button is pressed, because that is slow in a large store. */
 function Audit({ session }: ServiceParts): JSX.Element {
   const [asked, ask] = useState(0)
   return (

@@ -119,7 +119,7 @@ export class ServiceSession {
       const { left, audience } = await this.api.removeAudience(key, 'dry run')
       this.proposal.value = {
         title: `Remove ${visibleText(audience.name)}?`,
-        consequence: `${counted(left, 'member leaves', 'members leave')}: its destinations get a call for each.`,
+        consequence: `${counted(left, 'member leaves', 'members leave')}: its destinations are sent a call for each.`,
         verb: 'Remove',
         act: async () => {
           const removal = await this.api.removeAudience(key)
@@ -143,7 +143,7 @@ export class ServiceSession {
       const rows = rejected === 0 ? '' : ` ${counted(rejected, 'row')} of the list cannot be used.`
       this.proposal.value = {
         title: `Sync ${visibleText(named.name)}?`,
-        consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. Its destinations get a call for each.${rows}`,
+        consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. Its destinations are sent a call for each.${rows}`,
         verb: 'Sync',
         act: async () => {
           const sync = await this.api.syncAudience(named, list)

@@ -20,7 +20,7 @@ const lineBreaks = ['\n', '\r\n'].map((text) => Buffer.from(text))
 const newlineAdded: BodyRecipe = {
   mistake: {
     code: 'newline_added',
-    finding: 'A line break was added to the body: the signature fits the body without it',
+    finding: 'A line break was added to the body: the signature matches the body without it',
     fix: `${rawFix} Remove the line break that echo and editors add.`,
   },
   bodies: ({ body: { bytes } }) =>
@@ -32,7 +32,8 @@ const newlineAdded: BodyRecipe = {
 const newlineLost: BodyRecipe = {
   mistake: {
     code: 'newline_lost',
-    finding: 'A line break at the end of the body was lost: the signature fits the body with it',
+    finding:
+      'A line break at the end of the body was lost: the signature matches the body that still has it',
     fix: `${rawFix} With curl, use --data-binary, because -d removes line breaks.`,
   },
   bodies: ({ body: { bytes } }) => lineBreaks.map((lineBreak) => Buffer.concat([bytes, lineBreak])),
@@ -72,8 +73,8 @@ const objectBody: BodyRecipe = {
 const lineEnds: BodyRecipe = {
   mistake: {
     code: 'line_ends',
-    finding: 'The line ends of the body changed between LF and CRLF',
-    fix: `${rawFix} Send files as bytes: editors and git change line ends on Windows.`,
+    finding: 'The line endings of the body changed between LF and CRLF',
+    fix: `${rawFix} Send files as bytes: editors and git change line endings on Windows.`,
   },
   bodies: ({ body: { text } }) => {
     if (text?.includes('\n') !== true) return []
@@ -102,7 +103,7 @@ const compressed: BodyRecipe = {
   mistake: {
     code: 'compressed',
     finding:
-      'The body was compressed after it was signed: the signature fits the decompressed body',
+      'The body was compressed after it was signed: the signature matches the decompressed body',
     fix: 'Send the body as it was signed, without Content-Encoding.',
   },
   bodies: ({ body: { bytes }, headers }) => {
@@ -118,7 +119,7 @@ const inflated: BodyRecipe = {
   mistake: {
     code: 'inflated',
     finding:
-      'The body was decompressed before it was verified: the signature fits the compressed body',
+      'The body was decompressed before it was verified: the signature matches the compressed body',
     fix: 'Verify the bytes that arrive, before anything decompresses them.',
   },
   bodies: ({ body: { bytes }, headers }) => {
@@ -167,7 +168,7 @@ function inCharset(fitting: string, encode: (body: SuspectBody) => Buffer | unde
   return {
     mistake: {
       code: 'charset',
-      finding: `The body was encoded in a different charset: the signature fits ${fitting}`,
+      finding: `The body was encoded in a different charset: the signature matches ${fitting}`,
       fix: charsetFix,
     },
     bodies: ({ body }) => {

@@ -49,7 +49,7 @@ export class Diagnostician {
    * Names the mistake.
    *
    * @param nowMs - milliseconds since 1970
-   * @returns undefined if no known mistake fits, or if there were too many searches lately
+   * @returns undefined if no known mistake explains the signature, or if there were too many searches lately
    */
   diagnose(request: SuspectRequest, nowMs: number): Diagnosis | undefined {
     const { signature = '', headers, path } = request
@@ -154,7 +154,7 @@ function mistakesOf(form: SignatureForm, { body, key, digest }: Cause): readonly
 /**
  * Names the mistake that explains one wrong signature. Use a {@link Diagnostician} for many.
  *
- * @returns undefined if no known mistake fits
+ * @returns undefined if no known mistake explains the signature
  */
 export function diagnose({
   secret,

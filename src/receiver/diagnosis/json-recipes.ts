@@ -58,7 +58,7 @@ function reSerialised(
   return {
     mistake: {
       code: 're_serialised',
-      finding: `The body was re-serialised: the signature fits ${fitting}`,
+      finding: `The body was re-serialised: the signature matches ${fitting}`,
       fix: 'Sign the bytes that are sent, and verify the bytes that arrive before anything parses them.',
     },
     bodies: ({ body }) => write(body).map((text) => Buffer.from(text)),

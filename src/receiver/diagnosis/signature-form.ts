@@ -4,7 +4,7 @@ import type { Mistake } from './mistake.ts'
 /** A hash algorithm, which is recognised by the length of its digest. */
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 
-/** What the form of a signature alone shows. */
+/** What the form of a signature shows, before its digest is compared. */
 export interface SignatureForm {
   /** The bytes of the digest. */
   readonly digest: Buffer

@@ -187,6 +187,6 @@ function unreadableEdit(): SettingError {
   return new SettingError(
     'edit',
     'Cannot use edit: it must have only path or url, headers and body',
-    'The path must begin with a slash, the url with http:// or https://. Headers must be an object of texts, and the body text.',
+    'The path must begin with a slash, the url with http:// or https://. Headers must be an object of strings, and the body a string.',
   )
 }

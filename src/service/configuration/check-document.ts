@@ -50,7 +50,7 @@ function placeIssues(
       return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
     }
     if (issue.code === 'invalid_union') {
-      // The intended alternative is the one whose type fits: it has problems only further inside.
+      // The intended alternative is the one whose type matches: it has problems only further inside.
       const meant = issue.errors.find((inner) =>
         inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
       )

@@ -67,7 +67,7 @@ export async function configurationSchema(): Promise<object> {
 }
 
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
-  // Load the checks only when they are needed, because zod takes long to load.
+  // Load the checks only when they are needed, because zod is slow to load.
   const [{ checkDocument }, { checkReferences }, { configurationOf, locate }] = await Promise.all([
     import('./check-document.ts'),
     import('./references.ts'),

@@ -73,7 +73,7 @@ function outcomeOf(value: string, before: string | undefined, isListed: boolean)
   return isListed ? 'contradicted' : 'changed'
 }
 
-/** Tells whether destinations get a call for an outcome. */
+/** Tells whether an outcome is reported to the destinations with a call. */
 function isNews(outcome: TakeOutcome): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }

@@ -53,7 +53,7 @@ const leaseMsDefault = 60_000
 const connections = Object.freeze({
   /** Adds events. After the timeout, the add fails and its client can retry. */
   adding: { connectionsMax: 6, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 5_000 },
-  /** Reads. The audit takes long, and uses one of these connections at most. */
+  /** Reads. The audit is slow, and uses at most one of these connections. */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
   /** Changes audiences, erases, purges, and retries manually. */
   working: { connectionsMax: 3, isReadOnly: false },

@@ -3,7 +3,7 @@ import { DamagedRowError } from '../store-errors.ts'
 
 /** An error of SQLite. */
 interface Kind {
-  /** The lower eight bits of its code. */
+  /** SQLite's primary result code: the low eight bits of an error's code. */
   readonly code: number
   /** Its message, because one binding omits the code when it reads all rows. */
   readonly message: string

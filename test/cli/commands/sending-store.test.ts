@@ -182,7 +182,7 @@ describe('--store', () => {
     expect(records.at(-1)).toMatchObject({ read: 1, accepted: 1, duplicate: 1 })
   })
 
-  test('ends with 7 while another process delivers from the store', async () => {
+  test('ends with 7 while another process is delivering from the store', async () => {
     const held = await openStore(store)
     const { code, stderr } = await run(['send', 'track', '--store', store, '--json'])
     await held.close()

@@ -128,7 +128,7 @@ describe('verify', () => {
 
   test('names the mistake and its fix on stderr, or in the record', async () => {
     const message =
-      'The body was re-serialised: the signature fits JSON.stringify(JSON.parse(body))'
+      'The body was re-serialised: the signature matches JSON.stringify(JSON.parse(body))'
     const { stdout, stderr } = await reSerialised()
     expect(stdout).toMatch(/^invalid: .*\n$/)
     expect(stderr).toMatch(/^The body was re-serialised: .*\nFix: Sign the bytes .*\.\n$/)

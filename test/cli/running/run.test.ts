@@ -63,7 +63,10 @@ describe('run', () => {
   })
 
   test.each([
-    [['--json', '--', 'true'], 'Cannot use --json together with a command: stdout is its own'],
+    [
+      ['--json', '--', 'true'],
+      'Cannot use --json together with a command: stdout belongs to the command',
+    ],
     [['--scenario', 'all', '--', 'true'], 'Cannot run a command in a scenario'],
     [['--scenario', 'all', '--serve'], 'Cannot use --scenario together with --serve'],
     [['--scenario', 'up-4h'], 'it must be one of timeout, 5xx-then-ok'],
