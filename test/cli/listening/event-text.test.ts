@@ -29,7 +29,7 @@ describe('a bad signature', () => {
     const [line, why, ...rest] = await linesFor(signBody(`${body}\n`, secret))
     expect(line).toMatch(/✖ signature {2}200/)
     expect(why).toMatch(
-      /^ {2}└ A line break at the end of the body was lost: .* with it\. Fix: Sign .*\.$/,
+      /^ {2}└ A line break at the end of the body was lost: .* that still has it\. Fix: Sign .*\.$/,
     )
     expect(rest).toEqual([''])
   })
