@@ -94,9 +94,11 @@ export class EventLog {
     const event = Object.freeze({ ...request, seq: this.#counts.received + 1 })
     this.#counts = countWith(this.#counts, event)
     this.#keep(event)
-    const pending = [...this.#listeners]
-      .map((listener) => this.#call(listener, event))
-      .filter((handled) => handled !== undefined)
+    const pending: Promise<unknown>[] = []
+    for (const listener of [...this.#listeners]) {
+      const handled = this.#call(listener, event)
+      if (handled !== undefined) pending.push(handled)
+    }
     if (pending.length > 0) await this.#waits.until(Promise.all(pending))
   }
 

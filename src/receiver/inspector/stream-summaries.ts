@@ -12,7 +12,7 @@ const quietFrameMs = 40
 const crowdedFrameMs = 100
 const crowdedMin = 20
 /** A burst of this many requests is sent at once, before a receiver that keeps 1,000 drops its first ones. */
-const burstMax = 600
+const burstMax = 900
 /** Maximum summaries per message for a reader that samples: more than most screens show. */
 const readMax = 30
 
