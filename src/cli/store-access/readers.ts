@@ -34,6 +34,7 @@ export interface Deliveries extends Pick<DeliveryLog, 'retry' | 'discard'> {
   list(request: ListRequest): Promise<readonly DeliveryListRecord[]>
   /** The history of a delivery; undefined if it does not exist. */
   story(key: DeliveryKey): Promise<StoryRecord | undefined>
+  /** Compares the ledger with the rows of the store. */
   audit(): Promise<AuditRecord>
   /** The status of the destinations; absent if only a store is open. */
   destinations?(): Promise<readonly DestinationStatus[]>
