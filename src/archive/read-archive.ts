@@ -31,9 +31,9 @@ export interface ArchivePart {
 }
 
 /**
- * Reads the selected events of a source day by day, and continues after unreadable parts. Only days of the selection
- * are read. All their unreadable rows are reported, because such a row cannot be compared with the selection. Also
- * yields parts without events, so that the caller can stop a long search.
+ * Reads the selected events of a source day by day, and continues after unreadable parts. Reports every unreadable row
+ * on the selected days, because nothing shows whether the row was selected. Also yields parts without events, so that
+ * the caller can stop a long search.
  */
 export async function* readArchive(
   directory: string,

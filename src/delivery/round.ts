@@ -46,7 +46,7 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
  * others. The delivery expires only if no endpoint's time is within the window.
  *
  * A 429 does not use up a step of the schedule. The delivery is due again after the time in `Retry-After`, or at once
- * if there is none. The endpoint's pace then decides when it starts, and deliveries that were waiting go first.
+ * if there is none. Then it waits for the endpoint's pace, behind the deliveries that are already waiting.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round

@@ -139,7 +139,7 @@ export class NameSource {
         await this.#systemTurns.take(controller)
         return await systemLookup(name)
       } finally {
-        // Keep the turn until here, because the thread stays blocked even if nobody awaits the look-up any more.
+        // Keep the turn until here, because the look-up blocks a thread even after its caller has given up.
         this.#systemTurns.end(controller)
       }
     }

@@ -41,7 +41,7 @@ export interface RegulationsOptions extends Pick<
   readonly runtime: Runtime
 }
 
-/** The regulation that a request created, or why there is none. */
+/** The result of a request for a regulation: the new regulation, or the unknown source that it named. */
 export type CreateRegulationOutcome =
   { readonly kind: 'created'; readonly regulation: Regulation } | UnknownSource
 

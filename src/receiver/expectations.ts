@@ -142,7 +142,7 @@ export class Expectations {
     return id
   }
 
-  /** Removes an expectation from the list, and ends it if {@link watch} began it. Returns false if there is none. */
+  /** Removes an expectation from the list, and ends it if {@link watch} began it. Returns false for an unknown id. */
   forget(id: number): boolean {
     const index = this.#shown.findIndex((each) => each.id === id)
     if (index === -1) return false

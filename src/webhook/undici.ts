@@ -1,9 +1,9 @@
 import type * as undici from 'undici'
 // @ts-expect-error undici declares types for its main entry only.
 import connect from 'undici/lib/core/connect.js'
-// @ts-expect-error It has no types of its own.
+// @ts-expect-error undici declares types for its main entry only.
 import undiciErrors from 'undici/lib/core/errors.js'
-// @ts-expect-error It has no types of its own.
+// @ts-expect-error undici declares types for its main entry only.
 import UndiciPool from 'undici/lib/dispatcher/pool.js'
 
 // The main entry of undici also loads fetch, WebSockets, cookies and mocks, which takes 80 ms instead of 25. These paths

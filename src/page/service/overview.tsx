@@ -55,7 +55,7 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
             )}
           </p>
           {destination === null ? null : (
-            // What an endpoint refuses has failed; only such a problem says since when.
+            // Only a problem with refused webhooks has a "Since", and those deliveries have failed.
             <a
               href={deliveriesPath({
                 destination,

@@ -1,7 +1,7 @@
 import { diagnosisOf, type Diagnosis } from './mistake.ts'
 import { SuspectBody, type SuspectRequest } from './suspect.ts'
 
-/** Finds a different signature header in a request without X-Signature; undefined if there is none. */
+/** Finds a signature in a different header of a request without X-Signature; undefined if no header has one. */
 export function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
   const names = Object.keys(headers)
   if (names.includes('webhook-signature')) {
