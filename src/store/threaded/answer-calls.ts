@@ -1,8 +1,8 @@
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
 import type { SyncRequest } from '../../audience/index.ts'
+import { Gathering } from '../../runtime/index.ts'
 import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
-import { Gathering } from './gathering.ts'
 import { readSettleMessage } from './settle-message.ts'
 import {
   openingCall,

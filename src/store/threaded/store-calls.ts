@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
 import { messageOf, StoreUnusableError } from '../../model/index.ts'
+import { Gathering } from '../../runtime/index.ts'
 import { closedError } from '../store-errors.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
-import { Gathering } from './gathering.ts'
 import type { StartThread, StoreThread } from './start-thread.ts'
 import {
   openingCall,

@@ -1,6 +1,6 @@
 // Signs and posts what the main thread hands over, for its shard of the destinations.
 import { parentPort, workerData } from 'node:worker_threads'
-import { Gathering } from '../../../dist/store/threaded/gathering.js'
+import { Gathering } from '../../../dist/runtime/gathering.js'
 import { WebhookSender } from '../../../dist/webhook/index.js'
 import { connectToFake } from './fake-endpoint.ts'
 import type {

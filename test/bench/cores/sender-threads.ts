@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Destination } from '../../../dist/model/index.js'
 import type { PipelineOptions, TraceRequest } from '../../../dist/pipeline/index.js'
-import { Gathering } from '../../../dist/store/threaded/gathering.js'
+import { Gathering } from '../../../dist/runtime/gathering.js'
 import type { RequestOutcome } from '../../../dist/webhook/index.js'
 import type { SenderJob, SenderMessage, SenderThreadSettings } from './sender-messages.ts'
 

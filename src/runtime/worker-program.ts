@@ -1,0 +1,28 @@
+import { extname } from 'node:path'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
+
+/**
+ * Returns the program of a thread. It is in the folder of the file that starts it, as a source or built. A
+ * bundler may leave it out.
+ *
+ * @param name - the name of the program, without an extension
+ * @param caller - `import.meta.url` of the file that starts it
+ */
+export function workerProgram(name: string, caller: string): URL {
+  return new URL(`${name}${extname(caller)}`, caller)
+}
+
+/** Starts a thread with this process's Node options, without those that need a program on the command line. */
+export function startWorker(program: URL, options: WorkerOptions): Worker {
+  return new Worker(program, { ...options, ...optionsOfFiles(process.execArgv) })
+}
+
+function optionsOfFiles(options: readonly string[]): { execArgv?: string[] } {
+  if (!options.some((option) => option.startsWith('--input-type'))) return {}
+  return {
+    execArgv: options.filter(
+      (option, place) =>
+        !option.startsWith('--input-type') && options[place - 1] !== '--input-type',
+    ),
+  }
+}
