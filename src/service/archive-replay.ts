@@ -3,21 +3,18 @@ import { callOfArchivedRow, readArchive, type ArchivePart } from '../archive/ind
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { Destination } from '../model/index.ts'
-import { sleep, type Runtime } from '../runtime/index.ts'
+import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** What {@link ArchiveReplay} needs. */
-export interface ArchiveReplayOptions {
-  /** The current sources, with their archives, and destinations. */
+interface ArchiveReplayOptions {
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
-  /** Stores events with their deliveries. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
-  /** Whether the backlog of a destination is so full that a replay must leave the remaining room to sources. */
-  readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
-  /** Whether archives may contain events that a regulation erases. No replay may run then. */
+  /** Resolves with true once the backlogs have room, or with false when the signal aborts. */
+  readonly hasRoom: (destinations: readonly Destination[], signal: AbortSignal) => Promise<boolean>
+  /** Whether archives may contain events that a regulation erases. If so, no replay may run. */
   readonly isHeld: () => boolean
   /**
-   * Looks for regulations from other processes. A regulation that erases from archives ends the running replay.
+   * Looks for regulations from other processes. The running replay ends if one of them erases from archives.
    */
   readonly look?: () => Promise<void>
   readonly runtime: Runtime
@@ -25,10 +22,7 @@ export interface ArchiveReplayOptions {
   readonly ending: AbortSignal
 }
 
-/** How often a replay that waits for room checks again. */
-const roomLookMs = 500
-
-/** Replays archives. Only one replay runs at a time. */
+/** Replays archives, one replay at a time. */
 export class ArchiveReplay {
   readonly #options: ArchiveReplayOptions
   #running: { readonly end: AbortController; readonly ended: Promise<unknown> } | undefined
@@ -40,8 +34,8 @@ export class ArchiveReplay {
   /**
    * Sends archived events again, to one destination or to all current destinations of their source.
    *
-   * While a regulation erases users from archives, no replay starts, and a running one ends: it may already
-   * have read events of these users.
+   * While a regulation erases users from archives, no replay starts, and a running one ends because it may have
+   * read events of these users.
    *
    * @param signal - aborts when the caller no longer waits for the outcome; the replay then ends
    * @throws the store's error, if it refuses events
@@ -94,22 +88,16 @@ export class ArchiveReplay {
 
 const nothing: ReplayCounts = Object.freeze({ events: 0, deliveries: 0, unreadable: 0 })
 
-type ConfiguredSources = Configuration['sources']
-type ConfiguredDestinations = Configuration['destinations']
-
-/** The sources and destinations that a request selects. */
-interface Choice {
+interface Choice extends Pick<Configuration, 'sources' | 'destinations'> {
   readonly kind: 'chosen'
-  readonly sources: ConfiguredSources
-  readonly destinations: ConfiguredDestinations
 }
 
 function choose(
   { sources, destinations }: Pick<Configuration, 'sources' | 'destinations'>,
   { sourceId, destinationId }: ReplayRequest,
 ): Choice | (ReplayOutcome & { readonly kind: 'unknown' | 'no_archive' }) {
-  const chosenSources = named(sources, sourceId)
-  const chosenDestinations = named(destinations, destinationId)
+  const chosenSources = sources.filter(({ id }) => id === (sourceId ?? id))
+  const chosenDestinations = destinations.filter(({ id }) => id === (destinationId ?? id))
   if (chosenSources.length === 0) return unknown('source', sources)
   if (chosenDestinations.length === 0 && destinationId !== undefined) {
     return unknown('destination', destinations)
@@ -119,14 +107,6 @@ function choose(
   return { kind: 'chosen', sources: archived, destinations: chosenDestinations }
 }
 
-/** Returns the item with this id, or all items if no id is given. */
-function named<Item extends { readonly id: string }>(
-  items: readonly Item[],
-  wantedId: string | undefined,
-): readonly Item[] {
-  return wantedId === undefined ? items : items.filter(({ id }) => id === wantedId)
-}
-
 function unknown(
   field: 'source' | 'destination',
   items: readonly { readonly id: string }[],
@@ -134,10 +114,9 @@ function unknown(
   return { kind: 'unknown', field, knownIds: items.map(({ id }) => id) }
 }
 
-/** The source id of all calls in the intake of a replay. */
+/** The source id under which the intake of a replay routes calls. */
 const replaySource = 'replay'
 
-/** A running replay. */
 class ReplayRun {
   readonly #options: ArchiveReplayOptions
   readonly #signal: AbortSignal
@@ -162,7 +141,7 @@ class ReplayRun {
       const intake = this.#intake(id, connected)
       for await (const part of readArchive(archive.directory, id, request)) {
         this.#problems(part.path, part.problems)
-        if (!(await this.#hasRoom(connected))) return false
+        if (!(await this.#options.hasRoom(connected, this.#signal))) return false
         await this.#options.look?.()
         if (this.#signal.aborted) return false
         await this.#sendPart(part, intake)
@@ -171,22 +150,13 @@ class ReplayRun {
     return true
   }
 
-  /** Resolves with true once there is room, or with false when the signal aborts. */
-  async #hasRoom(destinations: ConfiguredDestinations): Promise<boolean> {
-    const { isFull, runtime } = this.#options
-    while (!this.#signal.aborted && (await isFull(destinations))) {
-      await sleep(runtime.clock, roomLookMs, this.#signal)
-    }
-    return !this.#signal.aborted
-  }
-
   async #sendPart({ path, rows }: ArchivePart, intake: Intake): Promise<void> {
     const calls = rows.map(callOfArchivedRow)
     const problems: string[] = []
     let { events, deliveries } = this.#counts
     for (const result of await intake.accept({ sourceId: replaySource, calls })) {
       if (result.kind === 'rejected') problems.push(result.message)
-      // A duplicate is in the archive twice, because the source sent it twice.
+      // The source sent a duplicate twice, so it is in the archive twice.
       else if (result.outcome !== 'duplicate') {
         events++
         if (result.outcome === 'routed') deliveries += result.deliveries.length
@@ -196,7 +166,7 @@ class ReplayRun {
     this.#problems(path, problems)
   }
 
-  /** Counts problems. Logs only the first one of each file, because often every row has the same problem. */
+  /** Logs only the first problem of each file, because often every row has the same one. */
   #problems(path: string, problems: readonly string[]): void {
     const [reason] = problems
     if (reason === undefined) return
@@ -208,15 +178,12 @@ class ReplayRun {
   }
 
   /** Stores each replay under a source id of its own, so that deduplication doesn't drop its events. */
-  #intake(sourceId: string, connected: ConfiguredDestinations): Intake {
+  #intake(sourceId: string, connected: readonly Destination[]): Intake {
     const { add, runtime } = this.#options
     const storedSourceId = `${sourceId}/replay-${runtime.newId()}`
     return new Intake({
       add: (events) => add(events.map((event) => ({ ...event, sourceId: storedSourceId }))),
-      destinations: connected.map((destination) => ({
-        ...destination,
-        sourceIds: [replaySource],
-      })),
+      destinations: connected.map((each) => ({ ...each, sourceIds: [replaySource] })),
       runtime,
     })
   }

@@ -13,57 +13,50 @@ import type { KeptArchive } from '../privacy/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import type { ConfiguredSource } from './configuration/index.ts'
 
-/** How long to wait for a write. A disk that hangs must not delay every answer. */
+/** Maximum time of a write: a disk that hangs must not delay answers for longer. */
 const waitMs = 5_000
 
-/** Replacements for parts of {@link Archives}, for tests. */
-export interface ArchivesParts {
-  /**
-   * The clock that limits waits for the disk; by default real time, even if the service has a different clock.
-   */
-  readonly clock?: Clock
-  /** Appends to a file. */
-  readonly append?: Append
-}
-
-/** A request to erase events of users from the archives of sources. */
-export interface ArchivesErasureRequest {
+interface ErasureRequest {
   /** The sources; sources without an archive are skipped. */
   readonly sources: readonly Pick<ConfiguredSource, 'id' | 'archive'>[]
-  /** Events are erased if one of these is their userId or, in an alias, their previousId. */
+  /** The users. An event is erased if one of them is its userId or, in an alias, its previousId. */
   readonly userIds: readonly string[]
   /** The moment, in milliseconds since 1970, up to which accepted events are erased. */
   readonly untilMs: number
-  /** Ends the erasure early. */
   readonly signal: AbortSignal
 }
 
-/** The archives of a service: one per folder. Several sources can share a folder. */
+/** The archives of a service, one per folder. Several sources can share a folder. */
 export class Archives {
   readonly #startedAtMs: number
   readonly #clock: Clock
   readonly #append: Append | undefined
   readonly #archives = new Map<string, Archive>()
-  /** Writes in progress, each keyed by the controller that aborts it. */
+  /** Writes in progress, by the controller that aborts them. */
   readonly #keeping = new Map<AbortController, Promise<void>>()
   #endsAtMs = Infinity
 
   /**
-   * @param startedAtMs - when this run started, in milliseconds since 1970. Its file names begin with this
-   * time, so that runs don't share files.
+   * @param startedAtMs - when this run started, in milliseconds since 1970. File names begin with it, so that
+   * runs don't share files.
+   * @param parts - for tests. By default, writes are limited in real time, even if the service has a different
+   * clock.
    */
-  constructor(startedAtMs: number, { clock = systemClock, append }: ArchivesParts = {}) {
+  constructor(
+    startedAtMs: number,
+    parts: { readonly clock?: Clock; readonly append?: Append } = {},
+  ) {
     this.#startedAtMs = startedAtMs
-    this.#clock = clock
-    this.#append = append
+    this.#clock = parts.clock ?? systemClock
+    this.#append = parts.append
   }
 
   /**
-   * Archives the accepted events in the results, if their source has an archive. This includes duplicates: an
-   * earlier run may have ended after it stored the original and before it archived it.
+   * Archives the accepted events in the results, if their source has an archive. Includes duplicates, because
+   * an earlier run may have ended after storing the original and before archiving it.
    *
-   * @throws EvrouteError `cannot_write_file`, also if the write takes more than 5 s. Some of the events may be
-   * written all the same.
+   * @throws EvrouteError `cannot_write_file`, also if the write takes more than 5 s. Some of the events may
+   * have been written.
    */
   async keep(
     source: ConfiguredSource | undefined,
@@ -89,8 +82,8 @@ export class Archives {
   }
 
   /**
-   * Gives writes `graceMs` to end, including writes that begin after the call, then aborts them. Resolves once
-   * no write is in progress.
+   * Gives writes `graceMs` to end, including writes that begin later, then aborts them. Resolves once no write
+   * is in progress.
    */
   async close(graceMs: number): Promise<void> {
     this.#endsAtMs = this.#clock.nowMs() + graceMs
@@ -102,25 +95,19 @@ export class Archives {
   }
 
   /**
-   * Erases events of users from archives, including files of earlier runs. New events can be archived
-   * meanwhile. Call it only after accepted events are archived, or they may be missed. Run one erasure at a
-   * time.
-   *
-   * Erases from the folders that are configured now, not from a folder that a source had before.
+   * Erases events of users from the archives that are configured now, including files of earlier runs. Call it
+   * only after accepted events are archived, or they may be missed; new events can be archived meanwhile. Run
+   * one erasure at a time.
    *
    * @throws the signal's reason once it aborts
    */
-  async erase(request: ArchivesErasureRequest): Promise<ErasedFromArchive> {
-    const { sources, userIds, untilMs, signal } = request
+  async erase({ sources, userIds, untilMs, signal }: ErasureRequest): Promise<ErasedFromArchive> {
     const isErased = isAboutUsers(userIds, untilMs)
     let erased: ErasedFromArchive = { events: 0, files: 0, problems: [] }
     for (const { id: sourceId, archive } of sources) {
       if (archive === undefined) continue
-      const { events, files, problems } = await this.#at(archive.directory).erase({
-        sourceId,
-        isErased,
-        signal,
-      })
+      const selection = { sourceId, isErased, signal }
+      const { events, files, problems } = await this.#at(archive.directory).erase(selection)
       erased = {
         events: erased.events + events,
         files: erased.files + files,
@@ -139,7 +126,7 @@ export class Archives {
 }
 
 /**
- * Returns the ids and names of the sources' archives, one per folder, for the processes that share the store.
+ * Returns the archives of the sources, one per folder, as other processes that share the store know them.
  *
  * @throws EvrouteError `cannot_write_file`
  */
@@ -157,34 +144,28 @@ export async function keptArchives(
 }
 
 /**
- * Leaves out sources whose archive is registered by a service that shares the store: that service erases it.
+ * Leaves out sources whose archive is registered by a service that shares the store, because that service
+ * erases it.
  */
 export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive'>>(
   sources: readonly Source[],
 ): Promise<readonly Source[]> {
   const own: Source[] = []
   for (const source of sources) {
-    const { archive } = source
-    if (archive === undefined || (await archiveIdIn(archive.directory)) === undefined)
-      own.push(source)
+    const directory = source.archive?.directory
+    if (directory === undefined || (await archiveIdIn(directory)) === undefined) own.push(source)
   }
   return own
 }
 
-/** An archive that is no longer configured, so that deletions don't reach it. */
-export interface LeftArchive {
-  readonly sourceId: string
-  readonly directory: string
-}
-
 /**
- * Lists the archives that a new configuration abandons: their source is removed, or now has a different folder
- * or no archive.
+ * Lists the archives that a new configuration abandons, and that deletions no longer reach: their source is
+ * removed, has a different folder, or has no archive.
  */
 export function leftArchives(
   before: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
   after: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
-): readonly LeftArchive[] {
+): readonly { readonly sourceId: string; readonly directory: string }[] {
   const directories = new Map(after.map(({ id, archive }) => [id, archive?.directory]))
   return before.flatMap(({ id: sourceId, archive }) =>
     archive === undefined || directories.get(sourceId) === archive.directory

@@ -20,17 +20,14 @@ import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 import { readList } from './read-list.ts'
 
-/** What {@link AudiencePreviews} needs. */
-export interface AudiencePreviewsOptions {
+interface AudiencePreviewsOptions {
   readonly store: AudienceReader
-  /** The current sources, and how long messageIds are remembered. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'retention'>
   readonly runtime: Runtime
-  /** Aborts to end running previews. */
   readonly ending: AbortSignal
 }
 
-/** Runs every sync and removal as a dry run: finds the changes, but stores and sends nothing. */
+/** Runs every sync and removal as a dry run, which reports the changes but stores and sends nothing. */
 export class AudiencePreviews implements AudienceOperations {
   readonly #options: AudiencePreviewsOptions
 
@@ -52,16 +49,20 @@ export class AudiencePreviews implements AudienceOperations {
   ): Promise<AudienceSyncOutcome> {
     const choice = await chooseAudience(request, this.#options)
     if (choice.kind !== 'chosen') return choice
-    const { audience } = choice
     const { store, configuration } = this.#options
-    const { columns } = request
-    const dedupeWindowMs = configuration().retention.messageIdsMs
-    const means = { ...this.#means(request), store, audience, columns, dedupeWindowMs }
-    const options = { ...means, destinations: [], rows: readList(list) }
-    // Use a temporary store: a list may not fit in memory, and a transaction would block the store's writers.
+    // Use a temporary store, because a list may not fit in memory, and a transaction would block other writers.
     const scratch = await openTemporaryStore()
     try {
-      return await previewAudience({ ...options, scratch: scratch.audiences })
+      return await previewAudience({
+        ...this.#means(request),
+        store,
+        audience: choice.audience,
+        columns: request.columns,
+        dedupeWindowMs: configuration().retention.messageIdsMs,
+        destinations: [],
+        rows: readList(list),
+        scratch: scratch.audiences,
+      })
     } finally {
       await scratch.close()
     }

@@ -16,31 +16,24 @@ import {
   type SyncMeans,
 } from '../audience/index.ts'
 import type { Destination } from '../model/index.ts'
-import { sleep, type Runtime } from '../runtime/index.ts'
-import { logRemoval, logSync } from './audience-log.ts'
+import type { Log, Runtime } from '../runtime/index.ts'
 import { AudiencePreviews } from './audience-previews.ts'
 import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 import { readList } from './read-list.ts'
 
-/** What {@link AudienceSyncs} needs. */
-export interface AudienceSyncsOptions {
+interface AudienceSyncsOptions {
   readonly store: AudienceStore
-  /** The current sources and destinations, and how long messageIds are remembered. */
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations' | 'retention'>
   /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
-  /** Whether the backlog of a destination is so full that a sync must leave the remaining room to sources. */
-  readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
+  /** Resolves with true once the backlogs have room, or with false when the signal aborts. */
+  readonly hasRoom: (destinations: readonly Destination[], signal: AbortSignal) => Promise<boolean>
   readonly runtime: Runtime
-  /** Aborts to end running syncs. */
   readonly ending: AbortSignal
 }
 
-/** How often a sync that waits for room checks again. */
-const roomLookMs = 500
-
-/** Syncs and removes audiences and computed traits, each of them once at a time. */
+/** Syncs and removes audiences and computed traits. Each of them has at most one sync or removal at a time. */
 export class AudienceSyncs implements AudienceOperations {
   readonly #options: AudienceSyncsOptions
   readonly #previews: AudiencePreviews
@@ -66,16 +59,11 @@ export class AudienceSyncs implements AudienceOperations {
     const choice = await chooseAudience(request, this.#options)
     if (choice.kind !== 'chosen') return choice
     const { audience } = choice
-    const { columns, isDryRun } = request
     return this.#alone(audience.key, async () => {
-      if (isDryRun) return this.#previews.sync(request, list)
-      const rows = readList(list)
-      const outcome = await syncAudience({
-        ...this.#means(request, audience),
-        audience,
-        rows,
-        columns,
-      })
+      if (request.isDryRun) return this.#previews.sync(request, list)
+      const means = this.#means(request, audience)
+      const { columns } = request
+      const outcome = await syncAudience({ ...means, audience, rows: readList(list), columns })
       logSync(outcome, this.#options.runtime.log)
       return outcome
     })
@@ -93,9 +81,7 @@ export class AudienceSyncs implements AudienceOperations {
     })
   }
 
-  /**
-   * Refuses a second sync or removal of an audience while one runs, because it would only supersede the first.
-   */
+  /** Refuses a second sync or removal of an audience while one runs, because it would end the first one. */
   async #alone<Outcome>(
     key: string,
     work: () => Promise<Outcome>,
@@ -114,7 +100,7 @@ export class AudienceSyncs implements AudienceOperations {
     { listener, signal, drained }: AudienceRemoveRequest | AudienceSyncRequest,
     { sourceId }: Pick<Audience, 'sourceId'>,
   ): SyncMeans {
-    const { store, runtime, ending, configuration, wake } = this.#options
+    const { store, runtime, ending, configuration, wake, hasRoom } = this.#options
     const { destinations, retention } = configuration()
     const anySignal = AbortSignal.any([signal, ending])
     const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
@@ -131,20 +117,34 @@ export class AudienceSyncs implements AudienceOperations {
       },
       hasRoom: async () => {
         await drained?.()
-        return this.#hasRoom(connected, anySignal)
+        return hasRoom(connected, anySignal)
       },
       dedupeWindowMs: retention.messageIdsMs,
       runtime,
       signal: anySignal,
     }
   }
+}
 
-  /** Resolves with true once there is room, or with false when the signal aborts. */
-  async #hasRoom(destinations: readonly Destination[], signal: AbortSignal): Promise<boolean> {
-    const { isFull, runtime } = this.#options
-    while (!signal.aborted && (await isFull(destinations))) {
-      await sleep(runtime.clock, roomLookMs, signal)
-    }
-    return !signal.aborted
-  }
+/** Logs the outcome of a sync, without user ids. */
+function logSync(outcome: AudienceSyncOutcome, log: Log): void {
+  if (!('counts' in outcome)) return
+  const { kind, audience, counts } = outcome
+  const { key, computationClass } = audience
+  const { entered, changed, left, rejected } = counts
+  const isWhole = kind === 'synced' || kind === 'incomplete'
+  log.info(isWhole ? 'an audience was synced' : 'a sync of an audience ended early', {
+    ...{ key, class: computationClass, outcome: kind },
+    ...{ entered, changed, left, rejected },
+  })
+}
+
+function logRemoval(outcome: AudienceRemoveOutcome, log: Log): void {
+  if (!('left' in outcome)) return
+  const { kind, audience, left } = outcome
+  const { key, computationClass } = audience
+  const isWhole = kind === 'removed'
+  log.info(isWhole ? 'an audience was removed' : 'a removal of an audience ended early', {
+    ...{ key, class: computationClass, outcome: kind, left },
+  })
 }

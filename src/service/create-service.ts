@@ -6,8 +6,8 @@ import type { ServiceAddress } from './service-options.ts'
 import { Service } from './service.ts'
 
 /**
- * Widens the types of settings, so that the content of an imported JSON file is accepted. TypeScript types its
- * texts as `string` instead of the accepted names, and its optional keys as possibly undefined.
+ * Widens the types of settings, so that an imported JSON file can be passed. TypeScript types a name in it,
+ * such as `"Webhooks"`, as `string`, and a key that some objects of a list lack as possibly undefined.
  */
 type Given<Settings> = Settings extends string
   ? Settings | (string & {})
@@ -34,7 +34,7 @@ export interface CreateServiceOptions {
    */
   readonly configuration: string | ServiceConfiguration
   /**
-   * Variables for `env:NAME`. None by default, so that secrets are never read from the environment by accident.
+   * Variables for `env:NAME`. None by default, so that secrets are read from the environment only on purpose.
    */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Clock, randomness, ids, log and observer; the real ones by default. */
@@ -45,7 +45,6 @@ export interface CreateServiceOptions {
 
 /** A service that accepts requests. */
 export interface RunningService extends AsyncDisposable {
-  /** The URLs of the service. */
   readonly address: ServiceAddress
   /**
    * Stops accepting requests, waits up to `graceMs` (0 by default) for those in progress, and closes the store.
@@ -73,15 +72,11 @@ export async function createService(options: CreateServiceOptions): Promise<Runn
   })
 }
 
-/** Sets ports that are left out to 0. Values of the wrong type, which JavaScript allows, stay as they are. */
+/** Sets ports that are left out to 0. Leaves values of the wrong type to the checks of the configuration. */
 function withFreePorts(given: unknown): unknown {
   if (!isJsonObject(given)) return given
   const { listen = {}, admin } = given
+  const withFreePort = (section: unknown): unknown =>
+    isJsonObject(section) ? { ...section, port: section['port'] ?? 0 } : section
   return { ...given, listen: withFreePort(listen), admin: withFreePort(admin) }
-}
-
-function withFreePort(section: unknown): unknown {
-  if (!isJsonObject(section)) return section
-  const { port = 0 } = section
-  return { ...section, port }
 }

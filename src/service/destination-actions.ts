@@ -5,15 +5,12 @@ import { sampleCall } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** The source id of test events. */
 const testSource = 'test'
 
-/** What {@link destinationActions} needs from a service. */
 interface ActionParts {
   readonly configuration: () => Configuration
   /** Applies a new configuration. */
   readonly follow: (configuration: Configuration) => void
-  /** Stores events with their deliveries. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
   readonly runtime: Runtime
 }

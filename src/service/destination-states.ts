@@ -2,14 +2,11 @@ import type { DestinationState, EndpointState } from '../admin-api/index.ts'
 import type { DeliveryStore, EndpointFaults } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 
-/** Where the states of destinations come from. */
 export interface DestinationKnowledge {
   readonly store: Pick<DeliveryStore, 'ledger'>
   readonly breakers: {
-    /** Returns the state of an endpoint's breaker. */
     endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'>
   }
-  /** Permanent failures by endpoint. */
   readonly faults: Pick<EndpointFaults, 'of'>
 }
 

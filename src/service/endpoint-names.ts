@@ -5,21 +5,22 @@ import type { Configuration, ConfigurationProblem } from './configuration/index.
 
 /** What the check of host names needs. */
 export interface NameSurroundings {
-  /** Receives problems that don't make the configuration invalid, or that were found too late. */
+  /** Receives problems that don't make the configuration invalid, or that are found too late to report. */
   readonly log: Log
   /** Resolves a host name; the resolver of this process by default. */
   readonly resolveName?: AddressGuardOptions['resolveName']
 }
 
-/** How long DNS may delay the reading of a configuration, in real time. */
+/** How long DNS may delay a configuration, in real time. */
 const waitMs = 1_000
-/** How many destinations are checked at once. The limit leaves room for look-ups that connections need. */
+/** Number of destinations checked at once. The limit leaves room for look-ups by connections. */
 const lookingMax = 100
 
 /**
- * Looks up the host names of all endpoints of enabled destinations. A name with a forbidden address is a
- * problem of the configuration. A name without an address is only logged, because it may get one later. After a
- * second, problems are only logged and the remaining names are skipped: each connection is checked anyway.
+ * Looks up the host names of all endpoints of enabled destinations. A name with a forbidden address makes the
+ * configuration invalid. A name without an address is only logged, because it may get one later. After a
+ * second, further problems are only logged and unchecked names are skipped, because every connection checks its
+ * address anyway.
  *
  * @returns the problems that were found in time
  */
@@ -52,7 +53,6 @@ export async function checkEndpointNames(
   return problems
 }
 
-/** Waits for work, but no longer than this, in real time. */
 async function atMost(timeMs: number, work: Promise<unknown>): Promise<void> {
   let timer: Timer | undefined
   const timeIsOver = new Promise<void>((resolve) => {

@@ -6,9 +6,7 @@ import { Service } from './service.ts'
 export interface LocalServiceOptions {
   /** The URL of the only destination's only endpoint. It may be on this machine. */
   readonly url: string
-  /** The shared secret that signs the webhooks. */
   readonly secret: string
-  /** The write key of the only source. */
   readonly writeKey: string
   /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime | undefined

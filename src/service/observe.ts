@@ -3,12 +3,9 @@ import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
 import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 
-/** Observers of a service, in addition to the one in its options. */
-export interface ServiceObservers {
+interface ServiceObservers {
   readonly metrics: Metrics
-  /** Records permanent failures by endpoint. */
   readonly faults: EndpointFaults
-  /** Records destinations with a full backlog. */
   readonly backlogs: FullBacklogs
 }
 

@@ -9,8 +9,7 @@ import type { Configuration } from './configuration/index.ts'
 import { Pipeline } from '../pipeline/index.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 
-/** Options of an {@link OfflineService}. */
-export interface OfflineServiceOptions {
+interface OfflineServiceOptions {
   readonly configuration: Configuration
   readonly runtime: Runtime
   /** The URL of a store to use instead of the configured one. */
@@ -53,8 +52,8 @@ export class OfflineService implements AsyncDisposable {
     this.audiences = new AudienceSyncs({
       ...common,
       store: store.audiences,
-      // No source needs room in the backlog, so a sync may use all of it.
-      isFull: () => Promise.resolve(false),
+      // No source is sending, so a sync may fill the whole backlog.
+      hasRoom: (_, signal) => Promise.resolve(!signal.aborted),
       ending: this.#ending.signal,
     })
     this.regulations = new ServiceRegulations({
@@ -87,15 +86,15 @@ export class OfflineService implements AsyncDisposable {
   }
 
   /**
-   * Resolves once nothing is left that can be done now, neither for deliveries nor for regulations. Deliveries
-   * to endpoints that are down stay in the store.
+   * Resolves once no delivery or regulation can make progress now. Deliveries to endpoints that are down stay
+   * in the store.
    *
    * @throws the error that made the store unusable
    */
   async idle(): Promise<void> {
     await this.regulations.idle()
     await this.#pipeline.idle()
-    // Regulations erase their notifications once these are delivered.
+    // Regulations erase their notifications after these are delivered.
     await this.regulations.idle()
   }
 

@@ -12,8 +12,7 @@ import { TlsFiles } from '../http/index.ts'
 import { silentLog } from '../runtime/index.ts'
 import { checkEndpointNames, type NameSurroundings } from './endpoint-names.ts'
 
-/** What reading a service's configuration needs. */
-export interface ServiceSurroundings extends NameSurroundings {
+interface ServiceSurroundings extends NameSurroundings {
   /** Variables for `env:NAME`; undefined for none. */
   readonly env: ConfigurationSurroundings['env']
 }

@@ -4,15 +4,14 @@ import type { SendingHindrance } from '../pipeline/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import type { ServiceRole } from './service-options.ts'
 
-/** How long a service is not ready after the store refused events, unless the store accepts events sooner. */
+/** How long a service is unready after the store refused events, unless the store accepts events sooner. */
 const refusedMs = 5_000
-/** How long a check of the store stays valid. Frequent probes must not cause frequent writes. */
+/** How long a check of the store stays valid: frequent probes must not cause frequent writes. */
 const checkedMs = 1_000
 /** How long to wait for a check. It must end before a load balancer's probe times out. */
 const patienceMs = 1_500
 
-/** What {@link Readiness} needs. */
-export interface ReadinessOptions {
+interface ReadinessOptions {
   readonly store: Pick<DeliveryStore, 'checkWritable'>
   readonly role: ServiceRole
   /** Why the process may not send now; undefined if it may. */
@@ -26,7 +25,6 @@ const hindranceReasons: Readonly<Record<SendingHindrance, string>> = {
   clocks: 'The clocks of the process and of the store disagree, so the process sends nothing',
 }
 
-/** Decides whether a service is ready for requests. */
 export class Readiness {
   readonly #options: ReadinessOptions
   #isClosing = false
@@ -59,14 +57,14 @@ export class Readiness {
     this.#hasFailed = true
   }
 
-  /** Records that the service is closing, or draining before it closes. */
+  /** Records that the service is closing, or will close soon. */
   closing(): void {
     this.#isClosing = true
   }
 
   /**
-   * Returns why the service is not ready, without details that belong in the log only; an empty list if it is
-   * ready. Resolves within 2 s, whatever the store does.
+   * Returns why the service is not ready; an empty list if it is ready. Resolves within 2 s, even if the store
+   * doesn't answer. Details are only logged.
    */
   async reasons(): Promise<readonly string[]> {
     const { role, hindrance, runtime } = this.#options
@@ -81,14 +79,11 @@ export class Readiness {
     return hinders === undefined ? [] : [hindranceReasons[hinders]]
   }
 
-  /** Returns why the store can't be used; undefined if it can. */
   async #storeReason(): Promise<string | undefined> {
-    // Events that were just stored prove more than a check would.
+    // Storing events proves more than a check.
     if (this.#isRecent(this.#tookAtMs)) return undefined
     if (!this.#isChecking && !this.#isRecent(this.#checkedAtMs)) {
-      const nowMs = this.#options.runtime.clock.nowMs()
-      this.#checkedAtMs = nowMs
-      this.#startedAtMs = nowMs
+      this.#checkedAtMs = this.#startedAtMs = this.#options.runtime.clock.nowMs()
       this.#check = this.#ask()
     }
     return this.#isChecking ? this.#checkInTime() : this.#check

@@ -3,9 +3,7 @@ import type { Configuration } from './configuration/index.ts'
 
 /** The addresses of a running service. */
 export interface ServiceAddress {
-  /** The URL of the tracking API, without a path. */
   readonly url: string
-  /** The port of the tracking API. */
   readonly port: number
   /** The URL of the admin API, without a path; null if the admin API is off. */
   readonly admin: string | null
@@ -26,7 +24,7 @@ export interface ServiceOptions {
   readonly runtime?: Runtime
   /** What this process does; `all` by default. */
   readonly role?: ServiceRole | undefined
-  /** Called with a fatal error. Close the service then. */
+  /** Called with a fatal error. Close the service when it is called. */
   readonly failed?: (error: unknown) => void
 }
 

@@ -14,12 +14,7 @@ import {
 import { keptArchives, withoutKept, type Archives } from './archives.ts'
 import type { Configuration } from './configuration/index.ts'
 
-/** What {@link ServiceRegulations} needs. */
-export interface ServiceRegulationsOptions extends Pick<
-  RegulationsOptions,
-  'store' | 'wake' | 'runtime'
-> {
-  /** The current sources, with their archives, and destinations. */
+interface ServiceRegulationsOptions extends Pick<RegulationsOptions, 'store' | 'wake' | 'runtime'> {
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
   readonly archives: Archives
   /** Resolves once all events that are stored are also archived. */
@@ -31,8 +26,8 @@ export interface ServiceRegulationsOptions extends Pick<
   /** Whether this process carries out regulations (the default), or only erases from its own archives. */
   readonly carriesOut?: boolean
   /**
-   * Whether this process writes to archives (the default). If not, registered archives are left to the services
-   * that write to them.
+   * Whether this process writes to archives (the default). If not, it leaves registered archives to the
+   * services that write to them.
    */
   readonly keepsArchives?: boolean
 }
@@ -104,20 +99,16 @@ export class ServiceRegulations implements RegulationOperations {
   }
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
-    const { archives, archived, configuration } = this.#options
-    // register() reads the same sources, because nothing is awaited before it does. So every archive that is
-    // reported as erased belongs to one of them.
+    const { archives, archived, configuration, shared, keepsArchives = true } = this.#options
+    // Don't await anything before register(), so that it reads the same sources: each archive that is reported
+    // as erased must belong to one of them.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()
     const affected = sources.filter(({ id }) => sourceIds?.includes(id) ?? true)
-    const erased = await archives.erase({ ...request, sources: await this.#own(affected) })
+    const isOwn = shared === undefined || keepsArchives
+    const own = isOwn ? affected : await withoutKept(affected)
+    const erased = await archives.erase({ ...request, sources: own })
     return { ...erased, archiveIds: kept.map(({ id }) => id) }
-  }
-
-  /** Returns the sources whose archives this process has to erase from. */
-  async #own(sources: Configuration['sources']): Promise<Configuration['sources']> {
-    const { shared, keepsArchives = true } = this.#options
-    return shared === undefined || keepsArchives ? sources : withoutKept(sources)
   }
 }

@@ -3,8 +3,8 @@ import { openStore, type OpenStoreOptions, type Store } from '../store/index.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 /**
- * Opens the store of a service. A store in memory is not bounded: the bound would make callers wait, whereas
- * the service refuses calls.
+ * Opens the store of a service. A store in memory has no bound on pending deliveries: it would make callers
+ * wait, and the service refuses calls instead.
  *
  * @throws SettingError for the role `ingest` or `deliver` if no other process can use the store; EvrouteError
  * `store_in_use` or `store_unusable`

@@ -9,13 +9,13 @@ import {
 import { EndpointFaults, FullBacklogs, type DueTime } from '../delivery/index.ts'
 import { AddressGuard, PageSessions, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
-import type { Destination } from '../model/index.ts'
 import { CoalescingLog, createRuntime, type Runtime } from '../runtime/index.ts'
 import type { Store } from '../store/index.ts'
 import { closedTrackingPort, SourceDirectory, trackingApp } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
 import { Archives, leftArchives } from './archives.ts'
 import { AudienceSyncs } from './audience-syncs.ts'
+import { waitForRoom } from './backlog-room.ts'
 import {
   changesBetween,
   followed,
@@ -114,7 +114,7 @@ export class Service implements AsyncDisposable {
     const common = {
       configuration: () => this.#configuration,
       add: this.#pipeline.add.bind(this.#pipeline),
-      isFull: this.#isHalfFull.bind(this),
+      hasRoom: waitForRoom.bind(undefined, { store, adding: this.#adding, clock: given.clock }),
       wake: () => this.#pipeline.wake(),
       runtime: this.#runtime,
       ending: this.#ending.signal,
@@ -158,19 +158,17 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** The URLs and the port. */
   get address(): ServiceAddress {
     const [tracking, admin] = this.#listening
     return { url: tracking?.url ?? '', port: tracking?.port ?? 0, admin: admin?.url ?? null }
   }
 
-  /** Makes a link that opens the page. It works once, for an hour; null without an admin API. */
+  /** Makes a link that opens the page once, within an hour. Returns null without an admin API. */
   signInLink(): string | null {
     const { admin } = this.address
     return admin === null ? null : `${admin}/_evroute/sign-in?token=${this.#sessions.newLink()}`
   }
 
-  /** What the service has not finished. */
   get work(): ServiceWork {
     return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
   }
@@ -195,7 +193,7 @@ export class Service implements AsyncDisposable {
   #follow(configuration: Configuration): readonly ConfigurationChange[] {
     const guard = new AddressGuard(configuration.network)
     const changes = changesBetween(this.#configuration, configuration)
-    // A new guard closes open connections, so keep it if the allowed addresses are the same.
+    // A new guard would close open connections.
     if (isAbout(changes, /^network\./)) this.#guard = guard
     for (const left of leftArchives(this.#configuration.sources, configuration.sources)) {
       const message = `deletions no longer reach the archive in ${left.directory}`
@@ -213,7 +211,7 @@ export class Service implements AsyncDisposable {
     return changes
   }
 
-  /** Counts a new configuration that can't be used. The current one stays in force. */
+  /** Counts a new configuration that can't be used. The current one stays in use. */
   refuseConfiguration(): void {
     this.#metrics.reloaded('refused')
   }
@@ -325,7 +323,7 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  /** Accepts a batch. Keeps its events in memory while they are stored only if they will be archived. */
+  /** Holds the events of a batch in memory while they are stored only if they will be archived. */
   #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const isArchived = this.#sourceOf(batch)?.archive !== undefined
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))
@@ -351,24 +349,13 @@ export class Service implements AsyncDisposable {
 
   async #takeAndKeep(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = await this.#pipeline.intake.accept(batch)
-    // Look the source up again, because erasures reach only the archives that are configured now.
+    // Look the source up again: erasures reach only the archives that are configured now.
     await this.#archives.keep(this.#sourceOf(batch), results)
     return results
   }
 
   #sourceOf({ sourceId }: IntakeBatch): ConfiguredSource | undefined {
     return this.#configuration.sources.find(({ id }) => id === sourceId)
-  }
-
-  /** Tells whether a backlog is half full. Replays and syncs leave the other half to sources. */
-  async #isHalfFull(destinations: readonly Destination[]): Promise<boolean> {
-    if (this.#adding.isFull) return true
-    for (const { id: destinationId, enabled, backlogMax = Infinity } of destinations) {
-      if (!enabled) continue
-      const { pending } = await this.#store.ledger({ destinationId })
-      if (pending >= backlogMax / 2) return true
-    }
-    return false
   }
 
   async #close(graceMs: number): Promise<void> {
@@ -378,7 +365,7 @@ export class Service implements AsyncDisposable {
       ...this.#listening.map((listening) => listening.close(graceMs)),
       this.#pipeline.stop(graceMs),
       this.#regulations.close(),
-      // Events that are already stored are archived too if there is time.
+      // If there is time, events that are already stored are archived too.
       this.#archives.close(graceMs),
     ])
     this.#pendingAtEnd = await this.pending().catch(() => 0)

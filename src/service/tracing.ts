@@ -17,7 +17,7 @@ import { hiddenEndpoint } from '../model/index.ts'
 import type { TraceRequest } from '../pipeline/index.ts'
 import { judge, type RequestOutcome } from '../webhook/index.ts'
 
-/** Follows requests of clients to the webhooks that they cause. */
+/** Traces requests of clients and the webhooks that they cause. */
 export interface Tracing {
   /** Wraps a listener to record each request until its answer ends. */
   readonly serve: (listener: RequestListener) => RequestListener
@@ -25,7 +25,7 @@ export interface Tracing {
   readonly send: TraceRequest | undefined
 }
 
-/** The provider that the OpenTelemetry API registers; it returns a tracer only if an SDK is loaded. */
+/** The provider that the OpenTelemetry API registers. It returns a tracer only if an SDK is loaded. */
 interface Delegating {
   readonly getDelegateTracer: (name: string) => Tracer | undefined
 }
@@ -56,7 +56,7 @@ function serveWith(tracer: Tracer): Tracing['serve'] {
       trace.getSpan(active) === undefined ? propagation.extract(active, headers) : active
     const attributes = { 'http.request.method': method, 'url.path': publicPath(url) }
     const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
-    // The webhooks belong below this span, not beside it.
+    // Make the webhooks children of this span.
     headers['traceparent'] = traceparentOf(span)
     response.once('close', () => {
       const { statusCode, writableFinished } = response
@@ -86,8 +86,8 @@ interface CreatedRequest {
 }
 
 /**
- * Adds the header of a webhook again. Newer instrumentation of undici removes it from each request, and puts no
- * other in its place while tracing is suppressed. Its subscription is older than this one, so it is called first.
+ * Adds the header of a webhook again. Newer instrumentation of undici removes it from each request, and adds no
+ * other while tracing is suppressed. That instrumentation subscribed earlier, so it is called first.
  */
 function restoreHeader(message: unknown): void {
   const traceparent = context.active().getValue(headerKey)
@@ -129,7 +129,6 @@ function endSpan(
   span.end()
 }
 
-/** Makes the header that names a span; undefined if the SDK has none. */
 function traceparentOf(span: Span): string | undefined {
   const spanContext = span.spanContext()
   if (!trace.isSpanContextValid(spanContext)) return undefined

@@ -238,7 +238,7 @@ describe('a replay of archived events', () => {
     const replay = new ArchiveReplay({
       configuration: () => configuration,
       add: () => Promise.reject(new Error('There is nothing to add')),
-      isFull: () => Promise.resolve(false),
+      hasRoom: () => Promise.resolve(true),
       isHeld: () => isHeld,
       runtime: recordingRuntime(manualClock()).runtime,
       ending: new AbortController().signal,
@@ -264,7 +264,7 @@ describe('a replay of archived events', () => {
     const replay: ArchiveReplay = new ArchiveReplay({
       configuration: () => configuration,
       add: () => Promise.reject(new Error('It is added')),
-      isFull: () => Promise.resolve(false),
+      hasRoom: () => Promise.resolve(true),
       isHeld: () => false,
       look: () => {
         if (++looks === 2) void replay.end()

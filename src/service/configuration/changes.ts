@@ -3,7 +3,7 @@ import type { Configuration } from './configuration.ts'
 
 /** One difference between two configurations. */
 export interface ConfigurationChange {
-  /** Such as `listen.port`, `sources.website` or `destinations.crm.sharedSecret`: ids replace indexes. */
+  /** Such as `listen.port` or `destinations.crm.sharedSecret`, with ids instead of indexes. */
   readonly setting: string
   /** Only a source, a destination or the admin API can be added or removed. */
   readonly kind: 'added' | 'removed' | 'changed'
@@ -24,7 +24,7 @@ const namesInFile: Readonly<Record<string, string>> = {
   sourceIds: 'sources',
 }
 
-/** Lists the differences between two configurations. The order of sources and destinations does not count. */
+/** Lists the differences between two configurations, ignoring the order of sources and destinations. */
 export function changesBetween(
   before: Configuration,
   after: Configuration,
@@ -55,7 +55,7 @@ function changesOf(
 ): readonly ConfigurationChange[] {
   if (before === undefined) return [change(name, 'added')]
   if (after === undefined) return [change(name, 'removed')]
-  // Most parts are equal, and comparing whole parts is faster.
+  // Most parts are equal, and comparing whole parts is faster than comparing their fields.
   if (isDeepStrictEqual(before, after)) return []
   const fieldsBefore = new Map<string, unknown>(Object.entries(before))
   return Object.entries(after)
@@ -64,9 +64,7 @@ function changesOf(
     .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
 }
 
-/**
- * Returns the configuration that a running service has after a change. It keeps its ports, store and tracing.
- */
+/** Returns the configuration of a running service after a change. It keeps its ports, store and tracing. */
 export function followed(before: Configuration, after: Configuration): Configuration {
   const { listen, admin, store, tracing } = before
   const access = admin && {

@@ -3,8 +3,7 @@ import { nearestName } from '../../model/index.ts'
 import { documentSchema, type ConfigurationDocument } from './document.ts'
 import { shownValue, type DocumentPath, type PlacedProblem } from './problem.ts'
 
-/** The outcome of {@link checkDocument}. */
-export type DocumentOutcome =
+type DocumentOutcome =
   | { readonly kind: 'valid'; readonly document: ConfigurationDocument }
   | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
 
@@ -31,7 +30,6 @@ export function checkDocument(
   }
 }
 
-/** An issue and its place in the document. */
 interface PlacedIssue {
   readonly path: DocumentPath
   /** The accepted values; undefined for an unknown key. */
@@ -50,7 +48,7 @@ function placeIssues(
       return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
     }
     if (issue.code === 'invalid_union') {
-      // The intended alternative is the one whose type matches: it has problems only further inside.
+      // Report the alternative whose type the value has: its problems are all further inside.
       const meant = issue.errors.find((inner) =>
         inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
       )

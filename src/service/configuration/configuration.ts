@@ -18,9 +18,7 @@ export interface Configuration {
   readonly tracing: boolean | null
   readonly network: ConfigurationDocument['network']
   readonly retention: RetentionPolicy
-  /** At least one, with unique ids and write keys. */
   readonly sources: readonly ConfiguredSource[]
-  /** With unique ids. */
   readonly destinations: readonly ConfiguredDestination[]
 }
 
@@ -36,13 +34,12 @@ export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys
 
 /** A destination of events. */
 export interface ConfiguredDestination extends Destination {
-  /** Adds a Standard Webhooks signature for each secret; undefined for none. */
+  /** The secrets for Standard Webhooks signatures, one signature each; undefined for none. */
   readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined
-  /** How long to retry a delivery after its first attempt. */
   readonly retryForMs: number
 }
 
-/** Makes the paths in a document absolute. They are relative to the folder. */
+/** Makes the paths in a document, which are relative to the folder, absolute. */
 export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
   const { store, sources, listen, admin, destinations } = document
   const file = /^sqlite:(.+)$/.exec(store)?.[1]

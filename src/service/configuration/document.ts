@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { limits, parseDuration, parseRate, parseUrl, rateForms } from '../../model/index.ts'
 
-/** Makes the accepted values the message of every issue. The report adds the value that was given. */
+/** Makes the accepted values the message of every issue. `checkDocument` adds the value that was given. */
 const accepts = (accepted: string) => ({ error: () => accepted })
 
-/** An example value for a setting without a default, used by editors and `init --full`. */
+/** An example value for a setting without a default, for editors and `init --full`. */
 const example = (value: unknown) => ({ examples: [value] })
 
-/** A section of settings. The message about an unknown key lists the known keys. */
+/** A section of settings. The message of an unknown key lists the known keys. */
 function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, given?: string) {
   const keys = Object.keys(shape)
   const accepted = given ?? `an object with ${keys.map((key) => `"${key}"`).join(', ')}`
@@ -16,8 +16,8 @@ function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, given?: stri
   })
 }
 
-function wholeNumber(min: number, max: number) {
-  const accepted = accepts(`a whole number from ${min} to ${max}`)
+function wholeNumber(min: number, max: number, text = `a whole number from ${min} to ${max}`) {
+  const accepted = accepts(text)
   return z.int(accepted).min(min, accepted).max(max, accepted)
 }
 
@@ -41,7 +41,7 @@ function list<Element extends z.core.$ZodType>(
   return max === Infinity ? any : any.max(max, accepts(accepted))
 }
 
-/** A text that the file may give as `env:NAME` or `@file`. The check applies to what this stands for. */
+/** A text that the file may replace by `env:NAME` or `@file`. The check applies to the resolved text. */
 function secret(isAccepted: (text: string) => boolean, accepted: string) {
   return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted))
 }
@@ -65,7 +65,7 @@ const retentionTime = () => duration('1m', '3650d')
 const backlog = () => wholeNumber(1, 1_000_000_000)
 const rate = () => wholeNumber(1, 1_000_000).nullable().default(null)
 
-/** Accepts any text that is not empty. After `whsec_`, it must be the base64 of 24 to 64 bytes. */
+/** Accepts any text that is not empty. A text after `whsec_` must be the base64 of 24 to 64 bytes. */
 function isSigningSecret(text: string): boolean {
   if (!text.startsWith('whsec_')) return text !== ''
   const base64 = text.slice('whsec_'.length)
@@ -82,12 +82,12 @@ const bearerToken = () =>
 const host = () =>
   pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1').default('127.0.0.1')
 
-/** Checks the form only. The store room reports what is wrong in a server's URL. */
+/** Checks the form only; `checkReferences` checks the URL of a server. */
 function isStoreUrl(text: string): boolean {
   return /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/.test(text) || /^postgres(ql)?:\/\//i.test(text)
 }
 
-/** Tells whether a text is the URL of a proxy, with credentials that can be decoded if it has any. */
+/** Accepts the URL of a proxy. Its credentials, if any, must be decodable. */
 function isProxyUrl(text: string): boolean {
   const url = parseUrl(text)
   if (url === undefined || !/^https?:\/\/[^/]*\/$/.test(url.href)) return false
@@ -100,12 +100,12 @@ function isProxyUrl(text: string): boolean {
 }
 
 const signingSecret = () =>
-  secret(isSigningSecret, `a text, or whsec_ and the base64 of 24 to 64 bytes, ${secretForms}`)
+  secret(isSigningSecret, `a string, or whsec_ and the base64 of 24 to 64 bytes, ${secretForms}`)
 
 const source = section({
   id: id().describe('The id of the source, unique among all sources.'),
   writeKeys: list(writeKey(), { accepted: 'a list of at least one write key', min: 1 }).describe(
-    'The keys that SDKs send; several allow rotation. Each is a value, env:NAME or @file.',
+    'The keys that SDKs send; list several to rotate them. Each is a value, env:NAME or @file.',
   ),
   type: z
     .enum(['browser', 'mobile', 'server'], accepts('"browser", "mobile", "server" or null'))
@@ -114,9 +114,9 @@ const source = section({
     .describe(
       'The kind of client: browser fills in context.ip and context.userAgent from the request, mobile fills in context.ip only, server neither; null detects browsers by their requests.',
     ),
-  enabled: flag().default(true).describe('false refuses its calls with 403.'),
+  enabled: flag().default(true).describe('false refuses calls from this source with 403.'),
   eventsPerSecond: rate().describe(
-    'Maximum events per second from the source; more get a 429. null uses limits.eventsPerSecond.',
+    'Maximum events per second from the source; further calls get a 429. null uses limits.eventsPerSecond.',
   ),
   archive: section({
     directory: pattern(/./, 'a directory')
@@ -136,9 +136,13 @@ const endpoint = section({
     .string(accepts(`a full http or https URL, ${secretForms}`))
     .describe(`The URL that receives webhooks: a full http or https URL, ${secretForms}.`),
   headers: z
-    .record(z.string(), z.string(accepts(`a text, ${secretForms}`)), accepts('an object of texts'))
+    .record(
+      z.string(),
+      z.string(accepts(`a string, ${secretForms}`)),
+      accepts('an object of strings'),
+    )
     .default({})
-    .describe('Headers to send with every webhook; each value is a text, env:NAME or @file.'),
+    .describe('Headers to send with every webhook; each value is a string, env:NAME or @file.'),
   rate: pattern(/^\d+(\.\d+)?\/[smh]$/, rateForms)
     .refine((text) => parseRate(text) !== undefined, accepts(rateForms))
     .optional()
@@ -153,7 +157,7 @@ const endpoint = section({
       .describe('The private key of the certificate, without a passphrase.'),
     ca: pemFile('ca.crt')
       .optional()
-      .describe('Authorities to trust for this endpoint, instead of the default ones.'),
+      .describe('Certificate authorities to trust for this endpoint, instead of the default ones.'),
   })
     .refine(
       ({ cert, key, ca }) =>
@@ -164,10 +168,8 @@ const endpoint = section({
     .describe('PEM files, relative to this file; reloaded when they change.'),
 })
 
-function clientError() {
-  const accepted = accepts('a status from 400 to 499: 5xx are retried anyway, redirects never')
-  return z.int(accepted).min(400, accepted).max(499, accepted)
-}
+const clientError = () =>
+  wholeNumber(400, 499, 'a status from 400 to 499: 5xx are retried anyway, redirects never')
 
 const destination = section({
   id: id().describe('The id of the destination, unique among all destinations.'),
@@ -185,7 +187,7 @@ const destination = section({
   }).describe('Each event is sent to every endpoint; it is delivered once one of them accepts it.'),
   sharedSecret: secret(
     (text) => text !== '',
-    `a text that is not empty, ${secretForms}, or null to send without X-Signature`,
+    `a string that is not empty, ${secretForms}, or null to send without X-Signature`,
   )
     .nullable()
     .default(null)
@@ -197,11 +199,7 @@ const destination = section({
       [
         flag(),
         section({
-          secrets: list(signingSecret(), {
-            accepted: 'a list of 1 to 5 secrets',
-            min: 1,
-            max: 5,
-          })
+          secrets: list(signingSecret(), { accepted: 'a list of 1 to 5 secrets', min: 1, max: 5 })
             .meta(example(['env:EVROUTE_SIGNING_SECRET']))
             .describe('The secrets; each adds a signature, so that secrets can be rotated.'),
         }),
@@ -216,7 +214,7 @@ const destination = section({
     .enum(['spec', 'camel', 'both'], accepts('"spec", "camel" or "both"'))
     .default('spec')
     .describe(
-      'How alias webhooks name the ids: spec for "Previous ID" and "User ID", camel for previousId and userId, both for both.',
+      'How alias webhooks name the ids: spec for "Previous ID" and "User ID", camel for previousId and userId, both for both forms.',
     ),
   acceptsHistorical: flag()
     .default(true)
@@ -255,14 +253,13 @@ const serverCertificate = (described: string) =>
     .optional()
     .describe(described)
 
-/** The default ports. */
 export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
 
-/** Checks each setting by itself and fills in defaults. */
+/** The schema of a configuration file. It checks each setting by itself and fills in defaults. */
 export const documentSchema = section(
   {
     $schema: z
-      .string(accepts('a text'))
+      .string(accepts('a string'))
       .optional()
       .describe('Lets editors complete and check this file.'),
     listen: section({
@@ -325,7 +322,7 @@ export const documentSchema = section(
       .nullable()
       .default(null)
       .describe(
-        'Passes the traceparent of a request on to its webhooks. null does this, and records spans, only if an OpenTelemetry SDK is loaded; true does it without an SDK too; false turns both off. A change needs a restart.',
+        'Passes the traceparent of a request on to its webhooks. null passes it on and records spans only if an OpenTelemetry SDK is loaded; true also passes it on without an SDK; false does neither. A change needs a restart.',
       ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
@@ -382,7 +379,7 @@ export const documentSchema = section(
 /** A configuration as it is written in a file. */
 export type GivenDocument = z.input<typeof documentSchema>
 
-/** A configuration with its secrets and defaults filled in. */
+/** A configuration with secrets and defaults filled in. */
 export type ConfigurationDocument = z.output<typeof documentSchema>
 
 /** A source in a document. */

@@ -3,7 +3,6 @@ import { EvrouteError, plainText, shortText } from '../../model/index.ts'
 /** The keys and indexes that lead to a value in the document. */
 export type DocumentPath = readonly (string | number)[]
 
-/** A problem with a value in the document. */
 export interface PlacedProblem {
   readonly path: DocumentPath
   /** A sentence without its final period: what cannot be used, and what is accepted. */
@@ -42,7 +41,8 @@ export class ConfigurationError extends EvrouteError {
 }
 
 /**
- * Formats a problem so that it is safe to print on a terminal: one line, then the hint's excerpt if it has one.
+ * Formats a problem for a terminal: control characters are replaced, and the lines after the first of a hint
+ * are indented.
  */
 export function problemText({ path, message, hint }: ConfigurationProblem): string {
   const where = path === '' ? '' : `${path}: `

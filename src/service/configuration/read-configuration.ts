@@ -25,9 +25,9 @@ export type ConfigurationOutcome =
     }
 
 /**
- * Reads and checks the configuration of a service. Does not look up host names.
+ * Reads and checks the configuration of a service, without looking up host names.
  *
- * @param path - the file; paths in the file are relative to its folder
+ * @param path - the file; paths in it are relative to its folder
  * @throws EvrouteError `cannot_read_file`
  */
 export async function readConfiguration(
@@ -123,7 +123,7 @@ async function parse(text: string): Promise<JsonOutcome> {
   try {
     return { kind: 'value', value: JSON.parse(text) as unknown }
   } catch {
-    // Try JSON.parse first: most files have no comments, and it is done before the library is even loaded.
+    // Most files have no comments, so JSON.parse is tried before the parser is even loaded.
     const { readJson } = await import('./read-json.ts')
     return readJson(text)
   }

@@ -1,6 +1,5 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 
-/** The result of reading JSON. */
 export type JsonOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | {
@@ -13,7 +12,10 @@ export type JsonOutcome =
       readonly hint: string | undefined
     }
 
-/** Reads JSON that may have comments and trailing commas. If it is invalid, says where, but quotes nothing. */
+/**
+ * Reads JSON that may have comments and trailing commas. The outcome quotes nothing from the text, which may
+ * contain secrets.
+ */
 export function readJson(text: string): JsonOutcome {
   const errors: ParseError[] = []
   try {

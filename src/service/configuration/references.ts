@@ -8,8 +8,8 @@ import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /**
- * Checks settings against each other, and values that the schema can't check: finds duplicate ids and write
- * keys, unknown sources, and invalid URLs, addresses and headers.
+ * Finds what the schema can't: duplicate ids and write keys, unknown sources, and invalid URLs, addresses and
+ * headers.
  *
  * @param document - the document with its secrets read; values of the wrong type are skipped
  */
@@ -51,7 +51,6 @@ export async function checkReferences(
   ]
 }
 
-/** A value in the document, with its path. */
 interface Placed<Value> {
   readonly path: DocumentPath
   readonly value: Value
@@ -100,16 +99,12 @@ function checkNetwork(document: unknown): {
     ? textsIn({ path: ['network'], value: network }, 'allow')
     : []
   const problems = entries.flatMap(({ path, value }) =>
-    refusal(
-      () => new AddressGuard({ allow: [value] }),
-      () => path,
-    ),
+    refusal(path, () => new AddressGuard({ allow: [value] })),
   )
   if (problems.length > 0) return { guard: undefined, problems }
   return { guard: new AddressGuard({ allow: entries.map(({ value }) => value) }), problems }
 }
 
-/** The minimum length of a token. Shorter tokens could be guessed. */
 const tokenCharactersMin = 16
 
 function checkAdmin(document: unknown): readonly PlacedProblem[] {
@@ -177,7 +172,7 @@ function checkSources(
   ]
 }
 
-/** Checks each URL and header by itself, to find all problems. If there are none, checks all URLs together. */
+/** Checks each URL and header by itself, to find all problems, and then all URLs together. */
 function checkEndpoints(
   destination: Placed<JsonObject>,
   guard: AddressGuard | undefined,
@@ -194,38 +189,28 @@ function checkEndpoints(
   const urls = endpoints.flatMap((endpoint) => textsAt(endpoint, 'url'))
   if (problems.length > 0 || urls.length === 0) return problems
   return refusal(
-    () => checkDestination(withEndpoints(urls.map(({ value }) => ({ url: value })))),
     ({ setting }) => [...destination.path, setting],
+    () => checkEndpointSettings(urls.map(({ value }) => ({ url: value }))),
   )
 }
 
-/** Checks a URL. A problem doesn't show an invalid one, because it may come from a variable with a secret. */
+/** A problem doesn't show an invalid URL, because it may come from a variable with a secret. */
 function checkEndpointUrl(
   { path, value }: Placed<string>,
   guard: AddressGuard | undefined,
 ): readonly PlacedProblem[] {
   if (parseUrl(value) === undefined) {
-    return [
-      {
-        path,
-        message: 'Cannot send to this: it is not a full http or https URL',
-        hint: 'Write the URL with its scheme, such as https://example.com/hook.',
-      },
-    ]
+    const message = 'Cannot send to this: it is not a full http or https URL'
+    const hint = 'Write the URL with its scheme, such as https://example.com/hook.'
+    return [{ path, message, hint }]
   }
-  return refusal(
-    () => checkDestination(withEndpoints([{ url: value }]), guard),
-    () => path,
-  )
+  return refusal(path, () => checkEndpointSettings([{ url: value }], guard))
 }
 
 function checkTls({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
   const { url, tls } = value
   if (typeof url !== 'string' || parseUrl(url) === undefined || !isJsonObject(tls)) return []
-  return refusal(
-    () => checkDestination(withEndpoints([{ url, tls: {} }])),
-    () => [...path, 'tls'],
-  )
+  return refusal([...path, 'tls'], () => checkEndpointSettings([{ url, tls: {} }]))
 }
 
 function checkHeaders({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
@@ -240,56 +225,40 @@ function checkHeaders({ path, value }: Placed<JsonObject>): readonly PlacedProbl
       return [{ path: place, message: `Cannot send a header twice: ${other} is the same header` }]
     }
     if (typeof text !== 'string') return []
-    const endpoint = { url: anyUrl, headers: { [name]: text } }
-    return refusal(
-      () => checkDestination(withEndpoints([endpoint])),
-      () => place,
-    )
+    const endpoint = { url: 'https://example.com/', headers: { [name]: text } }
+    return refusal(place, () => checkEndpointSettings([endpoint]))
   })
 }
 
 function checkStandardWebhooks({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
   const hasSecret = typeof value['sharedSecret'] === 'string'
   if (value['standardWebhooks'] !== true || hasSecret) return []
-  return [
-    {
-      path: [...path, 'standardWebhooks'],
-      message: 'Cannot use true without a sharedSecret to sign the webhooks with',
-      hint: 'Set sharedSecret, or give { "secrets": [...] }.',
-    },
-  ]
+  const message = 'Cannot use true: there is no sharedSecret to sign the webhooks with'
+  const hint = 'Set sharedSecret, or give { "secrets": [...] }.'
+  return [{ path: [...path, 'standardWebhooks'], message, hint }]
 }
 
 function checkFilter(destination: Placed<JsonObject>): readonly PlacedProblem[] {
   return textsAt(destination, 'filter').flatMap(({ path, value }) =>
-    refusal(
-      () => new EventFilter(value),
-      () => path,
-    ),
+    refusal(path, () => new EventFilter(value)),
   )
 }
 
-/** A valid URL, to check other settings with. */
-const anyUrl = 'https://example.com/'
-
-function withEndpoints(endpoints: readonly EndpointSettings[]): {
-  id: string
-  sourceIds: readonly string[]
-  endpoints: readonly EndpointSettings[]
-} {
-  return { id: '', sourceIds: [], endpoints }
+function checkEndpointSettings(endpoints: readonly EndpointSettings[], guard?: AddressGuard): void {
+  checkDestination({ id: '', sourceIds: [], endpoints }, guard)
 }
 
-/** Runs a check, and turns the SettingError that it throws into a problem. */
+/** Runs a check, and turns a SettingError into a problem. */
 function refusal(
+  place: DocumentPath | ((error: SettingError) => DocumentPath),
   check: () => unknown,
-  placeOf: (error: SettingError) => DocumentPath,
 ): readonly PlacedProblem[] {
   try {
     check()
     return []
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
-    return [{ path: placeOf(error), message: error.message, hint: error.hint }]
+    const path = typeof place === 'function' ? place(error) : place
+    return [{ path, message: error.message, hint: error.hint }]
   }
 }

@@ -12,19 +12,14 @@ export interface SecretSources extends ReferenceSources {
   readonly folder: string
 }
 
-/** A document in which references to secrets are replaced by the secrets. */
-export interface ResolvedDocument {
+interface ResolvedDocument {
   /** The document. Unreadable references stay as they are. */
   readonly document: unknown
-  /** Where values from variables and files come from, by formatted path. */
   readonly origins: ReadonlyMap<string, SettingOrigin>
-  /** The unreadable references. */
   readonly problems: readonly PlacedProblem[]
 }
 
-/**
- * Paths of secrets. Each can be given as a value, `env:NAME` or `@file`. A star stands for any key or index.
- */
+/** Paths of secrets. A star stands for any key or index. */
 const secretPlaces: readonly DocumentPath[] = [
   ['admin', 'token'],
   ['admin', 'metricsToken'],
@@ -55,8 +50,8 @@ export function isSecretPlace(path: DocumentPath): boolean {
 }
 
 /**
- * Tells whether a problem must not show the value at a path: it may be a secret, even one that is given where a
- * list or object of secrets belongs.
+ * Tells whether a problem must not show the value at a path: it may be a secret, or be given in place of a list
+ * or object of secrets.
  */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return [...secretPlaces, storePlace].some((place) => leadsTo(path, place))
@@ -69,7 +64,7 @@ function leadsTo(path: DocumentPath, place: DocumentPath): boolean {
   )
 }
 
-/** Reads every `env:NAME` and `@file`. Unreadable ones become problems; it never throws. */
+/** Reads every `env:NAME` and `@file`. An unreadable one stays in the document and becomes a problem. */
 export async function resolveSecrets(
   document: unknown,
   sources: SecretSources,

@@ -7,46 +7,41 @@ import { isEndpointUrl, isSecretPlace, isStoreUrl, type SettingOrigin } from './
 export interface EffectiveSetting {
   /** A path such as `destinations[0].endpoints[1].url`. */
   readonly path: string
-  /** The value; null for none. {@link maskedValue} replaces secrets and secret parts of URLs. */
+  /** The value; null for none. Secrets, and secret parts of URLs, are masked. */
   readonly value: JsonValue
   /** Where the value comes from. */
   readonly origin: SettingOrigin
 }
 
-/** What is shown instead of a secret, whatever its length. */
-export const maskedValue = '********'
+/** What is shown instead of a secret. */
+const maskedValue = '********'
 
-/** Parameters of {@link effectiveSettings}. */
-export interface SettingsRequest {
-  /** The document with defaults filled in. */
+/**
+ * Lists the settings in force, in the order of the schema. Secrets are masked.
+ *
+ * @param secretOrigins - where secrets come from, by formatted path
+ */
+export function effectiveSettings({
+  effective,
+  given,
+  secretOrigins,
+}: {
   readonly effective: object
-  /** The document as given. */
   readonly given: unknown
-  /** Where secrets come from, by formatted path. */
   readonly secretOrigins: ReadonlyMap<string, SettingOrigin>
-}
-
-/** Lists the settings in force, in the order of the schema. Secrets are masked. */
-export function effectiveSettings(request: SettingsRequest): readonly EffectiveSetting[] {
-  const { effective, given, secretOrigins } = request
+}): readonly EffectiveSetting[] {
   return list(effective as unknown as JsonValue, given, [])
 
   function list(value: JsonValue, inFile: unknown, path: DocumentPath): EffectiveSetting[] {
-    const entries = isOneSetting(value, path) ? undefined : Object.entries(value as object)
-    if (entries === undefined || entries.length === 0) return [settingAt(value, inFile, path)]
-    return entries.flatMap(([key, inner]: [string, JsonValue]) =>
-      list(inner, memberOf(inFile, key), [...path, Array.isArray(value) ? Number(key) : key]),
-    )
-  }
-
-  function settingAt(value: JsonValue, inFile: unknown, path: DocumentPath): EffectiveSetting {
-    const formatted = formatPath(path)
-    const fromFile = inFile === undefined ? 'default' : 'file'
-    return {
-      path: formatted,
-      value: shownSetting(value, path),
-      origin: secretOrigins.get(formatted) ?? fromFile,
+    const entries = isOneSetting(value, path) ? [] : Object.entries(value as object)
+    if (entries.length > 0) {
+      return entries.flatMap(([key, inner]: [string, JsonValue]) =>
+        list(inner, memberOf(inFile, key), [...path, Array.isArray(value) ? Number(key) : key]),
+      )
     }
+    const formatted = formatPath(path)
+    const origin = secretOrigins.get(formatted) ?? (inFile === undefined ? 'default' : 'file')
+    return [{ path: formatted, value: shownSetting(value, path), origin }]
   }
 }
 
@@ -60,7 +55,7 @@ function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
   return isEndpointUrl(path) ? hiddenEndpoint(value) : value
 }
 
-/** Tells whether a value is listed as one setting: a scalar, or a list of scalars that are not secrets. */
+/** Whether a value is listed as one setting: a scalar, or a list of scalars that are not secrets. */
 function isOneSetting(value: JsonValue, path: DocumentPath): boolean {
   if (Array.isArray(value)) {
     return !isSecretPlace([...path, 0]) && value.every((element) => typeof element !== 'object')

@@ -202,22 +202,22 @@ describe('the problems of a configuration', () => {
     [
       'a header that is a number',
       documentWith({ destination: { endpoints: [{ ...endpoint, headers: { 'X-Team': 1 } }] } }),
-      'destinations[0].endpoints[0].headers["X-Team"]: Cannot use this value: it must be a text, given as a value, env:NAME or @file',
+      'destinations[0].endpoints[0].headers["X-Team"]: Cannot use this value: it must be a string, given as a value, env:NAME or @file',
     ],
     [
       'an empty secret',
       documentWith({ destination: { sharedSecret: '' } }),
-      'destinations[0].sharedSecret: Cannot use this value: it must be a text that is not empty, given as a value, env:NAME or @file, or null to send without X-Signature',
+      'destinations[0].sharedSecret: Cannot use this value: it must be a string that is not empty, given as a value, env:NAME or @file, or null to send without X-Signature',
     ],
     [
       'a signing secret that is too short',
       documentWith({ destination: { standardWebhooks: { secrets: ['whsec_c2hvcnQ='] } } }),
-      'destinations[0].standardWebhooks.secrets[0]: Cannot use this value: it must be a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
+      'destinations[0].standardWebhooks.secrets[0]: Cannot use this value: it must be a string, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
     ],
     [
       'a signing secret that is a number',
       documentWith({ destination: { standardWebhooks: { secrets: ['a', 7] } } }),
-      'destinations[0].standardWebhooks.secrets[1]: Cannot use this value: it must be a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
+      'destinations[0].standardWebhooks.secrets[1]: Cannot use this value: it must be a string, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
     ],
     [
       'an unknown key beside signing secrets',

@@ -138,7 +138,7 @@ describe('a configuration', () => {
     const { configuration } = await readValid(documentWith({ destination }))
     expect(configuration.destinations[0]?.standardWebhooks).toEqual({ secrets: ['crm-no-secret'] })
     expect(await problemsOf(documentWith({ destination: { standardWebhooks: true } }))).toEqual([
-      'destinations[0].standardWebhooks: Cannot use true without a sharedSecret to sign the webhooks with',
+      'destinations[0].standardWebhooks: Cannot use true: there is no sharedSecret to sign the webhooks with',
     ])
   })
 

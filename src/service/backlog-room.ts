@@ -1,0 +1,43 @@
+import type { DeliveryStore } from '../delivery/index.ts'
+import type { Destination } from '../model/index.ts'
+import type { AddingBytes } from '../pipeline/index.ts'
+import { sleep, type Clock } from '../runtime/index.ts'
+
+/** How often a replay or sync that waits for room checks again. */
+const roomLookMs = 500
+
+interface Backlogs {
+  readonly store: Pick<DeliveryStore, 'ledger'>
+  readonly adding: AddingBytes
+  readonly clock: Clock
+}
+
+/**
+ * Waits until the backlog of every destination is less than half full: replays and syncs leave the other half
+ * to sources.
+ *
+ * @returns false if the signal aborts first
+ */
+export async function waitForRoom(
+  backlogs: Backlogs,
+  destinations: readonly Destination[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted && (await isHalfFull(destinations, backlogs))) {
+    await sleep(backlogs.clock, roomLookMs, signal)
+  }
+  return !signal.aborted
+}
+
+async function isHalfFull(
+  destinations: readonly Destination[],
+  { store, adding }: Backlogs,
+): Promise<boolean> {
+  if (adding.isFull) return true
+  for (const { id: destinationId, enabled, backlogMax = Infinity } of destinations) {
+    if (!enabled) continue
+    const { pending } = await store.ledger({ destinationId })
+    if (pending >= backlogMax / 2) return true
+  }
+  return false
+}
