@@ -5,41 +5,37 @@ import type { RegulationStore } from './store-port.ts'
 
 /** A request to erase users from the archives of this process. */
 export interface EraseArchivesRequest {
-  /** The sources; null for all. */
   readonly sourceIds: readonly string[] | null
-  /** The users. */
   readonly userIds: readonly string[]
   /** The moment, in milliseconds since 1970, up to which accepted events are erased. */
   readonly untilMs: number
-  /** Cancels the erasure: the call rejects, and {@link ArchiveErasures} tries again later. */
+  /** Cancels the erasure. The call rejects, and {@link ArchiveErasures} tries again later. */
   readonly signal: AbortSignal
 }
 
 /** The result of erasing from the archives of this process. */
 export interface ErasedArchives extends ArchiveErasure {
-  /** The ids of the erased archives, if they are registered in a shared store; none by default. */
+  /** The ids of the erased archives that are registered in a shared store; none by default. */
   readonly archiveIds?: readonly string[] | undefined
 }
 
 /** What erasing from archives needs. */
 export interface ArchiveErasuresOptions {
-  /** The store of regulations. */
   readonly store: Pick<RegulationStore, 'find' | 'noteArchive'>
-  /** Erases users from the archives. Never called again before the previous call has ended. */
+  /** Erases users from the archives. Called only after the previous call has ended. */
   readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ErasedArchives>
   /**
-   * Ends replays, because they read archives; resolves once none is running. No new replay may start while
-   * `holdsArchives` is true: it is set before this call, and reset once the archives are erased.
+   * Ends replays, because they read archives; resolves once none is running. `holdsArchives` is true from
+   * before this call until the archives are erased, and no replay may start meanwhile.
    */
   readonly endReplays?: () => Promise<void>
-  /** Clock, ids and log. */
   readonly runtime: Runtime
 }
 
 /** Erases the users of regulations from the archives of this process, once for each regulation. */
 export class ArchiveErasures {
   readonly #options: ArchiveErasuresOptions
-  /** Regulations whose users may still be in archives. Replays must not run while there are any. */
+  /** Regulations whose users may still be in archives. While there are any, replays must not run. */
   readonly #left = new Set<string>()
   /** Unfinished regulations whose users are already erased from archives. */
   readonly #done = new Set<string>()
@@ -72,14 +68,9 @@ export class ArchiveErasures {
     this.#erased.delete(id)
   }
 
-  /** Forgets every regulation that is no longer unfinished: a different process has finished it. */
+  /** Forgets the regulations that another process has finished. */
   forgetAllBut(isUnfinished: (id: string) => boolean): void {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
-  }
-
-  /** Ends replays; resolves once none runs. */
-  async endReplays(): Promise<void> {
-    await this.#options.endReplays?.()
   }
 
   /**
@@ -89,7 +80,7 @@ export class ArchiveErasures {
    */
   async erase(id: string, signal: AbortSignal): Promise<void> {
     if (this.#done.has(id)) return
-    const { store, runtime } = this.#options
+    const { store, runtime, endReplays, eraseArchives } = this.#options
     const regulation = await store.find({ id })
     if (regulation === undefined) {
       this.#left.delete(id)
@@ -98,11 +89,10 @@ export class ArchiveErasures {
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
-      // Another process may have stored this regulation while this process was erasing for an earlier one.
-      await this.endReplays()
+      // Another process may have stored this regulation while this process erased for an earlier one.
+      await endReplays?.()
       const erased =
-        this.#erased.get(id) ??
-        (await this.#options.eraseArchives({ sourceIds, userIds, untilMs, signal }))
+        this.#erased.get(id) ?? (await eraseArchives({ sourceIds, userIds, untilMs, signal }))
       this.#erased.set(id, erased)
       const { archiveIds, ...archive } = erased
       await store.noteArchive({ id, archive, archiveIds })

@@ -14,29 +14,24 @@ export const regulationLimits: {
 
 /** A request for a regulation. */
 export interface RegulationRequest {
-  /** Its type, which decides its effects. */
   readonly type: RegulationType
-  /** The ids of the users. Duplicates count once. */
+  /** Duplicates count once. */
   readonly userIds: readonly string[]
-  /** The sources; null for all, including later ones. */
   readonly sourceIds: readonly string[] | null
 }
 
 /** What planning a regulation needs. */
 export interface RegulationPlanOptions extends RegulationRequest {
-  /** The configured sources. */
   readonly sources: readonly { readonly id: string }[]
-  /** The destinations that can be notified. */
   readonly destinations: readonly Destination[]
-  /** When the request arrived, in milliseconds since 1970. Notifications have it as their timestamp. */
+  /** When the request arrived, in milliseconds since 1970; the timestamp of the notifications. */
   readonly nowMs: number
-  /** Makes the UUID that the regulation's id is derived from. */
+  /** Makes the UUID from which the regulation's id is derived. */
   readonly newId: () => string
 }
 
-/** A regulation to be stored, with its notifications. */
+/** A regulation to store, with its notifications. */
 export interface PlannedRegulation {
-  /** The regulation. */
   readonly regulation: NewRegulation
   /** One event per user and source, with a delivery for each destination. */
   readonly notifications: readonly NewEvent[]
@@ -45,7 +40,6 @@ export interface PlannedRegulation {
 /** The answer to a request with a source that does not exist. */
 export interface UnknownSource {
   readonly kind: 'unknown_source'
-  /** The ids of the configured sources. */
   readonly knownIds: readonly string[]
 }
 
@@ -53,9 +47,8 @@ export interface UnknownSource {
 export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | UnknownSource
 
 /**
- * Plans a regulation and, if its type notifies, the notifications. For each user there is one event per
- * affected source that has enabled destinations; each of these destinations gets the event. Pure except for the
- * id.
+ * Plans a regulation and, if its type notifies, its notifications: for each user, one event per affected source
+ * that has enabled destinations. Each of these destinations gets the event. Pure except for the id.
  *
  * @throws SettingError for a request without users or sources, or beyond {@link regulationLimits}
  */
@@ -77,7 +70,7 @@ export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   return { kind: 'planned', regulation, notifications }
 }
 
-/** @param users - how many of the ids are different */
+/** @param users - number of distinct ids */
 function checkUsers(userIds: readonly string[], users: number): void {
   const { usersMax, userIdLengthMax } = regulationLimits
   if (users === 0) {
@@ -99,8 +92,12 @@ function notificationsOf(
   { id, userIds, sourceIds }: NewRegulation,
   { sources, destinations, nowMs }: RegulationPlanOptions,
 ): readonly NewEvent[] {
+  const enabled = destinations.filter((each) => each.enabled)
   const affected = (sourceIds ?? sources.map((source) => source.id))
-    .map((sourceId) => ({ sourceId, connected: connectedTo(sourceId, destinations) }))
+    .map((sourceId) => ({
+      sourceId,
+      connected: enabled.filter((each) => each.sourceIds.includes(sourceId)),
+    }))
     .filter(({ connected }) => connected.length > 0)
   let count = 0
   const newId = (): string => `${id}/${++count}`
@@ -111,13 +108,6 @@ function notificationsOf(
       return { sourceId, messageId: event.messageId, type: event.type, userId, deliveries }
     }),
   )
-}
-
-function connectedTo(
-  sourceId: string,
-  destinations: readonly Destination[],
-): readonly Destination[] {
-  return destinations.filter(({ enabled, sourceIds }) => enabled && sourceIds.includes(sourceId))
 }
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -52,12 +52,11 @@ export interface ListedRegulationFields extends RegulationFields {
   readonly subjects: number
 }
 
-/** Turns a regulation into a record for programs. */
 export function regulationRecord(regulation: Regulation): WholeRegulationFields {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }
 
-/** Turns a regulation into a record of a list, with the number of users instead of their ids. */
+/** Makes the record of a regulation in a list, with the number of users instead of their ids. */
 export function listedRegulationRecord(regulation: Regulation): ListedRegulationFields {
   return recordWith({ subjects: regulation.userIds.length }, regulation)
 }
@@ -77,18 +76,14 @@ function recordWith<Subjects extends RegulationRecord>(
     overallStatus: overallStatus(regulation),
     createdAt: isoOrNull(regulation.createdAtMs),
     finishedAt: isoOrNull(regulation.finishedAtMs),
-    erased: { pending: erased.pending, settled: erased.settled, members: erased.members },
-    archive: archive && {
-      events: archive.events,
-      files: archive.files,
-      problems: archive.problems,
-    },
+    erased,
+    archive,
     archivesLeft,
     streamStatus: streamFields(streams),
   }
 }
 
-/** Groups streams by source, in the order in which they come. */
+/** Groups streams by source, keeping their order. */
 function streamFields(streams: readonly NotificationStream[]): readonly SourceStatus[] {
   const bySource = new Map<string, DestinationStatus[]>()
   for (const stream of streams) {

@@ -2,25 +2,19 @@ import { messageOf } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { KeptArchive, SharedRegulations, UnfinishedRegulation } from './store-port.ts'
 
-/** What {@link RegulationWatch} needs. */
 export interface RegulationWatchOptions {
-  /** The store's port for processes that share it. */
   readonly shared: SharedRegulations
   /** The archives in this process's configuration. */
   readonly archives: () => Promise<readonly KeptArchive[]>
   /** Called after each look with all unfinished regulations. */
   readonly found: (regulations: readonly UnfinishedRegulation[]) => void
-  /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
 /** How often to ask the store for regulations that other processes stored or left unfinished. */
 export const watchEveryMs = 5_000
 
-/**
- * Watches a shared store for regulations that other processes stored, and registers this process's archives in
- * it.
- */
+/** Watches a shared store for regulations of other processes, and registers this process's archives in it. */
 export class RegulationWatch {
   readonly #options: RegulationWatchOptions
   #registered = ''
@@ -78,7 +72,6 @@ export class RegulationWatch {
       await this.look()
       this.#isSilent = false
     } catch (error) {
-      // Log it once, not every few seconds.
       if (!this.#isSilent && !this.#isClosed) {
         log.warn('cannot look for unfinished regulations', { error: messageOf(error) })
       }

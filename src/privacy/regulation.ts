@@ -2,11 +2,9 @@ import type { RegulationType } from '../model/index.ts'
 
 /** A regulation before it is stored. */
 export interface NewRegulation {
-  /** The id of the regulation. */
   readonly id: string
-  /** Its type, which decides its effects. */
   readonly type: RegulationType
-  /** The ids of the users, without duplicates. */
+  /** Without duplicates. */
   readonly userIds: readonly string[]
   /** The sources it applies to; null for all, including sources that are added later. */
   readonly sourceIds: readonly string[] | null
@@ -24,7 +22,6 @@ export interface ErasedCounts {
 
 /** Counts of what was erased from archives. */
 export interface ArchiveErasure {
-  /** Events that were removed. */
   readonly events: number
   /** Files that were rewritten or removed. */
   readonly files: number
@@ -34,11 +31,8 @@ export interface ArchiveErasure {
 
 /** The notifications of a regulation from one source to one destination. */
 export interface NotificationStream {
-  /** The source. */
   readonly sourceId: string
-  /** The destination. */
   readonly destinationId: string
-  /** Counts by state. */
   readonly pending: number
   readonly delivered: number
   readonly failed: number
@@ -51,15 +45,14 @@ export interface Regulation extends NewRegulation {
   readonly createdAtMs: number
   /** When it finished, in milliseconds since 1970; null until then. */
   readonly finishedAtMs: number | null
-  /** Whether its users are erased from the store. Notifications may still be pending. */
+  /** Whether its users are erased from the store. Its notifications may still be pending. */
   readonly isStoreErased: boolean
-  /** What has been erased from the store so far. */
   readonly erased: ErasedCounts
   /** What was erased from archives; null until then. */
   readonly archive: ArchiveErasure | null
   /** Names of other processes' archives from which its users are not erased yet; none by default. */
   readonly archivesLeft?: readonly string[] | undefined
-  /** Its notifications, counted for each source and destination. */
+  /** Its notifications, by source and destination. */
   readonly streams: readonly NotificationStream[]
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTemporary } from '../delivery/index.ts'
 import { effectsOf, messageOf, type Destination } from '../model/index.ts'
-import type { Runtime, Timer } from '../runtime/index.ts'
+import type { Log, Runtime, Timer } from '../runtime/index.ts'
 import { ArchiveErasures, type ArchiveErasuresOptions } from './archive-erasures.ts'
 import {
   planRegulation,
@@ -9,9 +9,9 @@ import {
   type RegulationRequest,
   type UnknownSource,
 } from './plan-regulation.ts'
-import { logCreated, logFinished } from './regulation-log.ts'
 import type { Regulation } from './regulation.ts'
 import { RewriteHold } from './rewrite-hold.ts'
+import { overallStatus } from './status.ts'
 import type {
   EraseResult,
   HeldUpErasure,
@@ -21,12 +21,10 @@ import type {
   UnfinishedRegulation,
 } from './store-port.ts'
 
-/** What {@link Regulations} needs. */
 export interface RegulationsOptions extends Pick<
   ArchiveErasuresOptions,
   'eraseArchives' | 'endReplays'
 > {
-  /** The store of regulations. */
   readonly store: RegulationStore
   /** The sources, and the destinations that can be notified. */
   readonly configuration: () => {
@@ -37,7 +35,6 @@ export interface RegulationsOptions extends Pick<
   readonly erasesStore?: boolean
   /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
-  /** Clock, ids and log. */
   readonly runtime: Runtime
 }
 
@@ -47,22 +44,22 @@ export type CreateRegulationOutcome =
 
 /** How often to retry regulations that wait for deliveries or for the store. */
 const lookEveryMs = 1_000
-/** The maximum number of rows per step. It is low, so that deliveries hardly have to wait. */
+/** Maximum number of rows per step, low so that deliveries hardly have to wait. */
 const rowsAtOnceMax = 1_000
-/** The maximum number of regulations that share a rewrite of the files. */
+/** Maximum number of regulations that share a rewrite of the store's files. */
 const regulationsPerRewriteMax = 100
-/** The number of regulations to read at a time. It is low, because each may name thousands of users. */
+/** Number of regulations read at a time, low because each may name thousands of users. */
 const unfinishedAtOnce = 20
 
 /**
- * Carries out regulations one after the other, in small steps that let other work run in between. A regulation
- * that waits for leased deliveries lets others go first, and is tried again every second. Regulations that have
- * only traces in the store's files left share one rewrite of these files.
+ * Carries out regulations one after the other, in small steps with turns of the event loop in between. A
+ * regulation that waits for leased deliveries is tried again every second, and others go first. If only traces
+ * in the store's files are left to remove, several regulations share one rewrite of the files.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
   readonly #ending = new AbortController()
-  /** Regulations to work on now, in order. */
+  /** Ids of the regulations to work on now, in order. */
   readonly #due: string[] = []
   /** Regulations that wait for leased deliveries. */
   readonly #waiting = new Set<string>()
@@ -70,7 +67,7 @@ export class Regulations implements RegulationReader {
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
   readonly #archives: ArchiveErasures
-  /** Regulations that `found` reported. It reports them again while they are unfinished. */
+  /** Regulations that `found` received. It receives them again as long as they are unfinished. */
   readonly #found = new Set<string>()
   /** Regulations that failed. They are tried again after the next start. */
   readonly #failed = new Set<string>()
@@ -84,31 +81,24 @@ export class Regulations implements RegulationReader {
     this.#archives = new ArchiveErasures(options)
   }
 
-  /**
-   * Resumes unfinished regulations.
-   *
-   * @throws EvrouteError of the store
-   */
+  /** Resumes unfinished regulations. */
   async start(): Promise<void> {
-    const { store } = this.#options
     const ids: string[] = []
     const limit = unfinishedAtOnce
-    for (
-      let page: readonly Regulation[] | undefined;
-      page === undefined || page.length === limit;
-    ) {
-      page = await store.list({ limit, beforeId: ids.at(-1), unfinished: true })
+    let page: readonly Regulation[]
+    do {
+      page = await this.list({ limit, beforeId: ids.at(-1), unfinished: true })
       ids.push(...page.map(({ id }) => id))
       for (const { id, type, archive } of page) {
         if (effectsOf(type).erasesArchives && archive === null) this.#archives.add(id)
       }
-    }
+    } while (page.length === limit)
     this.#take(ids.reverse())
   }
 
   /**
-   * Resumes unfinished regulations that any process sharing the store has created. Expects to be called every
-   * few seconds; until then, a regulation that waits for a different process costs nothing.
+   * Resumes unfinished regulations of any process that shares the store. Call it every few seconds: a
+   * regulation that waits for another process is not looked at in between.
    */
   found(regulations: readonly UnfinishedRegulation[]): void {
     const { erasesStore = true } = this.#options
@@ -116,7 +106,7 @@ export class Regulations implements RegulationReader {
     this.#archives.forgetAllBut((id) => unfinished.has(id) || this.#waiting.has(id))
     const left = regulations.filter(({ id }) => !this.#failed.has(id))
     for (const { id, isArchiveLeft } of left) if (isArchiveLeft) this.#archives.add(id)
-    if (this.holdsArchives) void this.#archives.endReplays()
+    if (this.holdsArchives) void this.#options.endReplays?.()
     const isWork = ({ isArchiveLeft, isDue }: UnfinishedRegulation): boolean =>
       isArchiveLeft || (isDue && erasesStore)
     const ids = left.filter(isWork).map(({ id }) => id)
@@ -127,7 +117,7 @@ export class Regulations implements RegulationReader {
   /**
    * Stores a regulation with its notifications, and begins to carry it out.
    *
-   * @throws SettingError for a request with no user ids, too many or invalid ones; EvrouteError of the store
+   * @throws SettingError for a request with no user ids, too many or invalid ones; an error of the store
    */
   async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
     const { configuration, wake, runtime } = this.#options
@@ -146,7 +136,6 @@ export class Regulations implements RegulationReader {
     return { kind: 'created', regulation: created }
   }
 
-  /** Whether archives may still have events of a regulation's users. */
   get holdsArchives(): boolean {
     return this.#archives.isAnyLeft
   }
@@ -162,8 +151,8 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Tries waiting regulations now. Resolves once every unfinished regulation waits: for leased deliveries, for
-   * files that can't be rewritten, or for the next start. Also resolves on `close`.
+   * Tries waiting regulations now. Resolves on `close`, or once every unfinished regulation waits: for leased
+   * deliveries, for files that can't be rewritten, or for the next start.
    */
   async idle(): Promise<void> {
     this.#lookAgain()
@@ -180,13 +169,13 @@ export class Regulations implements RegulationReader {
   }
 
   async #store({ regulation, notifications }: PlannedRegulation, nowMs: number): Promise<void> {
-    const { store } = this.#options
+    const { store, endReplays } = this.#options
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
         // End replays before storing the regulation: it would not cover events that a replay adds later.
         this.#archives.add(id)
-        await this.#archives.endReplays()
+        await endReplays?.()
       }
       await store.create({ regulation, notifications, nowMs })
     } catch (error) {
@@ -252,7 +241,8 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Removes traces from the store's files. The first regulation causes the rewrite; the others find it done.
+   * Removes traces from the store's files. The first regulation causes the rewrite, which serves the others
+   * too.
    */
   async #rewriteFiles(): Promise<'done' | 'later'> {
     for (const id of [...this.#withTraces]) {
@@ -280,7 +270,6 @@ export class Regulations implements RegulationReader {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Runs work for a regulation. Returns `later` if the store is unavailable for now. */
   async #attempt(id: string, work: () => Promise<void>): Promise<'done' | 'later'> {
     const { log } = this.#options.runtime
     try {
@@ -290,7 +279,6 @@ export class Regulations implements RegulationReader {
       if (this.#isClosed) return 'done'
       const reason = messageOf(error)
       if (isTemporary(error)) {
-        // Log it once, not every second.
         if (!this.#isStoreOut) log.warn('regulations wait for the store', { error: reason })
         this.#isStoreOut = true
         return 'later'
@@ -343,7 +331,7 @@ export class Regulations implements RegulationReader {
       if (!isFound) this.#waiting.add(id)
       return
     }
-    // Don't finish it: the watch finds the regulation again once the last archive is erased.
+    // The watch finds the regulation again once the last archive is erased.
     if (isAwaitingArchives(regulation)) return
     this.#archives.forget(id)
     // A different process may already have finished it.
@@ -378,4 +366,30 @@ function isNotifying(regulation: Regulation | undefined): boolean {
 
 function isAwaitingArchives(regulation: Regulation | undefined): boolean {
   return (regulation?.archivesLeft?.length ?? 0) > 0
+}
+
+/** Logs that a regulation was created, without its users. */
+function logCreated(log: Log, { regulation, notifications }: PlannedRegulation): void {
+  const { id, type, userIds, sourceIds } = regulation
+  log.info('a regulation was created', {
+    regulation: id,
+    type,
+    users: userIds.length,
+    sources: sourceIds?.length ?? 'all',
+    notifications: notifications.length,
+  })
+}
+
+/** Logs the status and the counts with which a regulation ended. */
+function logFinished(log: Log, regulation: Regulation): void {
+  const { id, type, erased, archive } = regulation
+  log.info('a regulation has finished', {
+    regulation: id,
+    type,
+    status: overallStatus(regulation),
+    pending: erased.pending,
+    settled: erased.settled,
+    members: erased.members,
+    archived: archive?.events,
+  })
 }

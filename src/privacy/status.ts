@@ -1,7 +1,6 @@
 import { effectsOf } from '../model/index.ts'
 import type { NotificationStream, OverallStatus, Regulation } from './regulation.ts'
 
-/** Counts of notifications by state. */
 type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'failed' | 'expired'>
 
 /**
@@ -44,7 +43,6 @@ export function streamStatus(stream: NotificationStream): OverallStatus {
   return endedCount(stream) === 0 ? 'INITIALIZED' : 'RUNNING'
 }
 
-/** Tells whether work is left for a regulation: in the store, in archives, or pending notifications. */
 function isAnythingLeft(
   { type, finishedAtMs, isStoreErased, archive, archivesLeft = [] }: Regulation,
   { pending }: NotificationCounts,

@@ -3,7 +3,6 @@ import type { ArchiveErasure, NewRegulation, Regulation } from './regulation.ts'
 
 /** A regulation to store. */
 export interface CreateRegulationRequest {
-  /** The regulation. */
   readonly regulation: NewRegulation
   /** Its notifications: one event per user and source, of type `delete`, with their deliveries. */
   readonly notifications: readonly NewEvent[]
@@ -13,20 +12,19 @@ export interface CreateRegulationRequest {
 
 /** A request for one step of an erasure. */
 export interface EraseRequest {
-  /** The regulation. */
   readonly id: string
   /** When the step is taken, in milliseconds since 1970. */
   readonly nowMs: number
   /** The maximum number of rows to look at, so that other work waits only briefly. */
   readonly rowsMax: number
   /**
-   * Whether to return `traces` instead of rewriting files, so that one rewrite serves several regulations;
-   * false by default.
+   * If true, returns `traces` instead of rewriting files, so that one rewrite serves several regulations; false
+   * by default.
    */
   readonly leavesTraces?: boolean | undefined
 }
 
-/** The result if the store's files can't be rewritten now, such as on a full disk. Try again much later. */
+/** The result if the store's files can't be rewritten now, for example on a full disk. Try again much later. */
 export interface HeldUpErasure {
   readonly kind: 'held_up'
   /** What failed, and why. */
@@ -47,14 +45,10 @@ export type EraseResult = 'more' | 'waiting' | 'traces' | 'nothing' | HeldUpEras
 
 /** A report of what was erased from archives. */
 export interface NoteArchiveRequest {
-  /** The regulation. */
   readonly id: string
   /** What was erased. Reports from several processes add up. */
   readonly archive: ArchiveErasure
-  /**
-   * The ids of the archives, of those registered in {@link SharedRegulations}, that are erased; none by
-   * default.
-   */
+  /** The ids of the erased archives that are registered in {@link SharedRegulations}; none by default. */
   readonly archiveIds?: readonly string[] | undefined
 }
 
@@ -68,7 +62,7 @@ export interface RegulationsRequest {
   readonly unfinished?: boolean | undefined
 }
 
-/** Reads regulations, in the process that carries them out or in a different one. */
+/** Reads regulations. */
 export interface RegulationReader {
   /** Returns a regulation; undefined if there is none. */
   find(request: { readonly id: string }): Promise<Regulation | undefined>
@@ -77,8 +71,7 @@ export interface RegulationReader {
 }
 
 /**
- * Keeps deletion requests and suppressed users: the port that the privacy room owns and every engine
- * implements. The rules of the DeliveryStore port apply.
+ * Keeps deletion requests and suppressed users. The rules of the DeliveryStore port apply.
  *
  * `add` of the DeliveryStore drops the calls of suppressed users, with the outcome `suppressed`. A call is
  * dropped if its userId, or the previousId of an alias, is suppressed for its source or for all sources. The
@@ -88,8 +81,8 @@ export interface RegulationReader {
 export interface RegulationStore extends RegulationReader {
   /**
    * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing.
-   * `UNSUPPRESS` for all sources lifts every suppression of the users. `UNSUPPRESS` for some sources lifts the
-   * suppressions for those sources; a suppression for all sources stays.
+   * `UNSUPPRESS` for all sources lifts every suppression of the users. For some sources, it lifts the
+   * suppressions of those sources; a suppression for all sources stays.
    */
   create(request: CreateRegulationRequest): Promise<void>
   /**
@@ -111,25 +104,24 @@ export interface RegulationStore extends RegulationReader {
   /** Adds to the counts of what was erased from archives. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
   /**
-   * Marks a regulation as finished. Keeps the counts of its notifications as they are then, even if those are
-   * purged later.
+   * Marks a regulation as finished. The counts of its notifications are kept as they are then, even if the
+   * notifications are purged later.
    */
   finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
 }
 
-/** An archive of one of the processes that share a store. Only that process can reach it. */
+/** An archive of a process that shares the store. Only that process can reach it. */
 export interface KeptArchive {
-  /** Its identifier, which stays the same when the archive moves or its process restarts. */
+  /** Stays the same when the archive moves or its process restarts. */
   readonly id: string
-  /** Its name for people: its location. */
+  /** Its location, for people. */
   readonly name: string
 }
 
-/** The work that is left of a regulation for one of the processes that share a store. */
+/** The work that is left of a regulation for a process that shares the store. */
 export interface UnfinishedRegulation {
-  /** The regulation. */
   readonly id: string
-  /** Whether an archive of that process is not erased yet. */
+  /** Whether an archive of that process still has to be erased. */
   readonly isArchiveLeft: boolean
   /**
    * Whether other work is left: erasing from the store, waiting for notifications, or finishing the regulation.
@@ -141,8 +133,8 @@ export interface UnfinishedRegulation {
  * Lets processes that share a store carry out regulations together. Engines that several processes can use
  * implement this port in addition to {@link RegulationStore}. The rules of the DeliveryStore port apply.
  *
- * A regulation that erases archives can finish only once all registered archives are erased: until then,
- * `finish` does nothing. The process that has an archive reports with `noteArchive` that it is erased.
+ * A regulation that erases archives can finish only once all registered archives are erased. Until then,
+ * `finish` does nothing. The process that has an archive reports its erasure with `noteArchive`.
  */
 export interface SharedRegulations {
   /** Registers archives, or updates their names. They stay registered when their process ends. */
@@ -155,7 +147,7 @@ export interface SharedRegulations {
    * Removes a lost archive, so that regulations no longer wait for it. Each regulation that waited records a
    * problem.
    *
-   * @returns whether an archive with that name was registered
+   * @returns false if no archive with this name was registered
    */
   release(request: { readonly name: string }): Promise<boolean>
 }

@@ -3,7 +3,9 @@ import type { Configuration } from './configuration/index.ts'
 
 /** The addresses of a running service. */
 export interface ServiceAddress {
+  /** The URL of the tracking API, without a path. */
   readonly url: string
+  /** The port of the tracking API. */
   readonly port: number
   /** The URL of the admin API, without a path; null if the admin API is off. */
   readonly admin: string | null
