@@ -1,25 +1,23 @@
 import { errorAnswer, jsonAnswer, withHeaders, type HttpAnswer } from '../http/index.ts'
 import { formatDuration } from '../model/index.ts'
 import {
+  faultStatuses,
   isFault,
   readPathDirectives,
-  statusOfFault,
   type Fault,
   type GivenAnswer,
+  type Injections,
   type NextAnswer,
   type PathDirectives,
-  type PlannedWebhook,
 } from './faults/index.ts'
 import type { Malformed, Webhook } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
 import type { SignatureJudgement } from './signature.ts'
 
-/** The facts about a request that decide its answer. */
+/** The facts about a request's contents that decide its answer. */
 export interface Findings {
-  /** The content of the body. */
   readonly content: Webhook | Malformed<RefusalCode>
-  /** The verdict on the signature. */
   readonly signature: SignatureJudgement
 }
 
@@ -31,41 +29,35 @@ export interface Unanswered extends Findings {
   readonly endpoint: number
 }
 
-/** Gives the injected answers and delays of requests whose path asks for none. */
-export interface InjectionSource {
-  /** Returns the delay of the next answer, in milliseconds. */
-  nextDelayMs(): number
-  /** Returns the answer to the next well-formed webhook. */
-  nextAnswer(webhook: PlannedWebhook): NextAnswer
-}
+/** The injected answers and delays of requests whose path asks for none. */
+export type InjectionSource = Pick<Injections, 'nextDelayMs' | 'nextAnswer'>
 
 /** The decision about the answer to a request. */
 export interface Decision {
-  /** The reply. */
   readonly reply:
     | { readonly kind: 'answer'; readonly answer: HttpAnswer }
     | { readonly kind: 'fault'; readonly fault: Fault }
-  /** The status to send; null if none is sent. */
+  /** The status that is sent; null if none is. */
   readonly status: number | null
-  /** The delay of the reply, in milliseconds. */
+  /** The delay before the reply. */
   readonly delayMs: number
   /** The injected fault, such as `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null
-  /** The error message for an invalid path; null if the path is valid. */
+  /** What is wrong with the path; null if it is valid. */
   readonly problem: string | null
 }
 
 /**
- * Decides the reply to a request. The first of these that applies wins:
+ * Decides the reply to a request. The first rule that applies wins:
  *
  * 1. 401 for an invalid or missing signature, if the receiver is strict
- * 2. the status for a request that is not a POST, or whose body did not arrive
+ * 2. an error status for a request that is not a POST, or whose body did not arrive
  * 3. the answer that the path asks for
- * 4. the status for a malformed body
+ * 4. an error status for a malformed body
  * 5. 400 for an invalid path
  * 6. the answer of the plan
  *
- * Only well-formed webhooks advance a plan, so that a stray request, such as a health check, does not shift the answers
+ * Only well-formed webhooks advance a plan, so that other requests, such as a health check, don't use up the answers
  * that a test expects.
  */
 export function decide(
@@ -98,7 +90,7 @@ export function accepted(status: number): HttpAnswer {
 
 type Given = Pick<Decision, 'reply' | 'status' | 'injected'>
 
-/** Makes the refusal of a request; undefined if the requested or planned answer applies. */
+/** Makes the error answer to a request; undefined if the answer that its path asks for or the plan applies. */
 function refuse(
   { content, signature }: Unanswered,
   { problem, answer: asked }: PathDirectives,
@@ -116,7 +108,7 @@ function refuse(
   return problem === null ? undefined : answerWith(errorAnswer(400, 'invalid_path', problem))
 }
 
-/** Codes of requests without a complete body. The answer that the path asks for does not apply to them. */
+/** Codes of requests without a complete body. They never get the answer that their path asks for. */
 const notThere: ReadonlySet<RefusalCode> = new Set([
   'body_too_large',
   'body_too_slow',
@@ -131,11 +123,8 @@ function nextAnswer({ content, endpoint }: Unanswered, source: InjectionSource):
 
 function inject(given: GivenAnswer): Given {
   if (isFault(given)) {
-    return {
-      reply: { kind: 'fault', fault: given },
-      status: statusOfFault(given),
-      injected: given,
-    }
+    const reply = { kind: 'fault', fault: given } as const
+    return { reply, status: faultStatuses[given], injected: given }
   }
   const answer =
     given < 300
@@ -151,7 +140,7 @@ function answerWith(answer: HttpAnswer): Given {
 /** Closes the connection, because the unread rest of a body would look like the next request. */
 const close = { connection: 'close' }
 
-/** Status and headers of the answers to malformed requests, where they are not 400 and none. */
+/** Status and headers of the answers to malformed requests; for other codes, 400 and no headers. */
 const malformedHeads: Partial<Record<RefusalCode, Pick<HttpAnswer, 'status' | 'headers'>>> = {
   body_too_large: { status: 413, headers: close },
   body_too_slow: { status: 408, headers: close },

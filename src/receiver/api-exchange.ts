@@ -1,13 +1,28 @@
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { isLoopbackAddress } from '../http/index.ts'
 import { SettingError, type JsonValue } from '../model/index.ts'
 
 /** The prefix of the API's paths. */
 export const apiPrefix = '/_evroute/'
-/** The prefix of the paths of actions, which are called with POST. */
+/** The prefix of the paths of actions, which need POST. */
 export const actionsPrefix = '/_evroute/actions/'
 
-/** Resolves when a response has drained or closed. */
+/**
+ * Whether a request comes from this machine: over a loopback address, and not through a proxy or a tunnel, which can
+ * act for a different machine.
+ *
+ * @param remoteAddress - the address of the client; undefined if the connection is closed
+ */
+export function isLocalRequest(
+  remoteAddress: string | undefined,
+  headers: IncomingHttpHeaders,
+): boolean {
+  const isProxied = (headers.forwarded ?? headers['x-forwarded-for']) !== undefined
+  return !isProxied && isLoopbackAddress(remoteAddress ?? '')
+}
+
+/** Resolves when a response can take more data, or is closed. */
 export async function drained(response: ServerResponse): Promise<void> {
   // A destroyed response emits neither event.
   if (response.destroyed) return

@@ -5,18 +5,18 @@ import type { Log } from '../runtime/index.ts'
 import { accepted } from './answer.ts'
 import { actionsPrefix, apiPrefix } from './api-exchange.ts'
 
-/** Handles one request, including its answer. */
+/** Handles a request, including its answer. */
 export type Receive = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** The handlers of a receiver's requests. */
 export interface Routes {
   /** Handles `GET` below `/_evroute/`, and `POST` below `/_evroute/actions/`. */
   readonly ask: Receive
-  /** Handles all other requests except `GET /healthz`, and `GET /` from a browser, which is redirected to the page. A webhook can have any other path, even below `/_evroute/`. */
+  /** Handles all other requests, except `GET /healthz` and `GET /` from a browser. */
   readonly receive: Receive
 }
 
-/** Makes the handler of a receiver's requests. */
+/** Makes the request listener of a receiver. */
 export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener {
   return (request, response) => {
     const { method, url = '' } = request
@@ -29,15 +29,14 @@ export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener
       sendAnswer(response, { status: 303, headers: { location: apiPrefix }, body: '' })
       return
     }
-    const handle = isAsked(request) ? ask : receive
+    const isAsked =
+      method === 'POST'
+        ? url.startsWith(actionsPrefix)
+        : method === 'GET' && url.startsWith(apiPrefix)
+    const handle = isAsked ? ask : receive
     handle(request, response).catch((error: unknown) => {
       log.warn('a request could not be handled', { error: messageOf(error) })
       sendAnswer(response, errorAnswer(500, 'internal_error', 'The receiver failed'))
     })
   }
-}
-
-function isAsked({ method, url = '' }: IncomingMessage): boolean {
-  if (method === 'POST') return url.startsWith(actionsPrefix)
-  return method === 'GET' && url.startsWith(apiPrefix)
 }

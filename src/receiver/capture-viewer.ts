@@ -8,20 +8,20 @@ import type { UnnumberedEvent } from './received-event.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
 
-/** Maximum number of requests to keep. The oldest are dropped. */
+/** Maximum number of requests to show. The oldest are dropped. */
 const eventsMax = 100_000
 
-/** The settings of a viewer. */
+/** Options for {@link CaptureViewer.open}. */
 export interface CaptureViewerOptions {
   /** The port on 127.0.0.1; 0 for a free one. */
   readonly port: number
-  /** The URL to which the page resends requests; undefined if it cannot resend them. */
+  /** The URL to which the page resends requests; undefined to disable resending. */
   readonly resendTo: string | undefined
   /** The secret for signing edited requests; undefined to leave them unsigned. */
   readonly secret: string | undefined
 }
 
-/** Serves a capture as a receiver would: the page, and everything below `/_evroute/`. It receives no webhooks. */
+/** Serves the page and the API of a receiver for the requests of a capture. It receives no webhooks. */
 export class CaptureViewer implements AsyncDisposable {
   /** The viewer's URL, without a path. */
   readonly url: string
@@ -29,15 +29,11 @@ export class CaptureViewer implements AsyncDisposable {
   readonly #waits: Waits
   readonly #listening: Listening
 
-  private constructor(parts: {
-    readonly log: EventLog
-    readonly waits: Waits
-    readonly listening: Listening
-  }) {
-    this.url = parts.listening.url
-    this.#log = parts.log
-    this.#waits = parts.waits
-    this.#listening = parts.listening
+  private constructor(log: EventLog, waits: Waits, listening: Listening) {
+    this.url = listening.url
+    this.#log = log
+    this.#waits = waits
+    this.#listening = listening
   }
 
   /** @throws EvrouteError `port_in_use` or `cannot_listen` */
@@ -64,7 +60,7 @@ export class CaptureViewer implements AsyncDisposable {
       runtimeLog,
     )
     const listening = await listen(app, { host: '127.0.0.1', port })
-    return new CaptureViewer({ log, waits, listening })
+    return new CaptureViewer(log, waits, listening)
   }
 
   /** Adds a request from the capture. */
@@ -72,7 +68,7 @@ export class CaptureViewer implements AsyncDisposable {
     return this.#log.add(() => event)
   }
 
-  /** How many requests are shown, and how many were added. */
+  /** The number of requests that are shown, and that were added. */
   get counts(): { readonly shown: number; readonly read: number } {
     return { shown: this.#log.events.length, read: this.#log.counts.received }
   }

@@ -1,13 +1,26 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import { listen, type Listening } from '../http/index.ts'
-import { certificateOf, SecureConnections, type ReceiverCertificate } from './faults/index.ts'
+import { certificateOf, SecureConnections } from './faults/index.ts'
 import type { ReceiverSettings } from './settings.ts'
 
-/** Makes the request handler of an endpoint. Endpoints count from 1. */
-export type EndpointHandler = (endpoint: number) => RequestListener
+/** The address of a receiver. */
+export interface ReceiverAddress {
+  /**
+   * The URL for webhooks. Any path below it works too. Some paths select the answer: `/status/503`, `/delay/6s`,
+   * `/fault/reset`, `/delay/1s/status/503`.
+   */
+  readonly url: string
+  /** The URL of each endpoint, including the first. */
+  readonly urls: readonly string[]
+  /** The port of the first endpoint. */
+  readonly port: number
+  /** The token that lets browsers on other machines use the page; null if only this machine can reach the receiver. */
+  readonly pageToken: string | null
+  /** The certificate of the authority that signed the receiver's certificate, in PEM; null if there is none. */
+  readonly authority: string | null
+}
 
-/** A port of a receiver, with TLS or without. */
 interface Port {
   readonly listening: Listening
   readonly secure: SecureConnections | undefined
@@ -27,19 +40,24 @@ export class Endpoints {
   /**
    * Opens all ports, or none.
    *
+   * @param handlerOf - makes the request handler of an endpoint; endpoints count from 1
    * @throws EvrouteError `port_in_use` or `cannot_listen`
    */
-  static async open(settings: ReceiverSettings, handlerOf: EndpointHandler): Promise<Endpoints> {
+  static async open(
+    settings: ReceiverSettings,
+    handlerOf: (endpoint: number) => RequestListener,
+  ): Promise<Endpoints> {
     const { tls, endpoints, host, runtime } = settings
-    const certificate = tls === undefined ? undefined : await certificateOf(tls)
+    const certificate = tls && (await certificateOf(tls))
     const ports: Port[] = []
     try {
       for (let index = 0; index < endpoints; index += 1) {
         const port = settings.port === 0 ? 0 : settings.port + index
         const listening = await listen(handlerOf(index + 1), { host, port })
-        ports.push({ listening, secure: secured(listening, certificate) })
+        const { server } = listening
+        ports.push({ listening, secure: certificate && new SecureConnections(server, certificate) })
         // Accepting can fail later, for example for lack of file descriptors. Only that connection is lost.
-        listening.server.on('error', ({ message }) =>
+        server.on('error', ({ message }) =>
           runtime.log.warn('cannot accept a connection', { error: message }),
         )
       }
@@ -52,8 +70,8 @@ export class Endpoints {
 
   /** The URL of each endpoint, without a path. */
   get urls(): readonly string[] {
-    return this.#ports.map(({ listening, secure }) =>
-      secure === undefined ? listening.url : listening.url.replace('http:', 'https:'),
+    return this.#ports.map(({ listening: { url }, secure }) =>
+      secure === undefined ? url : url.replace('http:', 'https:'),
     )
   }
 
@@ -72,11 +90,4 @@ export class Endpoints {
     for (const { secure } of this.#ports) secure?.endHandshakes()
     await Promise.all(this.#ports.map(({ listening }) => listening.close()))
   }
-}
-
-function secured(
-  { server }: Listening,
-  certificate: ReceiverCertificate | undefined,
-): SecureConnections | undefined {
-  return certificate === undefined ? undefined : new SecureConnections(server, certificate)
 }

@@ -1,23 +1,24 @@
-import { messageOf } from '../model/index.ts'
+import { messageOf, type JsonValue } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
-import { Arrivals } from './arrivals.ts'
-import { keptWeight } from './kept-weight.ts'
 import type { ReceivedCounts, ReceivedEvent, UnnumberedEvent } from './received-event.ts'
 import type { Waits } from './waits.ts'
 
 /**
- * Called for each event, in order. The receiver awaits the returned promise before it answers the sender and before
- * the next event, so a slow listener slows the senders. A listener must not wait for a later event. Its errors only go
- * to the log.
+ * Called for each event, in order. If it returns a promise, the receiver awaits it before it answers the sender and
+ * before it handles the next event. A listener must not wait for a later event. If it fails, only a warning is logged.
  */
 export type EventListener = (event: ReceivedEvent) => unknown
 
 /** Maximum memory for bodies: 64 MB, and less for bodies with very many values. */
 const keptBytesMax = 64 * 1024 * 1024
+/**
+ * Minimum weight of a value in a body. A parsed value takes about 64 bytes, even if it is shorter in JSON. With this
+ * weight, parsed bodies take at most four times the memory limit for bodies.
+ */
+const valueBytes = 16
 
-/** Numbers and counts events, keeps the newest, and calls the listeners for each, one event after the other. */
+/** Numbers and counts events, keeps the newest, and calls the listeners, one event after another. */
 export class EventLog {
-  /** The requests that have arrived and are not in the log yet. */
   readonly arrivals: Arrivals = new Arrivals()
   readonly #eventsMax: number
   readonly #log: Log
@@ -36,9 +37,9 @@ export class EventLog {
   })
 
   /**
-   * @param eventsMax - the number of events to keep
-   * @param log - gets a warning for each listener that fails
-   * @param waits - the waits for listeners; once they end, no listener is awaited
+   * @param eventsMax - maximum number of events to keep
+   * @param log - where failures of listeners are logged
+   * @param waits - ends the waiting for listeners when the receiver closes
    */
   constructor(eventsMax: number, log: Log, waits: Waits) {
     this.#eventsMax = eventsMax
@@ -54,7 +55,7 @@ export class EventLog {
     return this.#kept.map(({ event }) => event)
   }
 
-  /** Returns the kept events after a number, oldest first, up to a maximum. */
+  /** Returns at most `eventsMax` of the kept events with a higher number, oldest first. */
   after(seq: number, eventsMax: number): readonly ReceivedEvent[] {
     // The numbers have no gaps, so the index of an event follows from its number.
     const from = Math.max(0, seq + 1 - (this.#kept[0]?.event.seq ?? 0))
@@ -67,10 +68,9 @@ export class EventLog {
   }
 
   /**
-   * Numbers, counts and keeps an event, then calls every listener. Events are added one after another. Resolves when
-   * the listeners have handled this event.
+   * Numbers, counts and keeps an event, then calls every listener. Resolves when the listeners have handled the event.
    *
-   * @param describe - makes the event when its turn comes; if it throws, `add` rejects with the error
+   * @param describe - makes the event after all earlier events were handled; if it throws, `add` rejects with the error
    */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
@@ -84,7 +84,7 @@ export class EventLog {
    * @returns a function that removes the listener
    */
   listen(listener: EventListener): () => void {
-    // Wrap the listener, so that adding it twice calls it twice, and each returned function removes one.
+    // A set would keep a listener that is added twice only once.
     const wrapped: EventListener = (event) => listener(event)
     this.#listeners.add(wrapped)
     return () => void this.#listeners.delete(wrapped)
@@ -111,7 +111,7 @@ export class EventLog {
     }
   }
 
-  /** Calls a listener. Returns a promise that never rejects; undefined if the listener is done. */
+  /** Calls a listener. Returns undefined if it is done, or else a promise that never rejects. */
   #call(listener: EventListener, event: ReceivedEvent): Promise<unknown> | undefined {
     const failed = (error: unknown): void => {
       const fields = { seq: event.seq, error: messageOf(error) }
@@ -141,4 +141,53 @@ function countWith(counts: ReceivedCounts, event: ReceivedEvent): ReceivedCounts
     invalid: counts.invalid + Number(signature === 'invalid'),
     missing: counts.missing + Number(signature === 'missing'),
   })
+}
+
+/** Returns the bytes of an event that count against the memory limit: its body, and the answer of its target. */
+function keptWeight({ bytes, body, forward }: ReceivedEvent): number {
+  let weight = Math.max(bytes, countValues(body) * valueBytes)
+  if (forward === null) return weight
+  weight += forward.answer.length
+  for (const [name, value] of Object.entries(forward.headers)) weight += name.length + value.length
+  return weight
+}
+
+/** Counts a value and all values in it. The recursion is safe, because received bodies are not nested deeply. */
+function countValues(value: JsonValue | undefined): number {
+  if (typeof value !== 'object' || value === null) return 1
+  let count = 1
+  for (const inner of Object.values(value)) count += countValues(inner)
+  return count
+}
+
+/** The requests that are not in the log yet, because they are being read, delayed or forwarded. */
+class Arrivals {
+  readonly #underWay = new Set<{ readonly atMs: number; readonly ended: Promise<void> }>()
+
+  get underWay(): number {
+    return this.#underWay.size
+  }
+
+  /**
+   * Adds a request.
+   *
+   * @param atMs - when the request's headers arrived, in milliseconds since 1970
+   * @returns a function to call when the request is in the log, or never will be
+   */
+  begin(atMs: number): () => void {
+    let end = (): void => undefined
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    const arrival = { atMs, ended }
+    this.#underWay.add(arrival)
+    return () => {
+      this.#underWay.delete(arrival)
+      end()
+    }
+  }
+
+  /** Resolves when all requests that arrived up to a moment, in milliseconds since 1970, are in the log. */
+  async loggedUntil(untilMs: number): Promise<void> {
+    const inTime = [...this.#underWay].filter(({ atMs }) => atMs <= untilMs)
+    await Promise.all(inTime.map(({ ended }) => ended))
+  }
 }

@@ -5,6 +5,7 @@ import {
   ExpectationTracker,
   matchOf,
   parseExpectation,
+  shortfallText,
   type CountRange,
   type Expectation,
   type ExpectationResult,
@@ -26,24 +27,37 @@ export interface ExpectOptions {
   /** Counts only events with a higher `seq`; default 0, all since the start. */
   readonly after?: number | undefined
   /**
-   * The expected count if the expectation is an object: a number for exactly that many, or a range, which has no
-   * maximum if `atMost` is left out. By default at least one. An expectation as text contains its count.
+   * The expected count, only for an expectation that is an object: a number for exactly that many, or a range. A range
+   * without `atMost` has no maximum. The default is at least one. An expectation that is a text contains its count.
    */
   readonly count?:
     number | (Pick<CountRange, 'atLeast'> & Partial<Pick<CountRange, 'atMost'>>) | undefined
-  /** Ends the wait early. The events so far then decide the expectation. */
+  /** Ends the wait early when it aborts. The events so far then decide the expectation. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** Thrown for an unmet expectation: `code` is `expectation_unmet`. */
+export class ExpectationError extends EvrouteError {
+  override readonly name: string = 'ExpectationError'
+  /** The counts, and the request that best shows why the expectation was not met. */
+  readonly result: ExpectationResult<ReceivedEvent>
+
+  constructor(result: ExpectationResult<ReceivedEvent>) {
+    const { text, account, shortfall } = result
+    const explanation = shortfall === undefined ? '' : `\n${shortfallText(shortfall)}`
+    super({ code: 'expectation_unmet', message: `${text}: ${account}${explanation}` })
+    this.result = result
+  }
 }
 
 /** A decided expectation. */
 export interface JudgedExpectation {
-  /** The result. */
   readonly result: ExpectationResult<ReceivedEvent>
   /** The counted events that are still kept, oldest first. */
   readonly events: readonly ReceivedEvent[]
 }
 
-/** A listed expectation and its state. */
+/** An expectation in the list, and its state. */
 export interface ShownExpectation {
   /** The number of the expectation, counting from 1. */
   readonly id: number
@@ -55,7 +69,6 @@ export interface ShownExpectation {
   readonly account: string
 }
 
-/** A listed expectation, and the tracker that decides it. */
 interface Shown {
   readonly id: number
   readonly tracker: ExpectationTracker<ReceivedEvent>
@@ -68,13 +81,13 @@ const shownMax = 100
 /** The longest delay that `setTimeout` supports. */
 const timeoutMsMax = 2 ** 31 - 1
 
-/** Waits until the events of a log meet expectations. */
+/** Decides expectations about the events of a log, and keeps a list of the newest. */
 export class Expectations {
   readonly #log: EventLog
   readonly #waits: Waits
   readonly #clock: Clock
   readonly #shown: Shown[] = []
-  /** Ends the wait of an expectation that {@link watch} began, by its number. */
+  /** The controllers that end the expectations begun by {@link watch}, by their numbers. */
   readonly #watched = new Map<number, AbortController>()
   #lastId = 0
 
@@ -85,8 +98,8 @@ export class Expectations {
   }
 
   /**
-   * Resolves as soon as the expectation is decided, or else when its time is up and all requests that arrived in time
-   * are in the log. Ending all waits ends the time early.
+   * Resolves as soon as the expectation is decided. If its time is up first, waits for the requests that arrived in
+   * time and are not in the log yet.
    *
    * @throws MatchError for an invalid text, SettingError for an invalid option, EvrouteError `expectation_unmet` if
    * some of the events to count are no longer kept
@@ -118,8 +131,8 @@ export class Expectations {
   }
 
   /**
-   * Begins an expectation that appears in the list and that no caller awaits. It counts events from now on, until it
-   * is decided or forgotten.
+   * Adds an expectation to the list without waiting for it. It counts events from now on, until it is decided or
+   * forgotten.
    *
    * @returns the number of the expectation
    * @throws MatchError for an invalid text, SettingError if 100 are open
@@ -151,7 +164,6 @@ export class Expectations {
     return true
   }
 
-  /** Adds an expectation to the list. */
   #show(tracker: ExpectationTracker<ReceivedEvent>): Shown {
     this.#lastId += 1
     const shown: Shown = { id: this.#lastId, tracker, state: 'open' }
@@ -176,9 +188,9 @@ export class Expectations {
       if (judged !== undefined || event.seq <= after) return
       if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
-      // An event that arrived in time may get here late, so only the end of the wait decides that there are too few.
+      // Use the deadline, not the present: another event that arrived in time may still be delayed or forwarded.
       if (tracker.stateAt(deadlineMs).kind === 'open') return
-      // Don't count events that arrive between this decision and the end of the caller's wait.
+      // More events can arrive before the caller continues. Don't count them.
       judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)
       end()
     }
@@ -191,7 +203,7 @@ export class Expectations {
     await this.#waits.endOf(wait, limitMs === Infinity ? undefined : limitMs)
     isTimeOver = !wait.signal.aborted
     if (!decided.signal.aborted) {
-      // Requests that arrived in time count, so wait for them. Closing the receiver ends them soon.
+      // Wait for requests that arrived in time, because they count. If the receiver closes, they end soon.
       const logged = this.#log.arrivals.loggedUntil(endMs)
       await Promise.race([logged, once(decided.signal, 'abort')])
     }
@@ -215,7 +227,6 @@ export class Expectations {
   }
 }
 
-/** An undecided expectation. */
 interface Judgement {
   readonly tracker: ExpectationTracker<ReceivedEvent>
   readonly after: number
@@ -241,7 +252,7 @@ function notKept({ text }: Expectation, gone: number): EvrouteError {
   })
 }
 
-/** Checks a timeout; undefined for a wait without a limit. */
+/** @returns undefined for a wait without a limit */
 function waitMs(timeoutMs: number): number | undefined {
   return timeoutMs === Infinity
     ? undefined
@@ -256,7 +267,7 @@ function expectationFrom(
   if (count === undefined) return parseExpectation(expected)
   throw new SettingError(
     'count',
-    'Cannot use count with an expectation as text',
+    'Cannot use count with an expectation that is a text',
     'Write the count after the match: x3, x1..5 or never.',
   )
 }

@@ -20,12 +20,11 @@ import {
 import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted, type Decision } from './answer.ts'
-import { ForwardMark } from './forward-loop.ts'
-import { headersOf } from './inspect-request.ts'
+import { headersOf, type Inspection } from './inspect-request.ts'
 
 /** A target to which webhooks are forwarded. */
 export interface ForwardTarget {
-  /** The type of webhooks that it gets; null for all types that have no target of their own. */
+  /** The type of webhook that the target gets; null for all types that have no target of their own. */
   readonly type: EventType | null
   /** The URL, http or https; `3000` and `localhost:3000/hook` are enough for this machine. */
   readonly url: string
@@ -44,13 +43,13 @@ export interface Forwarding {
    * forwarded the request, `too_many_under_way`, or a system error such as `ECONNREFUSED`. Null if there was an answer.
    */
   readonly error: string | null
-  /** The headers of the answer; none if there was none. */
+  /** The headers of the answer; empty if there was no answer. */
   readonly headers: Readonly<Record<string, string>>
-  /** The first 4 KB of the answer's body as text; empty if there was none. */
+  /** The first 4 KB of the answer's body as text; empty if there was no answer. */
   readonly answer: string
 }
 
-/** How forwarding a request ended, and the answer to its sender. */
+/** How forwarding a request ended, and the answer that the request's sender gets. */
 export interface Forwarded {
   readonly forwarding: Forwarding
   readonly answer: HttpAnswer
@@ -83,22 +82,23 @@ export interface ForwardingSettings {
 
 const noAnswer = { status: null, headers: {}, answer: '' } as const
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
-/** Maximum requests in flight if they have no time limit. */
+/** Maximum requests in flight without a time limit. */
 const endlessMax = 100
 
 /** Forwards requests to an application, byte for byte, each over a new connection. */
 export class Forwarder {
   readonly #settings: ForwardingSettings
   readonly #clock: Clock
-  /** One for each request in flight, to abort it. */
+  /** Aborts the requests in flight. */
   readonly #ends = new Set<AbortController>()
-  readonly #mark: ForwardMark
+  /** The `Via` of forwarded requests, which marks those that come back. */
+  readonly #via: string
   #closed = false
 
   constructor(settings: ForwardingSettings, { clock, newId }: Pick<Runtime, 'clock' | 'newId'>) {
     this.#settings = settings
     this.#clock = clock
-    this.#mark = new ForwardMark(newId())
+    this.#via = `1.1 evroute-${newId()}`
   }
 
   /** Returns the target for a type, or else the one for all other types; undefined if there is neither. */
@@ -109,14 +109,34 @@ export class Forwarder {
     )
   }
 
+  /** Whether the filter selects a request for forwarding. */
+  isWanted(
+    { content, signature, rawBody }: Inspection,
+    { path, status }: { readonly path: string; readonly status: number | null },
+  ): boolean {
+    const { filter } = this.#settings
+    return (
+      filter === undefined ||
+      filter.test({
+        body: content.kind === 'webhook' ? content.body : null,
+        signature: signature.verdict,
+        status,
+        path,
+        bytes: rawBody.length,
+        // No match depends on the time.
+        atMs: 0,
+      })
+    )
+  }
+
   /**
    * Posts a request to a target with its bytes and headers, and adds `Via`. Doesn't follow redirects. Refuses a request
-   * that this receiver has already forwarded, or if too many are in flight. Never rejects.
+   * that this receiver has already forwarded, and any request while too many are in flight. Never rejects.
    */
   async forward(received: ForwardedRequest, target: ForwardTarget): Promise<Forwarded> {
     const url = forwardUrl(target.url, received.path).href
     const refused = (error: string): Forwarded => failed({ url, ...noAnswer, durationMs: 0, error })
-    if (this.#mark.isOn(received.headers)) return refused('loop')
+    if (this.#isOwn(received)) return refused('loop')
     if (this.#settings.timeoutMs === 0 && this.#ends.size >= endlessMax)
       return refused('too_many_under_way')
     const end = new AbortController()
@@ -143,14 +163,13 @@ export class Forwarder {
       const kept = passedOnHeaders(received.headers).filter(
         ([name]) => !replaced.has(name.toLowerCase()),
       )
-      const sent = [...kept, ...given, this.#mark.header]
-      const { signal } = end
+      const sent: readonly Header[] = [...kept, ...given, ['via', this.#via]]
       const response = await post(
-        new URL(url),
+        url,
         { ...received, headers: sent },
-        { signal, insecure },
+        { signal: end.signal, insecure },
       )
-      // Without a limit, the body could drip in for ever once the status has arrived.
+      // Limit the body even if there is no time limit: it could arrive slowly for ever.
       const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
       const { text } = await readAnswer(response, answerLimits)
       rest?.cancel()
@@ -171,6 +190,13 @@ export class Forwarder {
     for (const end of this.#ends) end.abort()
   }
 
+  #isOwn({ headers }: ForwardedRequest): boolean {
+    return headers.some(
+      ([name, value]) =>
+        name.toLowerCase() === 'via' && value.split(',').some((hop) => hop.trim() === this.#via),
+    )
+  }
+
   #endAfter(delayMs: number, end: AbortController): { cancel(): void } | undefined {
     return delayMs === 0 ? undefined : this.#clock.schedule(delayMs, () => end.abort())
   }
@@ -186,12 +212,12 @@ export class Forwarder {
 
 /** Posts a request over a new connection, because an application under development restarts often. */
 async function post(
-  url: URL,
+  target: string,
   { headers, rawBody }: ForwardedRequest,
   { signal, insecure }: { readonly signal: AbortSignal; readonly insecure: boolean },
 ): Promise<IncomingMessage> {
-  const isSecure = url.protocol === 'https:'
-  const { request } = await (isSecure ? import('node:https') : import('node:http'))
+  const url = new URL(target)
+  const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
   const own: readonly Header[] = [
     ...(hasHost ? [] : [['Host', url.host] as const]),
@@ -215,7 +241,7 @@ function forwardUrl(target: string, path: string): URL {
   return url
 }
 
-/** Completes the short forms of a target: `3000` and `localhost:3000/hook` are http URLs on this machine. */
+/** Completes the short forms of a target: `3000` and `localhost:3000/hook` become http URLs. */
 function fullUrl(text: string): string {
   if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`
   return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
@@ -239,12 +265,12 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
 }
 
-/** Returns the decision, but with the answer that follows from forwarding the request. */
+/** Returns the decision with the answer that forwarding the request gave. */
 export function answeredBy({ answer }: Forwarded, decision: Decision): Decision {
   return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
 }
 
-/** Returns the headers of a request as they were sent, with their case and repetitions. */
+/** Returns the headers of a request as they were sent, with their letter case and repetitions. */
 export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[] {
   const headers: Header[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -254,7 +280,7 @@ export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[]
 }
 
 function answered(forwarding: Forwarding, status: number): Forwarded {
-  if (isSuccess(status)) return { forwarding, answer: accepted(status) }
+  if (status >= 200 && status < 300) return { forwarding, answer: accepted(status) }
   const message = `${endpointName(forwarding.url)} answered ${status}`
   const retryAfter = forwarding.headers['retry-after']
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
@@ -264,7 +290,7 @@ function answered(forwarding: Forwarding, status: number): Forwarded {
   }
 }
 
-/** The status that the sender gets, by error; 502 for all other errors. */
+/** The status that the sender gets, by the error of forwarding; 502 for all other errors. */
 const failureStatuses: ReadonlyMap<string, number> = new Map([
   ['timeout', 504],
   ['loop', 508],
@@ -278,6 +304,28 @@ function failed(forwarding: Forwarding): Forwarded {
   return { forwarding, answer: errorAnswer(status, 'forward_failed', message) }
 }
 
-function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
+/** Host names and addresses that mean this machine. */
+const localNames = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0', '[::]'])
+
+/**
+ * Checks that no target is the receiver itself.
+ *
+ * @param ownUrls - the URLs of the receiver
+ * @throws SettingError `forwardTo` naming the target
+ */
+export function checkNotOwn(targets: readonly ForwardTarget[], ownUrls: readonly string[]): void {
+  for (const { url } of targets) {
+    if (!ownUrls.some((own) => isSameAddress(new URL(url), new URL(own)))) continue
+    throw new SettingError(
+      'forwardTo',
+      `Cannot forward to ${endpointName(url)}: the receiver itself listens there`,
+      'Give the URL of your application, or listen on a different port.',
+    )
+  }
+}
+
+function isSameAddress(target: URL, own: URL): boolean {
+  if (target.port !== own.port) return false
+  const isLocal = [target, own].every(({ hostname }) => localNames.has(hostname))
+  return isLocal || target.hostname === own.hostname
 }

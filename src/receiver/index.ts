@@ -11,10 +11,15 @@ export {
   type SuspectRequest,
 } from './diagnosis/index.ts'
 export { CaptureViewer } from './capture-viewer.ts'
+export type { ReceiverAddress } from './endpoints.ts'
 export type { EventListener } from './event-log.ts'
-export { eventRecord, type EventRecord } from './event-record.ts'
-export { ExpectationError } from './expectation-error.ts'
-export type { ExpectOptions, JudgedExpectation } from './expectations.ts'
+export { eventRecord, readEventRecord, type EventRecord } from './event-record.ts'
+export {
+  ExpectationError,
+  type ExpectOptions,
+  type JudgedExpectation,
+  type ShownExpectation,
+} from './expectations.ts'
 export {
   faults,
   scenarioNamed,
@@ -23,6 +28,7 @@ export {
   type DelayRange,
   type Fault,
   type GivenAnswer,
+  type PlannedAnswers,
   type PlanInput,
   type PlansInput,
   type PlanStep,
@@ -30,8 +36,6 @@ export {
   type TlsKind,
 } from './faults/index.ts'
 export { checkForwardTargets, type Forwarding, type ForwardTarget } from './forward.ts'
-export type { ShownExpectation } from './expectations.ts'
-export type { PlannedAnswers } from './faults/index.ts'
 export type { EventSummary } from './inspector/event-summary.ts'
 export { compareEvents, type PayloadChanges } from './inspector/payload-changes.ts'
 export { repeated, sendRequest, type Resent } from './inspector/send-request.ts'
@@ -43,14 +47,12 @@ export type {
   ReceivedRequest,
   RefusalCode,
   WebhookContent,
+  WithheldReason,
 } from './received-event.ts'
 export { readCapture } from './read-capture.ts'
-export { readEventRecord } from './read-event-record.ts'
-export type { ReceiverAddress } from './receiver-address.ts'
 export { Receiver, type WaitOptions } from './receiver.ts'
 export type { ReceiverOptions } from './settings.ts'
 export type { SignatureVerdict } from './signature.ts'
 export { SummaryMemory } from './summary/memory.ts'
 export { summaryText, type SummaryPart, type SummaryRole } from './summary/part.ts'
 export { summarise, type Summarisable } from './summary/summarise.ts'
-export type { WithheldReason } from './withheld.ts'

@@ -1,15 +1,14 @@
-import type { IncomingMessage } from 'node:http'
-import { BodyTurns, readBody } from '../http/index.ts'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { BodyTurns, foreignSign, readBody } from '../http/index.ts'
 import { limits } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { Findings } from './answer.ts'
-import { readWebhook, type Malformed } from './read-webhook.ts'
-import type { RefusalCode } from './received-event.ts'
+import { readWebhook } from './read-webhook.ts'
+import type { RefusalCode, WithheldReason } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
-import { SignatureJudge, uncheckedSignature } from './signature.ts'
-import { withheldReason, type WithheldReason } from './withheld.ts'
+import { SignatureJudge, uncheckedSignature, type SignatureVerdict } from './signature.ts'
 
-/** The facts about a request that was read, with its bytes. */
+/** A request that was read, and what was found out about it. */
 export interface Inspection extends Findings {
   /** The headers, names in lower case. */
   readonly headers: Readonly<Record<string, string>>
@@ -19,25 +18,20 @@ export interface Inspection extends Findings {
   readonly withheld: WithheldReason | null
 }
 
-/** The tools and limits of an inspection. */
-export interface Inspector {
+/** The tools and settings for inspecting requests. */
+export interface InspectionTools {
   /** Verifies signatures; undefined if no secret is set. */
   readonly judge: SignatureJudge | undefined
   /** Decides when a body may be parsed. */
   readonly turns: BodyTurns
-  /** The receiver's clock. */
   readonly clock: Clock
   /** Whether to pass on requests from a different origin or without a valid signature. */
   readonly allowUnverified: boolean
 }
 
-/** Makes the inspector of a receiver. */
-export function inspectorOf({
-  secret,
-  otherSecrets,
-  runtime,
-  forwarding,
-}: ReceiverSettings): Inspector {
+/** Makes the tools for inspecting a receiver's requests. */
+export function inspectionTools(settings: ReceiverSettings): InspectionTools {
+  const { secret, otherSecrets, runtime, forwarding } = settings
   return {
     judge: secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets }),
     turns: new BodyTurns(),
@@ -49,12 +43,12 @@ export function inspectorOf({
 /** Reads a request to its end, and checks its origin, signature and body. Never rejects. */
 export async function inspectRequest(
   request: IncomingMessage,
-  inspector: Inspector,
+  tools: InspectionTools,
 ): Promise<Inspection> {
   const headers = headersOf(request)
-  const { content, signature, rawBody } = await inspectContents(request, headers, inspector)
-  const verdict = inspector.judge === undefined ? undefined : signature.verdict
-  const withheld = inspector.allowUnverified ? null : withheldReason(request.headers, verdict)
+  const { content, signature, rawBody } = await inspectContents(request, headers, tools)
+  const verdict = tools.judge === undefined ? undefined : signature.verdict
+  const withheld = tools.allowUnverified ? null : withheldReason(request.headers, verdict)
   return { content, signature, headers, rawBody, withheld }
 }
 
@@ -63,7 +57,7 @@ type Contents = Pick<Inspection, 'content' | 'signature' | 'rawBody'>
 async function inspectContents(
   request: IncomingMessage,
   headers: Inspection['headers'],
-  { judge, turns, clock }: Inspector,
+  { judge, turns, clock }: InspectionTools,
 ): Promise<Contents> {
   const { method = '' } = request
   if (method !== 'POST') {
@@ -91,6 +85,20 @@ async function inspectContents(
   }
 }
 
+function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents {
+  const content = { kind: 'malformed', code, message } as const
+  return { content, signature: uncheckedSignature, rawBody }
+}
+
+/** Any web page in a browser can post to this machine, but the browser adds the page's Origin. */
+function withheldReason(
+  headers: IncomingHttpHeaders,
+  signature: SignatureVerdict | undefined,
+): WithheldReason | null {
+  if (headers.origin !== undefined && foreignSign(headers) !== undefined) return 'foreign_origin'
+  return signature === undefined || signature === 'valid' ? null : 'signature_not_valid'
+}
+
 /** Returns a request's headers with lower-case names. Joins the values of a repeated header. */
 export function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
@@ -98,9 +106,4 @@ export function headersOf(request: IncomingMessage): Readonly<Record<string, str
     headers[name] = Array.isArray(value) ? value.join(', ') : value
   }
   return Object.freeze(headers)
-}
-
-function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents {
-  const content: Malformed<RefusalCode> = { kind: 'malformed', code, message }
-  return { content, signature: uncheckedSignature, rawBody }
 }

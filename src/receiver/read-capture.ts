@@ -1,18 +1,12 @@
 import { readRows } from '../importer/index.ts'
 import { captureRowBytesMax } from '../model/index.ts'
+import { readEventRecord } from './event-record.ts'
 import type { ReceivedEvent } from './received-event.ts'
-import { readEventRecord } from './read-event-record.ts'
 
-/** A row of a capture that is not a record of `listen`. */
-export interface BadCaptureRow {
-  readonly line: number
-  readonly problem: string
-}
-
-/** A part of a capture: requests, and rows that are not records of `listen`. */
+/** A part of a capture: requests, and the lines that are not records of `listen`. */
 export interface CapturePart {
   readonly events: readonly ReceivedEvent[]
-  readonly badRows: readonly BadCaptureRow[]
+  readonly badRows: readonly { readonly line: number; readonly problem: string }[]
 }
 
 /**
@@ -23,7 +17,7 @@ export interface CapturePart {
 export async function* readCapture(input: AsyncIterable<Uint8Array>): AsyncGenerator<CapturePart> {
   for await (const rows of readRows(input, captureRowBytesMax)) {
     const events: ReceivedEvent[] = []
-    const badRows: BadCaptureRow[] = []
+    const badRows: CapturePart['badRows'][number][] = []
     for (const row of rows) {
       const record = row.kind === 'bad' || row.value['v'] !== 1 ? undefined : row.value
       const event = record?.['kind'] === 'event' ? readEventRecord(record) : undefined

@@ -24,9 +24,7 @@ export type MalformedCode =
 
 /** A body that is a webhook. */
 export interface Webhook {
-  /** Always `webhook`. */
   readonly kind: 'webhook'
-  /** The type of the webhook. */
   readonly type: EventType
   /** The parsed body. It has `type` and the fields that its type requires; other fields are unchecked. */
   readonly body: JsonObject
@@ -34,18 +32,15 @@ export interface Webhook {
 
 /** A body that is not a webhook, and why. */
 export interface Malformed<Code extends string = MalformedCode> {
-  /** Always `malformed`. */
   readonly kind: 'malformed'
-  /** The stable name of the reason. */
   readonly code: Code
-  /** The reason in words. */
   readonly message: string
 }
 
-/** Maximum nesting: a call's fields plus the body around them, so that every webhook can be received. */
+/** Maximum nesting. A webhook has one level more than the fields of a call. */
 const levelsMax = limits.callNestingMax + 1
 
-/** Reads a webhook, or explains why the bytes are not a webhook. Version and user ids may be missing. */
+/** Reads a webhook, or explains why the bytes are not a webhook. The version and the user ids may be missing. */
 export function readWebhook(rawBody: Buffer): Webhook | Malformed {
   const text = decode(rawBody)
   if (typeof text !== 'string') return text
@@ -84,7 +79,7 @@ function parse(text: string): { readonly value: unknown } | Malformed {
   try {
     return { value: JSON.parse(text) as unknown }
   } catch (error) {
-    // Shorten the parser's message, because it quotes the body.
+    // The parser's message quotes the body, so shorten it.
     return malformed('invalid_json', `The body is not JSON: ${shortText(messageOf(error), 120)}`)
   }
 }
@@ -114,10 +109,9 @@ function missingAliasId(body: JsonObject): Malformed | undefined {
   if (!hasId(body, 'Previous ID') && !hasId(body, 'previousId')) {
     return malformed('no_previous_id', 'An alias needs a "Previous ID" or previousId')
   }
-  if (!hasId(body, 'User ID') && !hasId(body, 'userId')) {
-    return malformed('no_user_id', 'An alias needs a "User ID" or userId')
-  }
-  return undefined
+  return hasId(body, 'User ID') || hasId(body, 'userId')
+    ? undefined
+    : malformed('no_user_id', 'An alias needs a "User ID" or userId')
 }
 
 function hasId(body: JsonObject, field: string): boolean {

@@ -3,11 +3,16 @@ import type { Diagnosis } from './diagnosis/index.ts'
 import type { Forwarding } from './forward.ts'
 import type { MalformedCode } from './read-webhook.ts'
 import type { SignatureVerdict } from './signature.ts'
-import type { WithheldReason } from './withheld.ts'
+
+/**
+ * Why a request must not be passed on to a program or a different server: a web page on a different origin sent it, or
+ * a secret is set and the signature is not valid.
+ */
+export type WithheldReason = 'foreign_origin' | 'signature_not_valid'
 
 /** The fields that every request has, webhook or not. */
 export interface ReceivedRequest {
-  /** When the request's head arrived, in milliseconds since 1970. */
+  /** When the request's headers arrived, in milliseconds since 1970. */
   readonly atMs: number
   /** The method, such as `POST`. */
   readonly method: string
@@ -19,7 +24,7 @@ export interface ReceivedRequest {
   readonly rawBody: Buffer
   /** The number of bytes in `rawBody`. */
   readonly bytes: number
-  /** The verdict on the signature. */
+  /** The verdict on the signature; `unchecked` if no secret is set or the body was not read completely. */
   readonly signature: SignatureVerdict
   /** What is wrong with the signature, body or path, or that the sender hung up; null if nothing is wrong. */
   readonly reason: string | null
@@ -35,21 +40,19 @@ export interface ReceivedRequest {
   readonly forward: Forwarding | null
   /** Why the request must not be passed on to a target or a program; null if it may be. */
   readonly withheld: WithheldReason | null
-  /** Time from the arrival of the head to the answer, in milliseconds. */
+  /** Time from the arrival of the headers to the answer, in milliseconds. */
   readonly durationMs: number
 }
 
 /** The content of a request that is a webhook. */
 export interface WebhookContent {
-  /** Always `webhook`. */
   readonly kind: 'webhook'
-  /** The type of the webhook. */
+  /** The type of the webhook; null if the request is malformed. */
   readonly type: EventType
   /** The id of the user that the event is about; for an alias, the new id. Null if the body has no user id. */
   readonly userId: string | null
-  /** The parsed body. */
+  /** The parsed body; null if the request is malformed. */
   readonly body: JsonObject
-  /** Null if the request is a webhook. */
   readonly code: null
 }
 
@@ -60,21 +63,17 @@ export interface WebhookContent {
 export type RefusalCode =
   MalformedCode | 'body_too_large' | 'body_too_slow' | 'incomplete_body' | 'method_not_allowed'
 
-/** The content of a request that is not a webhook. */
+/** The content of a request that is not a webhook. Its bytes are in `rawBody`. */
 export interface MalformedContent {
-  /** Always `malformed`. */
   readonly kind: 'malformed'
-  /** Null if the request is malformed. */
   readonly type: null
-  /** Null if the request is malformed. */
   readonly userId: null
-  /** Null if the request is malformed. The bytes are in `rawBody`. */
   readonly body: null
-  /** The stable name of the mistake. */
+  /** Why the request is malformed; null for a webhook. */
   readonly code: RefusalCode
 }
 
-/** A handled request that has no number yet. */
+/** A received request that has no number yet. */
 export type UnnumberedEvent = ReceivedRequest & (WebhookContent | MalformedContent)
 
 /** A received request; frozen. `seq` counts from 1 without gaps, in the order in which requests are answered. */

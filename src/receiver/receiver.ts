@@ -1,14 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { sendAnswer, tokenCheck } from '../http/index.ts'
+import { isLoopbackAddress, PageSessions, sendAnswer, tokenCheck } from '../http/index.ts'
 import type { ExpectedBody } from '../match/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { decide, type Decision } from './answer.ts'
 import { receiverApp } from './app.ts'
-import { Endpoints } from './endpoints.ts'
+import { Endpoints, type ReceiverAddress } from './endpoints.ts'
 import { EventLog, type EventListener } from './event-log.ts'
-import { ExpectationError } from './expectation-error.ts'
-import { Expectations, type ExpectOptions, type JudgedExpectation } from './expectations.ts'
+import {
+  ExpectationError,
+  Expectations,
+  type ExpectOptions,
+  type JudgedExpectation,
+} from './expectations.ts'
 import {
   injectFault,
   Injections,
@@ -16,11 +20,21 @@ import {
   type GivenAnswer,
   type PlansInput,
 } from './faults/index.ts'
-import { checkNotOwn } from './forward-loop.ts'
-import { answeredBy, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
-import { inspectorOf, inspectRequest, type Inspection, type Inspector } from './inspect-request.ts'
+import {
+  answeredBy,
+  checkNotOwn,
+  Forwarder,
+  rawHeadersOf,
+  type Forwarded,
+  type Forwarding,
+} from './forward.ts'
+import {
+  inspectionTools,
+  inspectRequest,
+  type Inspection,
+  type InspectionTools,
+} from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
-import { pageAccess, type PageAccess, type ReceiverAddress } from './receiver-address.ts'
 import { recordOf } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
 import { WaitApi } from './wait-api.ts'
@@ -28,7 +42,7 @@ import { Waits } from './waits.ts'
 
 /** Options for {@link Receiver.waitFor}. */
 export interface WaitOptions {
-  /** How long to wait, in milliseconds; no limit by default. */
+  /** How long to wait; no limit by default. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -49,13 +63,13 @@ const listenersGraceMs = 250
  */
 export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
-  readonly #inspector: Inspector
+  readonly #inspectionTools: InspectionTools
   readonly #injections: Injections
   readonly #forwarder: Forwarder
   readonly #log: EventLog
   readonly #expectations: Expectations
   readonly #api: WaitApi
-  readonly #pageAccess: PageAccess | undefined
+  readonly #pageToken: string | null
   readonly #waits: Waits
   readonly #listenerWaits: Waits
   readonly #handlings = new Set<Promise<void>>()
@@ -67,14 +81,17 @@ export class Receiver implements AsyncDisposable {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding, host } = this.#settings
     const { secret, endpoints, token } = this.#settings
-    this.#inspector = inspectorOf(this.#settings)
+    this.#inspectionTools = inspectionTools(this.#settings)
     this.#injections = new Injections(injections, random, endpoints)
     this.#forwarder = new Forwarder(forwarding, runtime)
     this.#waits = new Waits(runtime.clock)
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
     this.#expectations = new Expectations(this.#log, this.#waits, runtime.clock)
-    this.#pageAccess = pageAccess(host, runtime.clock)
+    const sessions = isLoopbackAddress(host)
+      ? undefined
+      : new PageSessions({ clock: runtime.clock, isReusable: true })
+    this.#pageToken = sessions?.newLink() ?? null
     this.#api = new WaitApi({
       log: this.#log,
       expectations: this.#expectations,
@@ -82,7 +99,7 @@ export class Receiver implements AsyncDisposable {
       secret,
       clock: runtime.clock,
       urls: async () => (await this.start()).urls,
-      sessions: this.#pageAccess?.sessions,
+      sessions,
       isToken: token === undefined ? undefined : tokenCheck(token),
       answers: this.#injections,
       passesOn: this.#settings.passesOn || forwarding.targets.length > 0,
@@ -102,7 +119,7 @@ export class Receiver implements AsyncDisposable {
     return this.#log.counts
   }
 
-  /** The number of requests that are still being read, delayed or forwarded, and so are not events yet. */
+  /** The number of requests that are not events yet, because they are being read, delayed or forwarded. */
   get underWay(): number {
     return this.#log.arrivals.underWay
   }
@@ -122,13 +139,12 @@ export class Receiver implements AsyncDisposable {
     }
     this.#endpoints ??= this.#open()
     const { urls, port, authority } = await this.#endpoints
-    const pageToken = this.#pageAccess?.token ?? null
-    return { url: urls[0] ?? '', urls, port, authority, pageToken }
+    return { url: urls[0] ?? '', urls, port, authority, pageToken: this.#pageToken }
   }
 
   /**
-   * Stops accepting requests and cuts delays short. Requests in flight get 500 ms to finish, and listeners 250 ms. Once
-   * the promise resolves, there are no more events. Further calls return the same promise.
+   * Stops accepting requests and ends delays early. Requests in flight get 500 ms to finish, and listeners 250 ms. After
+   * the promise has resolved, there are no more events. Further calls return the same promise.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -136,7 +152,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Replaces the plan. Takes the same forms as the option `respond`, and leaves `failShare` in effect.
+   * Replaces the plan. Accepts the same forms as the option `respond`. The option `failShare` stays in effect.
    *
    * @throws SettingError `respond`, with the mistake and the accepted forms
    */
@@ -160,7 +176,7 @@ export class Receiver implements AsyncDisposable {
 
   /**
    * Calls the listener for every later event, in the order of `seq`. The receiver awaits the listener's promise before
-   * it sends the answer and before the next event, so a slow listener slows the senders and webhooks don't pile up.
+   * it answers and before the next event. A slow listener thus slows the senders, and webhooks don't pile up.
    *
    * @returns a function that removes the listener
    */
@@ -186,7 +202,7 @@ export class Receiver implements AsyncDisposable {
     throw new EvrouteError({
       code: 'expectation_unmet',
       message: `Cannot wait any longer for ${wellFormed} webhooks: ${this.counts.wellFormed} arrived`,
-      hint: 'Check the events for malformed webhooks, and the sender for webhooks it did not send.',
+      hint: 'Check the events for malformed webhooks, and the sender for webhooks that it did not send.',
     })
   }
 
@@ -195,10 +211,10 @@ export class Receiver implements AsyncDisposable {
    * the body must contain, such as `{ type: 'track', event: 'Order Completed' }`. Counts the webhooks since the start,
    * or those after the event in the option `after`.
    *
-   * Resolves as soon as the expectation is decided. Without a maximum count, the event that meets it decides. With a
-   * maximum, as in `x3` and `never`, it resolves when the time is up, because until then one more webhook can arrive.
-   * The time is 5 s on the receiver's clock unless `timeoutMs` or `within` says otherwise. Then requests that are
-   * {@link underWay} are awaited. They count if they arrived in time.
+   * Resolves as soon as the expectation is decided. Without a maximum count, the event that meets it decides it. With a
+   * maximum, as in `x3` and `never`, an expectation can only be met when its time is up, because until then one more
+   * webhook can arrive. The time is 5 s on the receiver's clock unless `timeoutMs` or `within` says otherwise. Requests
+   * that are {@link underWay} when the time is up are awaited, because they arrived in time and count.
    *
    * @returns the counted events that are still kept, oldest first
    * @throws ExpectationError if the time is up or the receiver closes first, or if too many webhooks arrive; MatchError
@@ -220,7 +236,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Forwards a request again, with its bytes and headers. Only the caller sees the answer.
+   * Forwards a request again, with its bytes and headers. The answer goes only to the caller.
    *
    * @returns how forwarding ended; undefined if its type has no target
    */
@@ -257,7 +273,7 @@ export class Receiver implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#waits.endAll()
-    // Use real time, as the grace period for open requests does.
+    // Use real time, like the grace period for open requests.
     const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
     const endpoints = await this.#endpoints?.catch(() => undefined)
     this.#forwarder.close()
@@ -284,14 +300,13 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** Decides a request's answer, forwards the request and logs it. Resolves once every listener has handled it. */
+  /** Decides a request's answer, forwards the request and adds it to the log. */
   async #record(
     { request, response, endpoint }: Arrival,
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
   ): Promise<Decision> {
     const { endpoints, runtime } = this.#settings
-    const { clock } = runtime
-    const inspection = await inspectRequest(request, this.#inspector)
+    const inspection = await inspectRequest(request, this.#inspectionTools)
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
@@ -299,53 +314,37 @@ export class Receiver implements AsyncDisposable {
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
     // Log before answering, so that a test that awaited the answer finds the event.
     await this.#log.add(() => {
-      // Callers that wait for arrivals continue once the listeners have been called, even if a listener is slow.
+      // Expectations that wait for this request continue once the listeners have been called, even if one is slow.
       endArrival()
-      const hungUp = response.destroyed
-      const answeredAtMs = clock.nowMs()
-      const asked = endpoints === 1 ? null : endpoint
       return recordOf({
         request,
         inspection,
-        endpoint: asked,
+        endpoint: endpoints === 1 ? null : endpoint,
         decision: given,
         forwarding: forwarded?.forwarding ?? null,
         atMs,
-        answeredAtMs,
-        hungUp,
+        answeredAtMs: runtime.clock.nowMs(),
+        hungUp: response.destroyed,
       })
     })
     return given
   }
 
   /**
-   * Forwards a request that would be answered 2xx, unless it is withheld or filtered out. Skips a request whose sender
-   * has hung up, because the sender will retry.
+   * Forwards a request that would be answered 2xx, unless it is withheld or filtered out. Does not forward a request
+   * whose sender has hung up, because the sender will retry.
    */
   async #forward(received: Received): Promise<Forwarded | undefined> {
     const { request, response, inspection, decision } = received
     const { reply } = decision
-    if (response.destroyed || received.inspection.withheld !== null) return undefined
+    if (response.destroyed || inspection.withheld !== null) return undefined
     if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
     const { content, rawBody } = inspection
-    const target = this.#forwarder.targetOf(content.kind === 'webhook' ? content.type : null)
-    if (target === undefined || !this.#isForwarded(received)) return undefined
     const path = request.url ?? ''
+    const target = this.#forwarder.targetOf(content.kind === 'webhook' ? content.type : null)
+    if (target === undefined) return undefined
+    if (!this.#forwarder.isWanted(inspection, { path, status: decision.status })) return undefined
     return this.#forwarder.forward({ headers: rawHeadersOf(request), rawBody, path }, target)
-  }
-
-  #isForwarded({ request, inspection, decision }: Received): boolean {
-    const { content, signature, rawBody } = inspection
-    const subject = {
-      body: content.kind === 'webhook' ? content.body : null,
-      signature: signature.verdict,
-      status: decision.status,
-      path: request.url ?? '',
-      bytes: rawBody.length,
-      // No term of a match depends on the time.
-      atMs: 0,
-    }
-    return this.#settings.forwarding.filter?.test(subject) !== false
   }
 
   async #reply(arrival: Arrival, { reply }: Decision): Promise<void> {
@@ -380,7 +379,6 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-/** A request that was read, and the decision about its answer. */
 interface Received {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -388,7 +386,6 @@ interface Received {
   readonly decision: Decision
 }
 
-/** A request to an endpoint, and its response. */
 interface Arrival {
   readonly request: IncomingMessage
   readonly response: ServerResponse

@@ -7,17 +7,14 @@ import type { MalformedContent, UnnumberedEvent, WebhookContent } from './receiv
 
 /** A request, and how it was handled. */
 export interface Exchange {
-  /** The request. */
   readonly request: IncomingMessage
-  /** The facts about it. */
   readonly inspection: Inspection
   /** The number of the endpoint that received the request, counting from 1; null if the receiver has only one. */
   readonly endpoint: number | null
-  /** The decision about the answer. */
   readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
   /** How forwarding the request ended; null if it was not forwarded. */
   readonly forwarding: Forwarding | null
-  /** When the request's head arrived, in milliseconds since 1970. */
+  /** When the request's headers arrived, in milliseconds since 1970. */
   readonly atMs: number
   /** When the answer was ready, in milliseconds since 1970. */
   readonly answeredAtMs: number
@@ -25,7 +22,7 @@ export interface Exchange {
   readonly hungUp: boolean
 }
 
-/** Makes the event for a request, still without its number. */
+/** Makes the event of a request. Its number is added later. */
 export function recordOf(exchange: Exchange): UnnumberedEvent {
   const { request, inspection, endpoint, decision, atMs, answeredAtMs } = exchange
   return {
@@ -61,7 +58,7 @@ function userIdOf(body: JsonObject): string | null {
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null
 }
 
-/** Whether the sender sent the whole request, but did not wait for the answer. */
+/** Whether the sender sent the whole request but did not wait for the answer. */
 function isAbandoned({ inspection: { content }, hungUp }: Exchange): boolean {
   return hungUp && !(content.kind === 'malformed' && content.code === 'incomplete_body')
 }
@@ -73,7 +70,7 @@ function reasonOf(exchange: Exchange): string | null {
     signature.reason,
     content.kind === 'malformed' ? content.message : null,
     decision.problem,
-    isAbandoned(exchange) ? 'The sender closed the connection before it was answered' : null,
+    isAbandoned(exchange) ? 'The sender closed the connection before the answer' : null,
   ].filter((reason) => reason !== null)
   return reasons.length === 0 ? null : reasons.join('; ')
 }

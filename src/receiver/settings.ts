@@ -21,15 +21,15 @@ import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from
 export interface ReceiverOptions {
   /** The address to bind; default `127.0.0.1`, which only this machine can reach. */
   readonly host?: string | undefined
-  /** The port of the first endpoint; the others use the next ports. By default 0, and each gets a free port. */
+  /** The port of the first endpoint; the others use the next ports. With 0, the default, each gets a free port. */
   readonly port?: number | undefined
   /** The number of endpoints, each with its own port: 1 to 5, default 1. */
   readonly endpoints?: number | undefined
   /** Serves HTTPS with a new certificate of this kind; default HTTP. */
   readonly tls?: TlsKind | undefined
-  /** The shared secret for verifying signatures; without it, they are not checked. */
+  /** The shared secret for verifying signatures; by default they are not checked. */
   readonly secret?: string | undefined
-  /** Secrets that a sender may use by mistake, such as those of other destinations; the first 50 are tried. */
+  /** Secrets that a sender may use by mistake, such as those of other destinations. The first 50 are tried. */
   readonly otherSecrets?: readonly NamedSecret[] | undefined
   /** Answers 401 to an invalid or missing signature; needs a secret; default false. */
   readonly strict?: boolean | undefined
@@ -42,9 +42,9 @@ export interface ReceiverOptions {
   readonly delayMs?: number | DelayRange | undefined
   /** The share of well-formed webhooks that fail at random, from 0 to 1; default 0. */
   readonly failShare?: number | undefined
-  /** What failing webhooks get instead of a 500. Without `failShare`, every well-formed webhook fails. */
+  /** The fault that failing webhooks get instead of a 500. Without `failShare`, every well-formed webhook fails. */
   readonly fault?: Fault | undefined
-  /** Where to forward webhooks that would be answered 2xx. Their senders get the target's status. Default none. */
+  /** Where to forward webhooks that would be answered 2xx. Their senders get the target's status. Default: nowhere. */
   readonly forwardTo?: readonly ForwardTarget[] | undefined
   /** How long a target may take to answer, in milliseconds; 0 for no limit; default 5 s. */
   readonly forwardTimeoutMs?: number | undefined
@@ -54,15 +54,15 @@ export interface ReceiverOptions {
    */
   readonly allowUnverified?: boolean | undefined
   /**
-   * Whether a program of yours gets the requests too. The page then says which requests must not be passed on to it, as
-   * it does for those that are not forwarded; default false.
+   * Whether a program of yours gets the requests too; default false. The page then shows which requests must not be
+   * passed on, as it does when requests are forwarded.
    */
   readonly passesOn?: boolean | undefined
   /** Headers to set on forwarded requests; they replace headers of the same name. */
   readonly forwardHeaders?: Readonly<Record<string, string>> | undefined
-  /** Accepts any certificate from a target, even a self-signed one; default false. */
+  /** Accepts any certificate of a target, even a self-signed one; default false. */
   readonly forwardInsecure?: boolean | undefined
-  /** Which requests to forward, as a match expression such as `type:track`; default all. */
+  /** Which requests to forward, as a match such as `type:track`; default all. */
   readonly forwardFilter?: string | undefined
   /** Lets other machines use the API with `Authorization: Bearer <token>`; default none. */
   readonly token?: string | undefined
@@ -75,34 +75,18 @@ export interface ReceiverOptions {
 }
 
 /** The options of a receiver, checked, complete and frozen. */
-export interface ReceiverSettings {
-  /** The address to bind. */
+export interface ReceiverSettings extends Pick<ReceiverOptions, 'tls' | 'secret' | 'token'> {
   readonly host: string
-  /** The port of the first endpoint, or 0 for free ports. */
   readonly port: number
-  /** The number of endpoints. */
   readonly endpoints: number
-  /** The kind of the certificate; undefined for HTTP. */
-  readonly tls: TlsKind | undefined
-  /** The shared secret; undefined if signatures are not verified. */
-  readonly secret: string | undefined
-  /** Secrets that a sender may use by mistake. */
   readonly otherSecrets: readonly NamedSecret[]
-  /** Whether an invalid or missing signature is answered 401. */
   readonly strict: boolean
-  /** Which answers to plan, delay or replace by failures. */
   readonly injections: InjectionSettings
-  /** The token that lets other machines use the API; undefined for none. */
-  readonly token: string | undefined
-  /** Where and how webhooks are forwarded. */
   readonly forwarding: ForwardingSettings
-  /** Whether a program of the caller gets the requests. */
   readonly passesOn: boolean
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number
-  /** Maximum number of events in memory. */
   readonly eventsMax: number
-  /** Clock, log and other parts of the environment. */
   readonly runtime: Runtime
 }
 
@@ -168,7 +152,7 @@ function checkForwarding({
   const headers = Object.entries(forwardHeaders)
   for (const [name] of headers) {
     if (!/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
-    throw new SettingError('forwardHeaders', `Cannot set ${name}: it belongs to the connection`)
+    throw new SettingError('forwardHeaders', `Cannot set ${name}: it describes the connection`)
   }
   const filter = forwardFilter === undefined ? undefined : parseMatch(forwardFilter)
   return Object.freeze({ targets, timeoutMs, allowUnverified, headers, insecure, filter })
@@ -180,7 +164,7 @@ function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number 
     throw new SettingError(
       'fault',
       'Cannot combine a plan with a fault for every webhook',
-      'Put the fault into the plan, as in reset,200, or say what share of the webhooks gets it.',
+      'Put the fault into the plan, as in reset,200, or set the share of the webhooks that get it.',
     )
   }
   const share = failShare ?? (fault === undefined ? 0 : 1)

@@ -7,20 +7,16 @@ import {
   type SuspectRequest,
 } from './diagnosis/index.ts'
 
-/** The verdict on a webhook's signature; `unchecked` if no secret is set or the body was not read completely. */
+/** The verdict on a signature; `unchecked` if no secret is set or the body was not read completely. */
 export type SignatureVerdict = 'valid' | 'invalid' | 'missing' | 'unchecked'
 
 /** A verdict on a signature, and the explanation. */
 export type SignatureJudgement =
-  | {
-      readonly verdict: 'valid' | 'unchecked'
-      readonly reason: null
-      readonly diagnosis: null
-    }
+  | { readonly verdict: 'valid' | 'unchecked'; readonly reason: null; readonly diagnosis: null }
   | {
       readonly verdict: 'invalid' | 'missing'
       readonly reason: string
-      /** The mistake that explains the verdict; null if no known mistake does. */
+      /** The mistake that made the signature wrong; null if it is not a known one. */
       readonly diagnosis: Diagnosis | null
     }
 
@@ -31,7 +27,7 @@ export const uncheckedSignature: SignatureJudgement = Object.freeze({
   diagnosis: null,
 })
 
-/** Verifies the `X-Signature` of requests against the bytes that arrived, and explains wrong ones. */
+/** Verifies signatures, and explains wrong ones. */
 export class SignatureJudge {
   readonly #secret: string
   readonly #diagnostician: Diagnostician
@@ -62,18 +58,13 @@ const reasons: Readonly<
 > = {
   missing: ({ signature }) =>
     signature === undefined ? 'The request has no X-Signature header' : 'X-Signature is empty',
-  malformed: ({ signature = '' }) => malformedReason(signature),
-  mismatch: mismatchReason,
-}
-
-function mismatchReason(request: SuspectRequest): string {
-  const hint = inflationHint(request)
-  const reason = 'X-Signature was made with a different secret or over different bytes'
-  return hint === undefined ? reason : `${reason}; ${hint}`
-}
-
-function malformedReason(header: string): string {
-  return `X-Signature is not 40 lower-case hexadecimal digits: ${flaw(header)}`
+  malformed: ({ signature = '' }) =>
+    `X-Signature is not 40 lower-case hexadecimal digits: ${flaw(signature)}`,
+  mismatch: (request) => {
+    const hint = inflationHint(request)
+    const reason = 'X-Signature was made with a different secret or over different bytes'
+    return hint === undefined ? reason : `${reason}; ${hint}`
+  },
 }
 
 function flaw(header: string): string {

@@ -10,25 +10,24 @@ import {
 } from '../http/index.ts'
 import { parseMatch, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
-import { apiPrefix, drained, readQuery } from './api-exchange.ts'
+import { apiPrefix, drained, isLocalRequest, readQuery } from './api-exchange.ts'
 import { eventRecord } from './event-record.ts'
 import type { JudgedExpectation } from './expectations.ts'
 import type { Inspected, Inspector } from './inspector/index.ts'
-import { isLocalRequest } from './local-request.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
 /**
  * The HTTP API of a receiver for programs in other languages. `inspector/` handles all other paths.
  *
  * - `GET /_evroute/wait?match=<match or expectation>&after=<seq>&timeout=10s` waits until the expectation is decided,
- *   for 5 s by default. If it is met, answers 200 with the `expectation` and the record of the event that decided it,
- *   if one did. When the time is up, answers 408 `expectation_unmet` with the `nearest` event and its `difference`. As
- *   soon as too many events have arrived, answers 409 with the `surplus` event
+ *   for 5 s by default. If it is met, answers 200 with the `expectation` and the record of the last counted event, if there
+ *   is one. When the time is up, answers 408 `expectation_unmet` with the `nearest` event and its `difference`. As soon as too many
+ *   events have arrived, answers 409 with the `surplus` event
  * - `GET /_evroute/events?match=<match>&after=<seq>`: the records of the kept events, as NDJSON
  *
  * Invalid requests get 400. Requests that may come from another machine or a web page get 403, because they must not
- * read payloads. Two kinds of client may use the API from any machine: a browser that opened the link with the
- * token, and a program that sends the receiver's token.
+ * read payloads. There are two exceptions: browsers that opened the page's link with the token, and programs that send
+ * the receiver's token.
  */
 export class WaitApi {
   readonly #inspected: Inspected
@@ -65,7 +64,7 @@ export class WaitApi {
     }
   }
 
-  /** Opens a session for a browser that sends the link's token. Returns whether it answered the request. */
+  /** Opens a session if a browser sends the token of the page's link. Returns whether it answered the request. */
   #signIn(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): boolean {
     const { sessions } = this.#inspected
     const token = query.get('token')
@@ -76,7 +75,7 @@ export class WaitApi {
     return true
   }
 
-  /** Loads the inspector on first use, because few receivers need it. */
+  /** Loads the inspector on first use, because most receivers don't need it. */
   #openInspector(): Promise<Inspector> {
     this.#inspector ??= import('./inspector/index.ts').then(
       ({ Inspector }) => new Inspector(this.#inspected),
@@ -102,7 +101,6 @@ export class WaitApi {
     response.setHeader('content-type', 'application/x-ndjson')
     for (const event of this.#inspected.log.events) {
       if (event.seq <= afterSeq || wanted?.test(event) === false) continue
-      // A closed response never drains.
       if (response.destroyed) return
       if (!response.write(recordLine(eventRecord(event)))) await drained(response)
     }
@@ -123,7 +121,7 @@ function foreignAnswer(
   if (sessions?.isOpen(headers, portOf(request)) === true) {
     return isForeignOrigin(headers) ? foreignOrigin : undefined
   }
-  // The client chooses the Host, so the header alone proves nothing.
+  // Check the address too, because the client can send any Host.
   if (!isLocalRequest(socket.remoteAddress, headers)) {
     return errorAnswer(
       403,
@@ -173,7 +171,7 @@ function recordOf(event: ReceivedEvent | undefined): object | null {
   return event === undefined ? null : { v: 1, ...eventRecord(event) }
 }
 
-/** Makes the answer to a request that cannot be served. Rethrows unknown errors, which are the receiver's own. */
+/** Makes the answer for an error. Rethrows errors that are bugs of the receiver. */
 function answerOf(error: unknown): HttpAnswer {
   if (!(error instanceof EvrouteError)) throw error
   const { code, message, hint } = error
@@ -181,7 +179,8 @@ function answerOf(error: unknown): HttpAnswer {
 }
 
 function readSeq(text: string | undefined): number | undefined {
-  if (text === undefined || /^\d{1,15}$/.test(text)) return text === undefined ? text : Number(text)
+  if (text === undefined) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new SettingError('after', 'Cannot use after: it must be the seq of an event, such as 12')
 }
 

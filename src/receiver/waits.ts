@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { sleep, type Clock } from '../runtime/index.ts'
 
-/** Waits on the clock that can be ended early, each on its own, or all at once and for good. */
+/** Waits that can be ended early: a single one, or all of them, including later ones. */
 export class Waits {
   readonly #clock: Clock
   readonly #begun = new Set<AbortController>()
@@ -20,7 +20,7 @@ export class Waits {
     return wait
   }
 
-  /** Resolves when a wait is ended, or after `timeoutMs`; undefined for no limit. */
+  /** Resolves when a wait is ended, or after `timeoutMs`. Undefined means no limit. */
   async endOf(wait: AbortController, timeoutMs?: number): Promise<void> {
     const { signal } = wait
     if (timeoutMs !== undefined) await sleep(this.#clock, timeoutMs, signal)
@@ -29,8 +29,8 @@ export class Waits {
   }
 
   /**
-   * Resolves when the work is done, or when {@link endAll} is called. The work must not reject. This costs less than a
-   * wait, because it cannot be ended on its own.
+   * Resolves when the work is done, or when {@link endAll} is called. The work must not reject. This is cheaper than
+   * {@link begin}, but cannot be ended separately.
    */
   async until(work: Promise<unknown>): Promise<void> {
     if (this.#over) return

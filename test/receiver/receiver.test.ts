@@ -84,7 +84,7 @@ describe('with misbehaving senders', () => {
     socket.destroy()
     expect(await received).toMatchObject({
       kind: 'webhook',
-      reason: 'The sender closed the connection before it was answered',
+      reason: 'The sender closed the connection before the answer',
       status: null,
       durationMs: 0,
     })

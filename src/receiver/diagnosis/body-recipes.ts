@@ -1,16 +1,19 @@
 import { brotliDecompressSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
 import { isJsonObject, limits } from '../../model/index.ts'
-import type { BodyRecipe } from './body-recipe.ts'
-import { toggleByteOrderMark, windowsBytes, windowsText } from './charsets.ts'
 import { jsonRecipes } from './json-recipes.ts'
-import type { SuspectBody } from './suspect.ts'
+import type { BodyRecipe, SuspectBody } from './suspect.ts'
 
-/** The largest body to compress, because a larger one would take too long at several levels. */
+/** The largest body to compress at every level, because larger ones take too long. */
 const compressedBytesMax = 64 * 1024
 const compressionLevels = [6, 9, 1]
-/** Values of the system byte in gzip: Unix, unknown, macOS, Windows, FAT. */
+/** Values of the byte that names the operating system in gzip: Unix, unknown, macOS, Windows, FAT. */
 const gzipSystems = [3, 255, 19, 10, 0]
 const gzipSystemOffset = 9
+
+/** The characters of the bytes 0x80 to 0x9f in Windows-1252. All other bytes are the same as in Latin-1. */
+const windowsCharacters = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+const windowsStart = 0x80
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 const rawFix = 'Sign the bytes that are sent, and verify the bytes that arrive.'
 const charsetFix = 'Take the body as bytes on both sides, without decoding and encoding it again.'
@@ -21,7 +24,7 @@ const newlineAdded: BodyRecipe = {
   mistake: {
     code: 'newline_added',
     finding: 'A line break was added to the body: the signature matches the body without it',
-    fix: `${rawFix} Remove the line break that echo and editors add.`,
+    fix: `${rawFix} Remove the line break: echo and editors add one.`,
   },
   bodies: ({ body: { bytes } }) =>
     lineBreaks
@@ -86,8 +89,8 @@ const lineEnds: BodyRecipe = {
 const urlSigned: BodyRecipe = {
   mistake: {
     code: 'url_signed',
-    finding: 'The URL was signed, alone or before the body',
-    fix: 'Sign the body, and nothing else.',
+    finding: 'The URL was signed, without the body or before it',
+    fix: 'Sign only the body.',
   },
   bodies: ({ body, headers, path }) => {
     if (path === undefined) return []
@@ -123,8 +126,8 @@ const inflated: BodyRecipe = {
     fix: 'Verify the bytes that arrive, before anything decompresses them.',
   },
   bodies: ({ body: { bytes }, headers }) => {
-    const mayBe = headers === undefined || headers['content-encoding'] !== undefined
-    if (!mayBe || bytes.length > compressedBytesMax) return []
+    const isPossible = headers === undefined || headers['content-encoding'] !== undefined
+    if (!isPossible || bytes.length > compressedBytesMax) return []
     const written = compressionLevels.map((level) => gzipSync(bytes, { level }))
     return written.flatMap((gzip) =>
       gzipSystems.map((system) => {
@@ -136,7 +139,7 @@ const inflated: BodyRecipe = {
   },
 }
 
-/** Mistakes with the body, likely and cheap ones first. */
+/** The mistakes with the body. Likely ones, and those that are cheap to check, come first. */
 export const bodyRecipes: readonly BodyRecipe[] = [
   newlineAdded,
   newlineLost,
@@ -164,11 +167,14 @@ export const bodyRecipes: readonly BodyRecipe[] = [
   inflated,
 ]
 
-function inCharset(fitting: string, encode: (body: SuspectBody) => Buffer | undefined): BodyRecipe {
+function inCharset(
+  matching: string,
+  encode: (body: SuspectBody) => Buffer | undefined,
+): BodyRecipe {
   return {
     mistake: {
       code: 'charset',
-      finding: `The body was encoded in a different charset: the signature matches ${fitting}`,
+      finding: `The body was encoded in a different charset: the signature matches ${matching}`,
       fix: charsetFix,
     },
     bodies: ({ body }) => {
@@ -178,11 +184,37 @@ function inCharset(fitting: string, encode: (body: SuspectBody) => Buffer | unde
   }
 }
 
-function orNone(inflate: () => Buffer): readonly Buffer[] {
+function orNone(decompress: () => Buffer): readonly Buffer[] {
   try {
-    return [inflate()]
+    return [decompress()]
   } catch {
-    // The data is damaged, or larger than any webhook.
+    // The data is damaged, or larger than the limit.
     return []
   }
+}
+
+/** Encodes text in Windows-1252; undefined if a character does not exist in it. */
+function windowsBytes(text: string): Buffer | undefined {
+  const latin = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
+    const index = windowsCharacters.indexOf(character)
+    return index === -1 ? character : String.fromCharCode(windowsStart + index)
+  })
+  return /[^\0-\xff]/.test(latin) ? undefined : Buffer.from(latin, 'latin1')
+}
+
+/** Decodes bytes in Windows-1252. */
+function windowsText(bytes: Buffer): string {
+  // Don't use TextDecoder: in Node 20 it decodes Windows-1252 as Latin-1.
+  return bytes
+    .toString('latin1')
+    .replace(/[\x80-\x9f]/g, (character) =>
+      windowsCharacters.charAt(character.charCodeAt(0) - windowsStart),
+    )
+}
+
+/** Adds a UTF-8 byte order mark at the beginning, or removes it. */
+function toggleByteOrderMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, 3).equals(byteOrderMark)
+    ? bytes.subarray(3)
+    : Buffer.concat([byteOrderMark, bytes])
 }

@@ -1,37 +1,33 @@
 import { createHmac } from 'node:crypto'
-import type { BodyRecipe, BodySource } from './body-recipe.ts'
 import { bodyRecipes } from './body-recipes.ts'
 import { digestRecipes, type DigestRecipe } from './digest-recipes.ts'
 import { findElsewhere } from './header-clues.ts'
 import { keyRecipes, type KeyRecipe, type Secrets } from './key-recipes.ts'
-import { diagnosisOf, type Diagnosis, type Mistake } from './mistake.ts'
+import { diagnosisOf, type Diagnosis } from './mistake.ts'
 import { readForm, type SignatureForm } from './signature-form.ts'
-import { SuspectBody, type SuspectRequest } from './suspect.ts'
+import { SuspectBody, type BodyRecipe, type BodySource, type SuspectRequest } from './suspect.ts'
 
 /** Limits of one diagnosis. It takes about 1.5 ms for a body of 2 KB, and 20 ms for the largest. */
 const hmacsMax = 200
 const hashedBytesMax = 16 * 1024 * 1024
 
-/** Average interval between diagnoses: at most 20 a second, fewer for large bodies. */
+/** Average interval between searches: at most 20 a second. For large bodies, the bytes are added to the interval. */
 const spacingMs = 50
 const bytesPerMs = 256
-/** How far ahead a burst of diagnoses may use up the intervals. */
+/** How many milliseconds of intervals a burst of searches may use up in advance. */
 const burstMs = 2_000
 
-/** The mistakes behind a wrong signature. */
+/** The mistakes that made a signature wrong. */
 interface Cause {
-  /** The mistake with the body. */
   readonly body?: BodyRecipe
-  /** The mistake with the secret. */
   readonly key?: KeyRecipe
-  /** The mistake in computing the digest. */
   readonly digest?: DigestRecipe
 }
 
 /**
- * Finds the mistake that explains a wrong signature. A search computes at most about 200 HMACs over 16 MB, and there
- * are at most 20 searches a second, so that a receiver survives a flood of wrong signatures. The last mistake found is
- * tried every time, without a search.
+ * Finds the mistake that explains a wrong signature. A search computes about 200 HMACs over 16 MB at most, and there are
+ * at most 20 searches a second, so that a receiver survives a flood of wrong signatures. Before a search, the mistake
+ * that was found last is tried.
  */
 export class Diagnostician {
   readonly #key: Buffer
@@ -39,14 +35,13 @@ export class Diagnostician {
   #last: Cause | undefined
   #paidUntilMs = -Infinity
 
-  /** @param secrets - the shared secret, and others that a sender may use by mistake */
   constructor(secrets: Secrets) {
     this.#key = Buffer.from(secrets.secret)
     this.#keys = keyRecipes(secrets)
   }
 
   /**
-   * Names the mistake.
+   * Explains a wrong or missing signature.
    *
    * @param nowMs - milliseconds since 1970
    * @returns undefined if no known mistake explains the signature, or if there were too many searches lately
@@ -59,21 +54,23 @@ export class Diagnostician {
     const source = { body: new SuspectBody(request.body), headers, path }
     const cause = this.#findCause(new Trials(form, source), nowMs)
     if (cause === undefined) return undefined
-    const mistakes = mistakesOf(form, cause)
+    const { body, key, digest } = cause
+    const recipes = [body, key, digest].filter((recipe) => recipe !== undefined)
+    const mistakes = [...form.mistakes, ...recipes.map(({ mistake }) => mistake)]
     return mistakes.length === 0 ? undefined : diagnosisOf(mistakes)
   }
 
   #findCause(trials: Trials, nowMs: number): Cause | undefined {
-    const fits = ({ body, key, digest }: Cause): boolean =>
+    const explains = ({ body, key, digest }: Cause): boolean =>
       digest === undefined
-        ? trials.fit(body, key?.key ?? this.#key)
-        : trials.fitDigest(digest, this.#key)
-    if (this.#last !== undefined && fits(this.#last)) return this.#last
+        ? trials.isSigned(body, key?.key ?? this.#key)
+        : trials.isDigest(digest, this.#key)
+    if (this.#last !== undefined && explains(this.#last)) return this.#last
     if (this.#paidUntilMs > nowMs + burstMs) return undefined
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs) + spacingMs + trials.bytes / bytesPerMs
     for (const cause of this.#causes()) {
       if (trials.areOver) return undefined
-      if (fits(cause)) return (this.#last = cause)
+      if (explains(cause)) return (this.#last = cause)
     }
     return undefined
   }
@@ -90,7 +87,7 @@ export class Diagnostician {
   }
 }
 
-/** Compares one signature with the signature that each mistake gives, within a budget of HMACs and bytes. */
+/** Compares a signature with those that mistakes would give, within a budget of HMACs and bytes. */
 class Trials {
   readonly #form: SignatureForm
   readonly #source: BodySource
@@ -112,12 +109,12 @@ class Trials {
   }
 
   /** Whether the signature was made with the key over one of the recipe's bodies; without a recipe, over the body. */
-  fit(recipe: BodyRecipe | undefined, key: Buffer): boolean {
-    return this.#bodiesOf(recipe).some((body) => !this.areOver && this.#isSigned(body, key))
+  isSigned(recipe: BodyRecipe | undefined, key: Buffer): boolean {
+    return this.#bodiesOf(recipe).some((body) => !this.areOver && this.#isSignatureOf(body, key))
   }
 
   /** Whether the signature is one of the recipe's digests of the body and the key. */
-  fitDigest({ digests }: DigestRecipe, key: Buffer): boolean {
+  isDigest({ digests }: DigestRecipe, key: Buffer): boolean {
     const { bytes: body } = this.#source.body
     const { algorithm, digest } = this.#form
     const made = digests({ algorithm, body, key })
@@ -136,7 +133,7 @@ class Trials {
     return bodies
   }
 
-  #isSigned(body: Buffer, key: Buffer): boolean {
+  #isSignatureOf(body: Buffer, key: Buffer): boolean {
     this.#hmacs += 1
     this.#hashedBytes += body.length
     const { algorithm, digest } = this.#form
@@ -144,15 +141,8 @@ class Trials {
   }
 }
 
-function mistakesOf(form: SignatureForm, { body, key, digest }: Cause): readonly Mistake[] {
-  const causes = [body?.mistake, key?.mistake, digest?.mistake].filter(
-    (mistake) => mistake !== undefined,
-  )
-  return [...form.mistakes, ...causes]
-}
-
 /**
- * Names the mistake that explains one wrong signature. Use a {@link Diagnostician} for many.
+ * Explains one wrong signature. Use a {@link Diagnostician} for many.
  *
  * @returns undefined if no known mistake explains the signature
  */

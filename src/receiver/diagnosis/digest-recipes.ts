@@ -12,7 +12,6 @@ export interface DigestSource {
 
 /** A mistake in computing the digest from the body and the secret. */
 export interface DigestRecipe {
-  /** The mistake. */
   readonly mistake: Mistake
   /** Computes the digests that result from the mistake. */
   readonly digests: (source: DigestSource) => readonly Buffer[]
@@ -21,8 +20,8 @@ export interface DigestRecipe {
 const swapped: DigestRecipe = {
   mistake: {
     code: 'swapped_arguments',
-    finding: 'The arguments of the HMAC were swapped: the body was the key',
-    fix: 'Make the secret the key of the HMAC, and the body the message.',
+    finding: 'The arguments of the HMAC were swapped: the body was used as the key',
+    fix: 'Use the secret as the key of the HMAC, and the body as the message.',
   },
   digests: ({ algorithm, body, key }) => [createHmac(algorithm, body).update(key).digest()],
 }

@@ -1,12 +1,12 @@
 import { diagnosisOf, type Diagnosis } from './mistake.ts'
 import { SuspectBody, type SuspectRequest } from './suspect.ts'
 
-/** Finds a signature in a different header of a request without X-Signature; undefined if no header has one. */
+/** Looks for a signature in the other headers of a request without X-Signature; undefined if there is none. */
 export function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
   const names = Object.keys(headers)
   if (names.includes('webhook-signature')) {
-    const finding = 'The request is signed as in Standard Webhooks only'
-    const fix = 'Send X-Signature too, or verify webhook-signature.'
+    const finding = 'The request has only the signature of Standard Webhooks'
+    const fix = 'Send X-Signature too, or verify webhook-signature instead.'
     return diagnosisOf([{ code: 'standard_webhooks', finding, fix }])
   }
   const [name] = names.filter(
@@ -19,8 +19,8 @@ export function findElsewhere(headers: Readonly<Record<string, string>>): Diagno
 }
 
 /**
- * Notes that a body is plain JSON although its headers say that it is compressed; else undefined. This is only a hint,
- * because the compressed bytes that were signed cannot be reproduced.
+ * Returns a hint if a body is plain JSON although its headers say that it is compressed. It is not a diagnosis, because
+ * the compressed bytes cannot be reproduced to check the signature.
  */
 export function inflationHint({ body, headers }: SuspectRequest): string | undefined {
   const encoding = headers?.['content-encoding'] ?? ''

@@ -1,4 +1,4 @@
-/** Explains wrong signatures by trying known mistakes, one after the other. Pure. */
+/** Explains wrong signatures by trying known mistakes, one after another. Pure. */
 export { diagnose, Diagnostician } from './diagnostician.ts'
 export { inflationHint } from './header-clues.ts'
 export type { NamedSecret, Secrets } from './key-recipes.ts'

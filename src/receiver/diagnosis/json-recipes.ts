@@ -1,10 +1,9 @@
-import type { BodyRecipe } from './body-recipe.ts'
 import type { JsonStyle } from '../../webhook/index.ts'
-import type { SuspectBody } from './suspect.ts'
+import type { BodyRecipe, SuspectBody } from './suspect.ts'
 
-/** Characters that Python escapes: all but printable ASCII. Line breaks are excluded, as they separate members. */
+/** Characters that Python escapes: all but printable ASCII. Line breaks stay, because they separate members. */
 const beyondAscii = /[^\n -~]/g
-/** Characters that PHP escapes. DEL is not among them. */
+/** Characters that PHP escapes. Unlike Python, it does not escape DEL. */
 const beyondSevenBits = /[\u0080-\uffff]/g
 const html = /[<>&\u2028\u2029]/g
 
@@ -12,7 +11,7 @@ const compact: JsonStyle = { comma: ',', colon: ':' }
 const python: JsonStyle = { comma: ', ', colon: ': ' }
 const goCompact: JsonStyle = { ...compact, escaped: html }
 
-/** Recipes for re-serialised bodies, which are the same JSON as different bytes. */
+/** Recipes for bodies that were parsed and serialised again. */
 export const jsonRecipes: readonly BodyRecipe[] = [
   reSerialised('JSON.stringify(JSON.parse(body))', ({ stringified }) =>
     stringified === undefined ? [] : [stringified],
@@ -47,18 +46,18 @@ export const jsonRecipes: readonly BodyRecipe[] = [
   ]),
 ]
 
-function inStyle(fitting: string, ...styles: readonly JsonStyle[]): BodyRecipe {
-  return reSerialised(fitting, (body) => styles.flatMap((style) => body.rewritten(style)))
+function inStyle(matching: string, ...styles: readonly JsonStyle[]): BodyRecipe {
+  return reSerialised(matching, (body) => styles.flatMap((style) => body.rewritten(style)))
 }
 
 function reSerialised(
-  fitting: string,
+  matching: string,
   write: (body: SuspectBody) => readonly string[],
 ): BodyRecipe {
   return {
     mistake: {
       code: 're_serialised',
-      finding: `The body was re-serialised: the signature matches ${fitting}`,
+      finding: `The body was re-serialised: the signature matches ${matching}`,
       fix: 'Sign the bytes that are sent, and verify the bytes that arrive before anything parses them.',
     },
     bodies: ({ body }) => write(body).map((text) => Buffer.from(text)),

@@ -13,29 +13,26 @@ export interface Secrets {
 export interface NamedSecret {
   /** The owner of the secret, such as the id of a destination. */
   readonly name: string
-  /** The secret. */
   readonly secret: string
 }
 
 /** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe {
-  /** The mistake. */
   readonly mistake: Mistake
-  /** The wrong key. */
   readonly key: Buffer
-  /** Whether the mistake is only tried on its own, to save time for likelier pairs. */
+  /** Whether the mistake is never tried together with a mistake in the body, to save time for likelier pairs. */
   readonly isAlone?: boolean
 }
 
 const otherSecretsMax = 50
 
-const spaceFix = 'Use the secret on both sides without white space and line breaks around it.'
-const quotesFix = 'Use the secret on both sides without the quotes around it.'
+const spaceFix = 'Use the secret without white space and line breaks around it on both sides.'
+const quotesFix = 'Use the secret without the quotes around it on both sides.'
 const missingFix =
-  'Set the variable that the sender reads its secret from, and refuse to start without it.'
-const decodedFix = 'Use the text of the secret as it is, encoded as UTF-8, as the key.'
+  'Set the variable that contains the secret of the sender. The sender must not start without it.'
+const decodedFix = 'Use the text of the secret, encoded as UTF-8, as the key.'
 
-/** Makes the recipes of mistakes with a secret, likely ones first. */
+/** Makes the recipes for mistakes with a secret. Likely ones come first. */
 export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly KeyRecipe[] {
   return [
     ...withoutSurroundings(secret),
@@ -46,7 +43,7 @@ export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly Key
   ]
 }
 
-/** The keys of senders that have no secret without noticing it. */
+/** The keys of senders that have no secret and don't notice it. */
 const missing: readonly KeyRecipe[] = [
   recipe(['secret_missing', 'The signature was made with an empty secret', missingFix], ''),
   ...['undefined', 'null', 'None'].map((text) => {

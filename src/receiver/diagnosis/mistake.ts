@@ -28,9 +28,8 @@ export type MistakeCode =
   | 'standard_webhooks'
   | 'other_header'
 
-/** The texts for one mistake. */
+/** A mistake in words. */
 export interface Mistake {
-  /** The stable name. */
   readonly code: MistakeCode
   /** The mistake as a sentence without a period. */
   readonly finding: string
@@ -42,13 +41,13 @@ export interface Mistake {
 export interface Diagnosis {
   /** A {@link MistakeCode}, or several joined by `+`. */
   readonly mistake: string
-  /** The mistake in one sentence. */
+  /** The mistakes as one sentence. */
   readonly message: string
   /** What to do about it, on one line. */
   readonly fix: string
 }
 
-/** Makes the diagnosis of one or more mistakes that were made together. */
+/** Makes the diagnosis for one or more mistakes that were made together. */
 export function diagnosisOf(mistakes: readonly Mistake[]): Diagnosis {
   const [first, ...others] = mistakes.map(({ finding }) => finding)
   const lowered = others.map((finding) => finding.charAt(0).toLowerCase() + finding.slice(1))

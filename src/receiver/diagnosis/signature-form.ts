@@ -1,26 +1,17 @@
 import { shortText } from '../../model/index.ts'
 import type { Mistake } from './mistake.ts'
 
-/** A hash algorithm, which is recognised by the length of its digest. */
+/** A hash algorithm. It is recognised by the length of the digest. */
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 
-/** What the form of a signature shows, before its digest is compared. */
+/** The digest in a signature, and the mistakes in the signature's form. */
 export interface SignatureForm {
-  /** The bytes of the digest. */
   readonly digest: Buffer
-  /** The algorithm of the digest. */
   readonly algorithm: Algorithm
-  /** The mistakes in the form; empty if there are none. */
   readonly mistakes: readonly Mistake[]
 }
 
-/** The bytes of a digest, and the mistakes in their encoding. */
-interface Decoded {
-  readonly digest: Buffer
-  readonly mistakes: readonly Mistake[]
-}
-
-/** The name of a scheme before the digest: `sha1=`, `v1,`, `t=1767225600,v1=`. */
+/** A prefix that names a scheme: `sha1=`, `v1,`, `t=1767225600,v1=`. */
 const prefixed = /^((?:t=\d{1,20},)?[a-z][\w-]{0,15}\s?[=,:]\s?)(.{20,})$/i
 
 const algorithms: ReadonlyMap<number, Algorithm> = new Map([
@@ -31,7 +22,7 @@ const algorithms: ReadonlyMap<number, Algorithm> = new Map([
 
 const hexFix = 'Write the digest as lower-case hexadecimal digits.'
 
-/** Reads a signature, even in a wrong form; undefined if it is not a digest in any known form. */
+/** Reads a signature, even in a wrong form; undefined if the form is not known. */
 export function readForm(signature: string): SignatureForm | undefined {
   const trimmed = signature.trim()
   const [, prefix, rest = trimmed] = prefixed.exec(trimmed) ?? []
@@ -49,13 +40,13 @@ export function readForm(signature: string): SignatureForm | undefined {
   return { digest, algorithm, mistakes }
 }
 
-function decode(text: string): Decoded | undefined {
+function decode(text: string): Omit<SignatureForm, 'algorithm'> | undefined {
   if (/^(?:[0-9a-f]{2})+$/i.test(text)) {
     const isLower = text === text.toLowerCase()
     return { digest: Buffer.from(text, 'hex'), mistakes: isLower ? [] : [upperCase] }
   }
   if (/^[\w+/-]+={0,2}$/.test(text)) {
-    // Node decodes both alphabets. If no character tells them apart, missing padding means base64url.
+    // Node decodes both alphabets. If the text contains no character that differs, missing padding means base64url.
     const isUrl = /[_-]/.test(text) || text.length % 4 !== 0
     return { digest: Buffer.from(text, 'base64'), mistakes: [isUrl ? base64url : base64] }
   }
@@ -65,7 +56,7 @@ function decode(text: string): Decoded | undefined {
 const space: Mistake = {
   code: 'signature_space',
   finding: 'The signature has white space around it',
-  fix: 'Send the digest alone, without spaces and line breaks.',
+  fix: 'Send only the digest, without spaces and line breaks.',
 }
 
 const upperCase: Mistake = {
@@ -90,7 +81,7 @@ function prefixMistake(prefix: string): Mistake {
   return {
     code: 'prefix',
     finding: `The signature begins with "${shortText(prefix)}"`,
-    fix: 'Send the digest alone, with nothing before it.',
+    fix: 'Send only the digest, with nothing before it.',
   }
 }
 

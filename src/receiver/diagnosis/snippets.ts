@@ -1,22 +1,6 @@
-/** The languages and frameworks that have a snippet. */
-export const snippetLanguages: readonly [
-  'node',
-  'express',
-  'fastify',
-  'hono',
-  'go',
-  'python',
-  'php',
-  'ruby',
-] = Object.freeze(['node', 'express', 'fastify', 'hono', 'go', 'python', 'php', 'ruby'] as const)
-
-/** A framework or language that has a snippet. */
-export type SnippetLanguage = (typeof snippetLanguages)[number]
-
-/** Whether a text names a language that has a snippet. */
-export function isSnippetLanguage(text: string): text is SnippetLanguage {
-  return (snippetLanguages as readonly string[]).includes(text)
-}
+/** A language or framework for which there is a snippet. */
+export type SnippetLanguage =
+  'node' | 'express' | 'fastify' | 'hono' | 'go' | 'python' | 'php' | 'ruby'
 
 const nodeVerify = `const secret = process.env.WEBHOOK_SECRET
 if (!secret) throw new Error('Set WEBHOOK_SECRET to the shared secret')
@@ -228,3 +212,13 @@ export const snippets: Readonly<Record<SnippetLanguage, string>> = Object.freeze
   php,
   ruby,
 })
+
+/** The languages and frameworks for which there is a snippet. */
+export const snippetLanguages: readonly SnippetLanguage[] = Object.freeze(
+  Object.keys(snippets) as SnippetLanguage[],
+)
+
+/** Whether there is a snippet for a language or framework. */
+export function isSnippetLanguage(text: string): text is SnippetLanguage {
+  return Object.hasOwn(snippets, text)
+}

@@ -1,30 +1,41 @@
 import { isTextNestedDeeper, limits } from '../../model/index.ts'
 import { sortKeys, tokensOf, writeJson, type JsonStyle } from '../../webhook/index.ts'
+import type { Mistake } from './mistake.ts'
 
 /** A request with a wrong signature. */
 export interface SuspectRequest {
-  /** The received bytes of the body. */
   readonly body: Buffer
   /** The value of `X-Signature`; undefined if there is none. */
   readonly signature: string | undefined
-  /** The headers, names in lower case; undefined if only body and signature are known. */
+  /** The headers, names in lower case; undefined if they are not known. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The path with its query; undefined if it is not known. */
   readonly path?: string | undefined
 }
 
+/** A mistake with the body, and the bytes that a sender signs because of it. */
+export interface BodyRecipe {
+  readonly mistake: Mistake
+  /** Guesses the signed bytes; empty if the sender cannot have made this mistake. */
+  readonly bodies: (source: BodySource) => readonly Buffer[]
+}
+
+/** The facts from which the signed bytes are guessed. */
+export interface BodySource extends Pick<SuspectRequest, 'headers' | 'path'> {
+  readonly body: SuspectBody
+}
+
 /** The largest body to decode and rewrite, because larger ones take too long. */
 const rewrittenBytesMax = limits.webhookBytesMax / 4
 
-/** The body of a suspect request, as text and as JSON. Each is read on first use, and kept. */
+/** The body of a suspect request, as text and as JSON. Each form is made on first use, and kept. */
 export class SuspectBody {
   readonly bytes: Buffer
   #text: string | undefined
-  #parsed: { readonly value: unknown; readonly json: string } | undefined | null = null
+  #parsed: Parsed | undefined | null = null
   #tokens: readonly (readonly string[])[] | undefined
   #sortedTokens: readonly string[] | undefined
 
-  /** @param bytes - the received bytes */
   constructor(bytes: Buffer) {
     this.bytes = bytes
   }
@@ -46,14 +57,16 @@ export class SuspectBody {
     return this.#parse()?.value
   }
 
-  /** The result of `JSON.stringify(JSON.parse(body))`; undefined where {@link value} is. */
+  /** The result of `JSON.stringify(JSON.parse(body))`; undefined if {@link value} is. */
   get stringified(): string | undefined {
     return this.#parse()?.json
   }
 
-  /** Writes the JSON in a style, with its own number formats and key order, and also with JavaScript's. */
+  /** Writes the JSON in a style, once with the number formats and the key order of the body, and once with JavaScript's. */
   rewritten(style: JsonStyle): readonly string[] {
-    this.#tokens ??= this.#sources().map(tokensOf)
+    const parsed = this.#parse()
+    if (parsed === undefined) return []
+    this.#tokens ??= [...new Set([this.text ?? '', parsed.json])].map(tokensOf)
     return this.#tokens.flatMap((tokens) => writeJson(tokens, style) ?? [])
   }
 
@@ -65,27 +78,25 @@ export class SuspectBody {
     return [writeJson(this.#sortedTokens, style) ?? []].flat()
   }
 
-  #sources(): readonly string[] {
-    const parsed = this.#parse()
-    return parsed === undefined ? [] : [...new Set([this.text ?? '', parsed.json])]
-  }
-
-  #parse(): { readonly value: unknown; readonly json: string } | undefined {
+  #parse(): Parsed | undefined {
     if (this.#parsed === null) this.#parsed = parse(this.text)
     return this.#parsed
   }
 }
 
-function parse(
-  text: string | undefined,
-): { readonly value: unknown; readonly json: string } | undefined {
-  // Deeper JSON is not a webhook, and sorting its keys would recurse as deep.
+interface Parsed {
+  readonly value: unknown
+  /** The value as JSON without white space. */
+  readonly json: string
+}
+
+function parse(text: string | undefined): Parsed | undefined {
+  // Deeper JSON is not a webhook, and could overflow the stack when its keys are sorted.
   if (text === undefined || isTextNestedDeeper(text, limits.callNestingMax + 1)) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return { value, json: JSON.stringify(value) }
   } catch {
-    // It is not JSON.
     return undefined
   }
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type * as Selfsigned from 'selfsigned'
 import { systemClock } from '../../runtime/index.ts'
 
-/** The certificate of a TLS server in PEM, and its private key. */
+/** A certificate and its private key, both in PEM. */
 export interface Certificate {
   readonly cert: string
   readonly key: string
@@ -10,28 +10,28 @@ export interface Certificate {
 
 /** The settings of a certificate. */
 export interface CertificateSettings {
-  /** The authority that signs the certificate; self-signed if absent. */
+  /** The authority that signs the certificate; by default it is self-signed. */
   readonly authority?: Certificate | undefined
   /** The names and addresses that the certificate is for. */
   readonly hosts: readonly string[]
-  /** The period in which the certificate is valid, in milliseconds from now. */
+  /** The beginning and the end of the certificate's validity, relative to now. */
   readonly validFromMs: number
   readonly validToMs: number
-  /** The hash algorithm of its signature; default SHA-256. */
+  /** The hash algorithm of the signature; default SHA-256. */
   readonly digest?: 'sha256' | 'sha1' | undefined
 }
 
 /**
- * What is wrong with a receiver's certificate.
+ * The flaw of a receiver's certificate.
  *
- * - `valid`: nothing, for clients that trust its authority
+ * - `valid`: none, for clients that trust its authority
  * - `self-signed`: no authority signed it
  * - `expired`: it expired a day ago
  * - `wrong-host`: it is for a different host
  */
 export type TlsKind = 'valid' | 'self-signed' | 'expired' | 'wrong-host'
 
-/** Every kind, in the order of the documentation. */
+/** All kinds, in the order of the documentation. */
 export const tlsKinds: readonly TlsKind[] = Object.freeze([
   'self-signed',
   'expired',
@@ -39,9 +39,9 @@ export const tlsKinds: readonly TlsKind[] = Object.freeze([
   'valid',
 ] as const)
 
-/** The certificate of a receiver, and the authority that signed it. */
+/** The certificate of a receiver, with that of the authority that signed it. */
 export interface ReceiverCertificate extends Certificate {
-  /** The authority's certificate in PEM; null if there is none. */
+  /** The authority's certificate in PEM; null for a self-signed certificate. */
   readonly authority: string | null
 }
 
@@ -49,7 +49,7 @@ const dayMs = 24 * 60 * 60 * 1_000
 const localHosts = ['127.0.0.1', '::1', 'localhost']
 const good = { hosts: localHosts, validFromMs: -dayMs, validToMs: 30 * dayMs } as const
 
-/** Makes the certificate of a receiver, with at most one fault. */
+/** Makes the certificate of a receiver. */
 export async function certificateOf(kind: TlsKind): Promise<ReceiverCertificate> {
   if (kind === 'self-signed') return { ...(await makeCertificate(good)), authority: null }
   const authority = await makeAuthority()
@@ -63,7 +63,7 @@ const flaws: Readonly<Record<Exclude<TlsKind, 'self-signed'>, Partial<Certificat
   'wrong-host': { hosts: ['wrong-host.example.com'] },
 }
 
-/** Makes an authority. Clients trust it only if they are configured to. */
+/** Makes a certificate authority, which clients must be configured to trust. */
 export async function makeAuthority(): Promise<Certificate> {
   return generate('Evroute Test Authority', {
     notBeforeDate: fromNow(-dayMs),
@@ -84,9 +84,14 @@ export async function makeCertificate(settings: CertificateSettings): Promise<Ce
     notAfterDate: fromNow(validToMs),
     extensions: [
       { name: 'basicConstraints', cA: false },
-      { name: 'subjectAltName', altNames: hosts.map(altName) },
+      {
+        name: 'subjectAltName',
+        altNames: hosts.map((host) =>
+          isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host },
+        ),
+      },
     ],
-    ...(authority === undefined ? {} : { ca: authority }),
+    ...(authority && { ca: authority }),
   })
 }
 
@@ -102,13 +107,7 @@ async function generate(commonName: string, options: GenerateOptions): Promise<C
   return { cert, key }
 }
 
-function altName(
-  host: string,
-): { readonly type: 7; readonly ip: string } | { readonly type: 2; readonly value: string } {
-  return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }
-}
-
-/** Returns a real time, whatever the receiver's clock is, because clients check certificates by real time. */
+/** Uses real time, because clients check certificates by real time even if the receiver's clock is manual. */
 function fromNow(ms: number): Date {
   return new Date(systemClock.nowMs() + ms)
 }

@@ -1,14 +1,13 @@
 import { formatDuration, parseDuration } from '../../model/index.ts'
 
-/** The range from which the delay of each answer is drawn, in milliseconds. */
+/** The range in which the delay of each answer is chosen at random. */
 export interface DelayRange {
-  /** The shortest delay. */
   readonly fromMs: number
-  /** The longest delay. */
+  /** The longest delay, included. */
   readonly toMs: number
 }
 
-/** Maximum delay of an answer: an hour. */
+/** Maximum delay of an answer. */
 export const delayMsMax: number = 60 * 60 * 1_000
 
 /** The accepted forms of a delay, in words. */
@@ -18,10 +17,4 @@ export const delayInWords: string = `a duration such as 500ms, 6s or 1.5m, at mo
 export function parseDelay(text: string): number | undefined {
   const delayMs = parseDuration(text)
   return delayMs !== undefined && delayMs <= delayMsMax ? delayMs : undefined
-}
-
-/** Draws the delay of one answer from a range, in milliseconds. */
-export function delayIn({ fromMs, toMs }: DelayRange, random: () => number): number {
-  if (fromMs === toMs) return fromMs
-  return fromMs + Math.floor(random() * (toMs - fromMs + 1))
 }

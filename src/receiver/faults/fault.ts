@@ -2,8 +2,8 @@
  * The faults that a receiver can inject instead of an answer.
  *
  * - `reset`: resets the connection (RST)
- * - `hang`: never answers, until the sender gives up or the receiver closes
- * - `empty`: closes the connection without a byte
+ * - `hang`: sends nothing until the sender gives up or the receiver closes
+ * - `empty`: closes the connection without sending anything
  * - `truncate`: 200, then less of the body than Content-Length promises
  * - `malformed`: bytes that are not HTTP
  * - `drip`: 200, then a byte of the body every second, for ever
@@ -11,47 +11,35 @@
  */
 export type Fault = 'reset' | 'hang' | 'empty' | 'truncate' | 'malformed' | 'drip' | 'endless'
 
-/** Every fault, in the order of the documentation. */
-export const faults: readonly Fault[] = Object.freeze([
-  'reset',
-  'hang',
-  'empty',
-  'truncate',
-  'malformed',
-  'drip',
-  'endless',
-] as const)
+/** The status that is sent before each fault takes effect; null if none is sent. */
+export const faultStatuses: Readonly<Record<Fault, number | null>> = Object.freeze({
+  reset: null,
+  hang: null,
+  empty: null,
+  truncate: 200,
+  malformed: null,
+  drip: 200,
+  endless: 200,
+})
+
+/** All faults, in the order of the documentation. */
+export const faults: readonly Fault[] = Object.freeze(Object.keys(faultStatuses) as Fault[])
 
 /** Whether a value is the name of a fault. */
 export function isFault(name: unknown): name is Fault {
   return (faults as readonly unknown[]).includes(name)
 }
 
-/** Returns the status that is sent before the fault takes effect; null if the fault sends none. */
-export function statusOfFault(fault: Fault): number | null {
-  switch (fault) {
-    case 'reset':
-    case 'hang':
-    case 'empty':
-    case 'malformed':
-      return null
-    case 'truncate':
-    case 'drip':
-    case 'endless':
-      return 200
-  }
-}
-
 /** The answer to a request: an HTTP status from 200 to 599, or a fault. */
 export type GivenAnswer = number | Fault
 
-/** The lowest and the highest status of an answer. */
+/** The lowest and the highest status that an answer may have. */
 export const statusRange: readonly [number, number] = Object.freeze([200, 599] as const)
 
 /** The accepted answers, in words. */
 export const answersInWords: string = `a status from ${statusRange[0]} to ${statusRange[1]}, or ${faults.slice(0, -1).join(', ')} or ${faults.at(-1) ?? ''}`
 
-/** Reads the answer that a text names; undefined if it names none. */
+/** Reads the status or fault that a text names; undefined if it names neither. */
 export function readAnswerName(text: string): GivenAnswer | undefined {
   if (isFault(text)) return text
   return /^\d{3}$/.test(text) && isAnswer(Number(text)) ? Number(text) : undefined

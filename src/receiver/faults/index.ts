@@ -1,7 +1,7 @@
-/** Injected faults: answers other than 200, by a plan, at random, or as the path of a webhook asks. */
+/** Answers other than 200: by a plan, at random, or because the path of a webhook asks for one. */
 export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from './certificates.ts'
 export { delayInWords, delayMsMax, parseDelay, type DelayRange } from './delay.ts'
-export { faults, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'
+export { faults, faultStatuses, isFault, type Fault, type GivenAnswer } from './fault.ts'
 export { injectFault } from './inject-fault.ts'
 export {
   Injections,
@@ -9,7 +9,6 @@ export {
   type NextAnswer,
   type PlannedAnswers,
 } from './injections.ts'
-export type { PlannedWebhook } from './answer-plans.ts'
 export { readPathDirectives, type PathDirectives } from './path-directives.ts'
 export type { AnswerPlan, PlanInput, PlansInput, PlanStep } from './plan.ts'
 export { readPlans } from './read-plans.ts'

@@ -4,19 +4,18 @@ import type { Socket } from 'node:net'
 import { sleep, systemClock, type Clock } from '../../runtime/index.ts'
 import type { Fault } from './fault.ts'
 
-/** The exchange into which a fault is injected. */
+/** The request into whose exchange a fault is injected. */
 export interface FaultScene {
   /** The response that the fault replaces. */
   readonly response: ServerResponse
-  /** The connection of the request, below TLS. */
+  /** The TCP connection, below TLS. */
   readonly connection: Socket
   /** Aborts when the sender gives up or the receiver closes. */
   readonly ended: AbortSignal
-  /** The clock that times the bytes of a drip. */
   readonly clock: Clock
 }
 
-/** Interval between the bytes of a drip. */
+/** The interval between the bytes of the fault `drip`. */
 export const dripIntervalMs = 1_000
 
 const endlessChunk = Buffer.alloc(16 * 1024, ' ')
@@ -66,18 +65,18 @@ async function drip({ response, ended, clock }: FaultScene): Promise<void> {
 async function pour({ response, ended }: FaultScene): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' })
   while (!ended.aborted) {
-    // Wait for the sender to read, so that at most one chunk is buffered.
+    // Buffer at most one chunk. Continue when the sender has read it.
     if (!response.write(endlessChunk)) {
       await once(response, 'drain', { signal: ended }).catch(() => undefined)
     }
-    // Yield, because a fast sender must not starve the others.
+    // Yield to other requests, because a fast sender would otherwise keep this loop running.
     await sleep(systemClock, 0, ended)
   }
 }
 
 /**
- * Resolves when the system has taken the bytes, when writing failed, or when the exchange has ended. Earlier responses
- * on the same connection can delay the bytes.
+ * Resolves when the operating system has taken the bytes, when writing failed, or when the exchange has ended. Earlier
+ * responses on the same connection can delay the bytes.
  */
 function written(write: (done: () => void) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,15 +1,19 @@
 import { formatDuration } from '../../model/index.ts'
-import { delayIn, type DelayRange } from './delay.ts'
+import type { DelayRange } from './delay.ts'
 import type { GivenAnswer } from './fault.ts'
-import { AnswerPlans, type PlannedWebhook, type PlanProgress } from './answer-plans.ts'
-import type { AnswerPlan, PlansInput } from './plan.ts'
+import {
+  AnswerPlans,
+  type AnswerPlan,
+  type PlannedWebhook,
+  type PlanProgress,
+  type PlansInput,
+} from './plan.ts'
 import { readPlans } from './read-plans.ts'
 
-/** The validated settings for the injected answers of a receiver. */
+/** The validated settings for injected answers. */
 export interface InjectionSettings {
-  /** The plans of answers; without a plan, webhooks get 200. */
+  /** The plans; webhooks without a plan get 200. */
   readonly respond: readonly AnswerPlan[]
-  /** The delay of answers. */
   readonly delay: DelayRange
   /** The share of webhooks that fail instead of following a plan, from 0 to 1. */
   readonly failShare: number
@@ -19,25 +23,23 @@ export interface InjectionSettings {
 
 /** The answers that webhooks will get. */
 export interface PlannedAnswers {
-  /** Answers queued ahead of the plans: a status, a fault, or a text such as `200 after 2s`. */
+  /** The answers queued ahead of the plans: a status, a fault, or a text such as `200 after 2s`. */
   readonly next: readonly (number | string)[]
-  /** The plans that follow, with their progress. */
   readonly plans: readonly PlanProgress[]
 }
 
 /** The answer to a webhook. */
 export interface NextAnswer {
   readonly answer: GivenAnswer
-  /** The delay of the answer; undefined for the usual delay. */
+  /** The delay of the answer; by default the receiver's. */
   readonly delayMs?: number | undefined
 }
 
-/** Decides the answers to inject, one request after the other. */
+/** Decides which answers and delays to inject. */
 export class Injections {
   readonly #settings: InjectionSettings
   readonly #random: () => number
   readonly #endpoints: number
-  /** Answers queued ahead of the plans. */
   #next: readonly NextAnswer[] = []
   #plans: AnswerPlans
 
@@ -76,7 +78,7 @@ export class Injections {
     this.#next = []
   }
 
-  /** Returns the planned answers. */
+  /** Returns the answers that webhooks will get. */
   planned(): PlannedAnswers {
     const next = this.#next.map(({ answer, delayMs }) =>
       delayMs === undefined ? answer : `${answer} after ${formatDuration(delayMs)}`,
@@ -86,12 +88,13 @@ export class Injections {
 
   /** Returns the delay of the next answer, in milliseconds. */
   nextDelayMs(): number {
-    return delayIn(this.#settings.delay, this.#random)
+    const { fromMs, toMs } = this.#settings.delay
+    return fromMs === toMs ? fromMs : fromMs + Math.floor(this.#random() * (toMs - fromMs + 1))
   }
 
   /**
-   * Returns the answer to a well-formed webhook. A random failure doesn't advance the plan, so that the plan still
-   * gives each of its answers as often as it says.
+   * Returns the answer to a well-formed webhook. A random failure doesn't advance the plan, so no answer of the plan is
+   * skipped.
    */
   nextAnswer(webhook: PlannedWebhook): NextAnswer {
     const [next, ...later] = this.#next

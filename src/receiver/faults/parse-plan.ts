@@ -8,23 +8,21 @@ import {
 import { answersInWords, readAnswerName } from './fault.ts'
 import { timesMax, type AnswerPlan, type PlanStep } from './plan.ts'
 
-/** A part of a text, and its offset. */
+/** A part of the plan's text, and its offset. */
 interface Part {
   readonly text: string
   readonly offset: number
 }
 
-/** A mutable plan. */
 type Draft = { -readonly [Key in keyof AnswerPlan]: AnswerPlan[Key] }
 
-/** Maximum length of a plan's text. */
 const charactersMax = 10_000
 
 /**
- * Reads the text of a plan: answers, separated by commas. An answer is a status or a fault; the suffix `x3` gives it
- * three times. The prefixes `type=track:` and `endpoint=2:` limit the plan to webhooks of a type or an endpoint.
+ * Reads the text of a plan: answers, separated by commas. An answer is a status or a fault. With the suffix `x3`, it is
+ * given three times. The prefixes `type=track:` and `endpoint=2:` limit the plan to webhooks of a type or an endpoint.
  *
- * @throws SettingError `respond`; the message locates the mistake, and the hint shows the accepted forms
+ * @throws SettingError `respond`, with the position of the mistake and the accepted forms
  */
 export function parsePlan(text: string): AnswerPlan {
   if (text.length > charactersMax) {

@@ -2,13 +2,11 @@ import { shortText } from '../../model/index.ts'
 import { delayInWords, parseDelay } from './delay.ts'
 import { faults, isFault, readAnswerName, statusRange, type GivenAnswer } from './fault.ts'
 
-/** The answer that the path of a request asks for. */
+/** The delay and the answer that the path of a request asks for; undefined if it asks for none. */
 export interface PathDirectives {
-  /** The delay of the answer, in milliseconds; undefined if the path asks for none. */
   readonly delayMs: number | undefined
-  /** The answer; undefined if the path asks for none. */
   readonly answer: GivenAnswer | undefined
-  /** The error message for an invalid path, with the accepted forms where there are any; null if the path is valid. */
+  /** What is wrong with the path; null if it is valid. */
   readonly problem: string | null
 }
 
@@ -27,8 +25,8 @@ const accepted: Readonly<Record<Directive, string>> = {
 }
 
 /**
- * Reads the directives at the beginning of a path: `/status/503`, `/delay/6s`, `/fault/reset`, or several in
- * a row. Ignores the rest of the path.
+ * Reads the directives at the beginning of a path: `/status/503`, `/delay/6s` or `/fault/reset`, or a delay and one of
+ * the others. Ignores the rest of the path.
  */
 export function readPathDirectives(target: string): PathDirectives {
   if (!/^\/(?:status|delay|fault)(?:[/?]|$)/.test(target)) return none
@@ -43,7 +41,7 @@ export function readPathDirectives(target: string): PathDirectives {
   return { delayMs: found.delayMs, answer: found.answer, problem: null }
 }
 
-/** Adds a directive. Returns the error message if the directive is invalid. */
+/** Adds a directive. Returns the problem if the directive is invalid. */
 function follow(
   found: { delayMs?: number; answer?: GivenAnswer },
   directive: Directive,

@@ -3,7 +3,6 @@ import type { GivenAnswer } from './fault.ts'
 
 /** An answer, and how many times to give it. */
 export interface PlanStep {
-  /** A status from 200 to 599, or a fault. */
   readonly answer: GivenAnswer
   /** How many times to give the answer before moving on to the next, from 1 to 1,000,000; default 1. */
   readonly times?: number | undefined
@@ -11,9 +10,9 @@ export interface PlanStep {
 
 /** The answers to webhooks, in order. The last one repeats for ever. */
 export interface AnswerPlan {
-  /** The type of webhooks that the plan is for; any if absent. */
+  /** The type of webhook that the plan is for; by default all types. */
   readonly type?: EventType | undefined
-  /** The number of the endpoint that the plan is for, counting from 1; any if absent. */
+  /** The number of the endpoint that the plan is for, counting from 1; by default all endpoints. */
   readonly endpoint?: number | undefined
   /** The answers; at least one. */
   readonly steps: readonly PlanStep[]
@@ -25,7 +24,7 @@ export type PlanInput = number | string | AnswerPlan
 /** One plan, or several for different webhooks. */
 export type PlansInput = PlanInput | readonly PlanInput[]
 
-/** Writes a plan as text, so that parsing it gives the same plan. */
+/** Writes a plan as a text that parses to the same plan. */
 export function planText({ type, endpoint, steps }: AnswerPlan): string {
   const selectors = [
     type === undefined ? '' : `type=${type}:`,
@@ -37,5 +36,71 @@ export function planText({ type, endpoint, steps }: AnswerPlan): string {
   return `${selectors.join('')}${answers.join(',')}`
 }
 
-/** Maximum number of times that a plan can give an answer before moving on to the next. */
+/** Maximum of {@link PlanStep.times}. */
 export const timesMax = 1_000_000
+
+/** The facts about a webhook that select its plan. */
+export interface PlannedWebhook {
+  readonly type: EventType
+  /** The number of the endpoint that received the webhook, counting from 1. */
+  readonly endpoint: number
+}
+
+/** A plan, and how many answers it has given. */
+export interface PlanProgress {
+  /** The plan as a text, such as `type=track:503x3,200`. */
+  readonly plan: string
+  readonly given: number
+}
+
+/** Plans, and how many answers each has given. */
+export class AnswerPlans {
+  readonly #plans: readonly AnswerPlan[]
+  readonly #given = new Map<AnswerPlan, number>()
+
+  /** @param plans - validated plans, each for different webhooks */
+  constructor(plans: readonly AnswerPlan[]) {
+    this.#plans = plans
+  }
+
+  get progress(): readonly PlanProgress[] {
+    return this.#plans.map((plan) => ({ plan: planText(plan), given: this.#given.get(plan) ?? 0 }))
+  }
+
+  /** Takes the next answer for a webhook; undefined if no plan applies to it. */
+  next(webhook: PlannedWebhook): GivenAnswer | undefined {
+    const plan = planFor(this.#plans, webhook)
+    if (plan === undefined) return undefined
+    const given = this.#given.get(plan) ?? 0
+    this.#given.set(plan, given + 1)
+    return answerAt(plan, given)
+  }
+}
+
+/** Returns the plan for a webhook. A plan for its type wins over one for its endpoint, and both over a general one. */
+export function planFor(
+  plans: readonly AnswerPlan[],
+  { type, endpoint }: PlannedWebhook,
+): AnswerPlan | undefined {
+  let closest: AnswerPlan | undefined
+  for (const plan of plans) {
+    if (plan.type !== undefined && plan.type !== type) continue
+    if (plan.endpoint !== undefined && plan.endpoint !== endpoint) continue
+    if (closest === undefined || closeness(plan) > closeness(closest)) closest = plan
+  }
+  return closest
+}
+
+function closeness({ type, endpoint }: AnswerPlan): number {
+  return (type === undefined ? 0 : 2) + (endpoint === undefined ? 0 : 1)
+}
+
+/** Returns the answer that follows the first `given` answers of a plan. The last answer repeats for ever. */
+export function answerAt({ steps }: AnswerPlan, given: number): GivenAnswer | undefined {
+  let passed = 0
+  for (const { answer, times = 1 } of steps) {
+    passed += times
+    if (given < passed) return answer
+  }
+  return steps.at(-1)?.answer
+}

@@ -15,8 +15,7 @@ import {
  * @throws SettingError `respond`, with the mistake and the accepted forms
  */
 export function readPlans(input: PlansInput, endpointCount: number): readonly AnswerPlan[] {
-  const inputs: readonly PlanInput[] = isList(input) ? input : [input]
-  const plans = inputs.map((each) => checkPlan(planOf(each), endpointCount))
+  const plans = [input].flat().map((each) => checkPlan(planOf(each), endpointCount))
   for (const [index, plan] of plans.entries()) {
     if (plans.findIndex((other) => isForSame(plan, other)) === index) continue
     throw new SettingError(
@@ -81,8 +80,4 @@ function audienceOf({ type, endpoint }: AnswerPlan): string {
 
 function isWholeNumber(value: number, highest: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= highest
-}
-
-function isList(input: PlansInput): input is readonly PlanInput[] {
-  return Array.isArray(input)
 }

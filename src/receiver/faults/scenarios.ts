@@ -3,44 +3,34 @@ import type { TlsKind } from './certificates.ts'
 import type { Fault } from './fault.ts'
 import type { PlansInput } from './plan.ts'
 
-/** The names of the scenarios. */
-export type ScenarioName =
-  'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
-
-/** The options of a receiver in a scenario. */
-export interface ScenarioSettings {
-  readonly respond?: PlansInput
-  readonly failShare?: number
-  readonly fault?: Fault
-  readonly seed?: number
-  readonly tls?: TlsKind
-  readonly endpoints?: number
-}
-
-/** The required outcome of every webhook. */
-export interface ScenarioExpectation {
-  /** The final state of the delivery. */
-  readonly state: DeliveryState
-  /** The number of requests over all endpoints: minimum and maximum. */
-  readonly requests: readonly [least: number, most: number]
-  /** The error of the first failed request. */
-  readonly error: string
-  /** The outcome in words. */
-  readonly text: string
-}
-
 /** A row of the specification's table of errors, as settings of a receiver. */
 export interface Scenario {
-  /** The name. */
-  readonly name: ScenarioName
+  /** The name of the scenario. */
+  readonly name: 'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
   /** The rule of the specification. */
   readonly rule: string
   /** The options of the receiver. */
-  readonly settings: ScenarioSettings
+  readonly settings: {
+    readonly respond?: PlansInput
+    readonly failShare?: number
+    readonly fault?: Fault
+    readonly seed?: number
+    readonly tls?: TlsKind
+    readonly endpoints?: number
+  }
   /** The number of webhooks to send. */
   readonly webhooks: number
-  /** The required outcome. */
-  readonly expected: ScenarioExpectation
+  /** The required outcome of every webhook. */
+  readonly expected: {
+    /** The final state of the delivery. */
+    readonly state: DeliveryState
+    /** The number of requests over all endpoints: minimum and maximum. */
+    readonly requests: readonly [min: number, max: number]
+    /** The error of the first failed request. */
+    readonly error: string
+    /** The outcome in words. */
+    readonly text: string
+  }
 }
 
 const retriedFor4h =

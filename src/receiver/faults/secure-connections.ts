@@ -3,12 +3,11 @@ import type { Socket } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
-/** Time limit for a TLS handshake. */
 const handshakeTimeoutMs = 10_000
 
-/** Puts TLS between a server and its clients. */
+/** Adds TLS to a server. */
 export class SecureConnections {
-  /** Connections by the client's address, which is the same above and below TLS. */
+  /** TCP connections by the client's address, which a TLS connection shares with the TCP connection below it. */
   readonly #connections = new Map<string, Socket>()
   readonly #shaking = new Set<Socket>()
 
@@ -31,7 +30,7 @@ export class SecureConnections {
     return this.#connections.get(addressOf(socket)) ?? socket
   }
 
-  /** Ends connections that are still in the handshake. */
+  /** Closes connections that are still in the TLS handshake. */
   endHandshakes(): void {
     for (const socket of this.#shaking) socket.destroy()
   }

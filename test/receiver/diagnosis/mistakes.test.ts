@@ -296,7 +296,7 @@ const elsewhere: readonly Row[] = [
     given: 'Standard Webhooks alone',
     request: { body: compact, headers: { 'webhook-signature': 'v1,bm90IHJlYWw=' } },
     mistake: 'standard_webhooks',
-    message: /Standard Webhooks only/,
+    message: /only the signature of Standard Webhooks/,
   },
   {
     given: 'another header',

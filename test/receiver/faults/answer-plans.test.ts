@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AnswerPlans, answerAt, planFor } from '../../../src/receiver/faults/answer-plans.ts'
+import { AnswerPlans, answerAt, planFor } from '../../../src/receiver/faults/plan.ts'
 import { parsePlan } from '../../../src/receiver/faults/parse-plan.ts'
 
 describe('the answers of one plan', () => {

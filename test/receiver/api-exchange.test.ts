@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLocalRequest } from '../../src/receiver/local-request.ts'
+import { isLocalRequest } from '../../src/receiver/api-exchange.ts'
 
 test.each([
   ['127.0.0.1', {}, true],
