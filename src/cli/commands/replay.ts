@@ -80,10 +80,7 @@ function shiftFlag(text: string): TimeShiftBy {
   throw new InvalidArgumentError('It must be now, or a duration such as 2h or -7d.')
 }
 
-/**
- * Decides the target of `replay`. Refuses options that don't apply to captures, or don't apply to calls, rather
- * than ignoring them.
- */
+/** Decides the target. Refuses options that don't apply to what the files contain, rather than ignoring them. */
 function replayTarget(
   options: GivenSendingOptions,
   { resign, shiftBy, secret }: ReplayValues,
@@ -119,7 +116,6 @@ function replayTarget(
   return { kind: 'captured', destination, newSecret: resign ? sharedSecret : undefined, shiftBy }
 }
 
-/** Refuses to move timestamps without signing again. */
 function checkShift({ resign, shiftBy }: ReplayValues): void {
   if (shiftBy === undefined || resign) return
   throw new SettingError(

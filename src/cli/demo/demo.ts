@@ -17,7 +17,8 @@ import { programName } from '../output/command-line.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { summaryLine, deliveryRecord, requestRecord } from '../sending/report-text.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
-import { WebhookOutlet } from '../sending/webhook-outlet.ts'
+import type { Outlet } from '../sending/outlet.ts'
+import { openWebhookOutlet } from '../sending/webhook-outlet.ts'
 import { signBody } from '../../webhook/index.ts'
 
 const secret = 'demo-secret-that-is-no-secret'
@@ -37,7 +38,7 @@ export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
   const sending = await readSendingOptions({ to: [`${url}/`], secret }, io)
   if (sending.target.kind !== 'webhooks') return exitCodes.internal
   const rejections: string[] = []
-  const outlet = await WebhookOutlet.open({
+  const outlet = await openWebhookOutlet({
     options: sending,
     target: sending.target,
     runtime,
@@ -65,7 +66,7 @@ export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
 }
 
 /** Sends a webhook that is retried and one with a wrong signature, so that the page has mistakes to explain. */
-async function makeMistakes(receiver: Receiver, url: string, outlet: WebhookOutlet): Promise<void> {
+async function makeMistakes(receiver: Receiver, url: string, outlet: Outlet): Promise<void> {
   receiver.respondNext(503)
   await outlet.offer(sampleCall('track'), { line: eventTypes.length + 1 })
   await outlet.finish()

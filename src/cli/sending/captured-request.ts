@@ -15,13 +15,12 @@ import {
 } from '../../model/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 
-/** A webhook as received. */
+/** A captured webhook. */
 export interface CapturedRequest {
   readonly type: EventType
   readonly userId: string | null
   readonly messageId: string | null
   readonly headers: Readonly<Record<string, string>>
-  /** The body: webhooks are UTF-8 text. */
   readonly body: string
 }
 
@@ -29,7 +28,7 @@ type CapturedRow =
   | { readonly kind: 'request'; readonly request: CapturedRequest }
   | ({ readonly kind: 'rejected' } & Rejection)
 
-/** Whether a row is any record of `listen`, not only the record of a request. */
+/** Whether a row is a record of `listen`, about a request or anything else. */
 export function isListenRecord({ v, kind }: JsonObject): boolean {
   return v === 1 && typeof kind === 'string'
 }
@@ -81,7 +80,7 @@ function readText(base64: JsonValue | undefined): string | undefined {
   return bytes.toString('base64') === base64 && isUtf8(bytes) ? bytes.toString('utf8') : undefined
 }
 
-/** Values that a header can carry: printable Latin-1 and tabs. */
+/** Printable Latin-1 and tabs. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
@@ -92,7 +91,7 @@ function isHeaders(value: JsonValue | undefined): value is Readonly<Record<strin
   )
 }
 
-/** How far to move timestamps, in milliseconds; `now` moves the first one to the present. */
+/** How far to move timestamps, in milliseconds. `now` moves the first one to the present. */
 export type TimeShiftBy = 'now' | number
 
 /** Parses `now` or a duration with an optional sign; undefined if it is neither. */
@@ -108,13 +107,12 @@ export class TimeShift {
   readonly #clock: Clock
   #offsetMs: number | undefined
 
-  /** @param clock - the clock that `now` refers to */
   constructor(by: TimeShiftBy, clock: Clock) {
     this.#clock = clock
     this.#offsetMs = by === 'now' ? undefined : by
   }
 
-  /** Moves the timestamps in a body and changes nothing else. */
+  /** Moves the timestamps in a body, and changes nothing else. */
   apply(text: string): string {
     const times = timesOf(text)
     const first = times.find(({ name }) => name === 'timestamp') ?? times[0]
@@ -130,7 +128,7 @@ export class TimeShift {
   }
 }
 
-/** A timestamp in JSON text: the string from `start` to `end`, with its quotes. */
+/** A timestamp in JSON text. The range from `start` to `end` includes its quotes. */
 interface TimeRange {
   readonly name: string
   readonly start: number
@@ -140,10 +138,10 @@ interface TimeRange {
 
 const timeNames = new Set(['timestamp', 'originalTimestamp', 'sentAt'])
 
-/** A property name with a string value; another string; or a bracket. */
+/** A property name with a string value, any other string, or a bracket. */
 const token = /("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*")?)?|[{}[\]]/dgs
 
-/** Finds the timestamps in a JSON object, except in nested objects. */
+/** Finds the timestamps in a JSON object, but not in objects inside it. */
 function timesOf(text: string): readonly TimeRange[] {
   const times: TimeRange[] = []
   let depth = 0
@@ -167,9 +165,9 @@ function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimeRange | un
     : { name: field, start: position[0], end: position[1], atMs }
 }
 
+/** The latest time that a Date can represent. */
 const latestMs = 8_640_000_000_000_000
 
-/** Formats a moved time, clamped to the range of timestamps. */
 function movedTime(atMs: number): string {
   return formatTimestamp(Math.min(Math.max(atMs, -latestMs), latestMs))
 }

@@ -19,10 +19,9 @@ export const fieldNames = [
 
 type FieldName = (typeof fieldNames)[number]
 
-/** The fields of a call that flags set. */
 type CallFlags = Readonly<Record<FieldName, string | undefined>>
 
-/** Returns the flag of a field: `--user-id` for `userId`. */
+/** Returns the flag that sets a field: `--user-id` for `userId`. */
 export function flagName(field: string): string {
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
@@ -38,18 +37,15 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
   delete: ['userId'],
 }
 
-/**
- * The fields that describe the call rather than the user. A call with one of them keeps only the ids of the
- * sample.
- */
+/** The fields that describe the call rather than the user. */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
 
-/** The fields of the sample that always stay: the ids, and `event`, which a track call requires. */
+/** The ids, and `event`, which a track call requires. */
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**
- * Makes a call from the sample of its type, the flags and the `key=value` pairs. With a pair or a flag of the
- * type's own fields, only the ids of the sample stay. An id replaces the sample's id.
+ * Makes a call from the sample of its type, the flags and the `key=value` pairs. If a flag or a pair describes the
+ * call, the call contains only the ids of the sample. An id from a flag replaces the sample's id.
  */
 export function composeCall(
   type: EventType,
@@ -76,7 +72,8 @@ export function composeCall(
   for (const field of fieldsOf[type]) {
     if (flags[field] !== undefined) call[field] = flags[field]
   }
-  if (pairs.length > 0) call[bagOf(type)] = parsePairs(pairs)
+  // Object.fromEntries stores even `__proto__` as plain data.
+  if (pairs.length > 0) call[pairsFieldOf(type)] = Object.fromEntries(pairs.map(parsePair))
   return call
 }
 
@@ -84,8 +81,8 @@ function pick(call: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(call).filter(([field]) => fields.includes(field)))
 }
 
-/** Returns the object that `key=value` pairs are added to. */
-function bagOf(type: EventType): 'properties' | 'traits' {
+/** Returns the field of a call that holds the `key=value` pairs. */
+function pairsFieldOf(type: EventType): 'properties' | 'traits' {
   switch (type) {
     case 'identify':
     case 'group':
@@ -100,11 +97,7 @@ function bagOf(type: EventType): 'properties' | 'traits' {
   }
 }
 
-/** Parses `key=text` and `key:=json`. Every key is plain data, even `__proto__`. */
-function parsePairs(pairs: readonly string[]): Record<string, JsonValue> {
-  return Object.fromEntries(pairs.map(parsePair))
-}
-
+/** Parses `key=text` or `key:=json`. */
 function parsePair(pair: string): readonly [string, JsonValue] {
   const match = /^(.+?)(:?=)(.*)$/s.exec(pair)
   if (match === null) {

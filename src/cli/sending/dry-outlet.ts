@@ -11,7 +11,7 @@ import {
 } from '../../model/index.ts'
 import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
-import { restyleBody, signBody, type BodyStyle } from '../../webhook/index.ts'
+import { restyleBody, signBody } from '../../webhook/index.ts'
 import {
   CallQueue,
   queueOptions,
@@ -29,28 +29,23 @@ import {
   type WebhookTarget,
 } from './sending-options.ts'
 
-/** Why an event is sent or not. */
+/** Why an event would be sent or not. */
 export type PlanReason = RoutingReason | 'duplicate'
 
-/** Whether the destination gets an event, and why. */
-export type PlanDecision = Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }
-
-/** The plan for one event. */
+/** What would happen to one event. */
 export interface Plan {
-  /** The id of the event. */
   readonly messageId: string
-  /** The type of the event. */
   readonly type: string
-  readonly decision: PlanDecision | undefined
+  /** Whether the destination gets the event, and why; undefined if only a service can decide. */
+  readonly decision: (Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }) | undefined
   /** Whether to name the destination, because it comes from a configuration. */
   readonly isNamed?: boolean
-  /** The URLs that the event would be sent to. */
   readonly urls: readonly string[]
-  /** The names of the static headers for each URL; undefined for a service. */
+  /** The names of the static headers for each URL. */
   readonly headerNames?: readonly (readonly string[])[]
   /** The exact text of the webhook, or of the call for a service; null if nothing is sent. */
   readonly body: string | null
-  /** The value of X-Signature; null if the webhook would not be signed. */
+  /** The value of X-Signature; null if there is none. */
   readonly signature: string | null
 }
 
@@ -59,7 +54,7 @@ type DryOutletParts = OutletParts & {
   readonly planned: (plan: Plan) => void
 }
 
-/** Makes the outlet for dry runs, which does everything except sending, and reports a plan for each event. */
+/** Makes the outlet for dry runs. It does everything except sending, and reports a plan for each event. */
 export function dryOutlet(parts: DryOutletParts): Outlet {
   const { target, planned, runtime, listener, options } = parts
   const planning =
@@ -82,7 +77,6 @@ export function dryOutlet(parts: DryOutletParts): Outlet {
     finish: () => queue.flush(),
     stop: () => queue.close(0),
     close: () => queue.close(0),
-    // A dry run sends nothing, so there are no deliveries.
     ledger: () =>
       Promise.resolve({ ...planning.ledger(), deliveries: 0, delivered: 0, pending: 0 }),
   }
@@ -105,6 +99,8 @@ function webhookPlanning(
   const sourceId = isNamed ? target.sourceId : sourceIdOf(target.destination)
   const destinations = isNamed ? target.destinations : [target.destination]
   const bodyStyle = isNamed ? undefined : target.bodyStyle
+  const styled = (text: string): string =>
+    bodyStyle === undefined ? text : restyleBody(text, bodyStyle)
   const stored = new PlannedEvents()
   const add = (events: readonly NewEvent[]) => Promise.resolve(stored.add(events))
   const intake = new Intake({ add, destinations, runtime })
@@ -114,9 +110,9 @@ function webhookPlanning(
       const { decisions, deliveries } = planEvent(accepted.event, destinations)
       for (const [index, destination] of destinations.entries()) {
         const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body
-        const body = text === undefined ? null : inStyle(text, bodyStyle)
-        const plan = planFor({ ...accepted, decision: decisions[index] }, destination, body)
-        planned({ ...plan, isNamed })
+        const decided = { ...accepted, decision: decisions[index] }
+        const body = text === undefined ? null : styled(text)
+        planned({ ...planFor(decided, destination, body), isNamed })
       }
     }
   }
@@ -162,7 +158,7 @@ function planFor(
   }
 }
 
-/** Plans calls for a service. The service itself decides about routing. */
+/** Plans calls to a service. The service itself decides about routing. */
 function servicePlanning({ endpoint }: ServiceTarget, planned: (plan: Plan) => void): Planning {
   let taken = 0
   const rejectionOf = (value: unknown, index: number): readonly RejectedCall[] => {
@@ -186,14 +182,10 @@ function servicePlanning({ endpoint }: ServiceTarget, planned: (plan: Plan) => v
   }
 }
 
-function inStyle(body: string, bodyStyle: BodyStyle | undefined): string {
-  return bodyStyle === undefined ? body : restyleBody(body, bodyStyle)
-}
-
-/** Maximum number of remembered messageIds: the same as in a store in memory. */
+/** Maximum number of remembered messageIds, as in a store in memory. */
 const messageIdsMax = 100_000
 
-/** Predicts the outcome of adding events of one source to a store where deliveries end at once. */
+/** Counts the events of one source as a store would, but holds no deliveries. Recognises duplicates. */
 export class PlannedEvents {
   /** A Set keeps insertion order, so the first is the oldest. */
   readonly #messageIds = new Set<string>()
@@ -203,7 +195,7 @@ export class PlannedEvents {
     return this.#ledger
   }
 
-  /** Adds events and returns the outcome of each, in order. */
+  /** Returns the outcome of each event, in order. */
   add(events: readonly NewEvent[]): readonly AddOutcome[] {
     return events.map((event) => {
       const outcome = this.#outcomeOf(event)

@@ -5,12 +5,11 @@ import type { Runtime } from '../../runtime/index.ts'
 import type { EndedDelivery } from './report-text.ts'
 import type { SendingOptions } from './sending-options.ts'
 
-/** Grace period for queued calls, and then again for requests, when a command is interrupted. */
+/** Grace period for queued calls and for requests when a command is interrupted. */
 export const stopGraceMs = 300
 
-/** The ledger of an outlet. */
+/** The ledger of deliveries; with the number of calls that a service acknowledged, if a service gets them. */
 export interface OutletLedger extends DeliveryLedger {
-  /** The number of calls that a service acknowledged; undefined without a service. */
   readonly acknowledged?: number
 }
 
@@ -28,19 +27,18 @@ export interface Outlet {
   stop(): Promise<void>
   /** Returns the counts so far. */
   ledger(): Promise<OutletLedger>
-  /** Releases everything that the outlet holds. */
+  /** Closes connections and the store. */
   close(): Promise<void>
 }
 
-/** Callbacks for what happens to rows after the outlet took them. */
 interface OutletListener {
   /** Called when a row that was taken is rejected. It counts as rejected, not as accepted. */
   rejected(position: RowPosition, rejection: Rejection): void
 }
 
-/** Callbacks for what a service does with rows. For webhooks, the runtime's observer is called instead. */
+/** Callbacks for calls to a service. For webhooks, the runtime's observer is called instead. */
 export interface ServiceListener extends OutletListener {
-  /** Called when the service has answered for calls. */
+  /** Called for each call that the service has accepted. */
   acknowledged(): void
   /** Called before a batch is sent again. */
   retrying(retry: BatchRetry): void
@@ -48,22 +46,20 @@ export interface ServiceListener extends OutletListener {
   failed(delivery: EndedDelivery, message: string): void
 }
 
-/** What every outlet is made of. */
+/** The dependencies of every outlet. */
 export interface OutletParts {
   readonly options: SendingOptions
   readonly runtime: Runtime
   readonly listener: OutletListener
 }
 
-/** The outcome of offering a row; `closed` after the outlet was closed. */
+/** The outcome of offering a row; `closed` if the outlet was closed before. */
 export type OfferResult =
   { readonly kind: 'taken' | 'closed' } | ({ readonly kind: 'rejected' } & Rejection)
 
-/** The position of a row in its input. */
+/** The file of a row, if there are several, and the line on which it begins, from 1. */
 export interface RowPosition {
-  /** The file; undefined if there is only one input. */
   readonly file?: string | undefined
-  /** The line on which the row begins, from 1. */
   readonly line: number
 }
 
@@ -76,7 +72,7 @@ const queueMax = 1_000
  */
 const joinedCallsMax = 250
 
-/** Returns the client's options for those of a command. `--flush-at` sets the exact batch size. */
+/** Converts the options of a command to those of the client. `--flush-at` sets the exact batch size. */
 export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientOptions {
   return {
     flushAt,
@@ -112,7 +108,6 @@ export class CallQueue {
     }
   }
 
-  /** Sends the waiting calls. */
   flush(): Promise<void> {
     return this.#client.flush()
   }
@@ -139,17 +134,14 @@ export class CallQueue {
 type DeletionRow =
   ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
 
-/** The rejection of a deletion that is sent to a service, whose tracking API accepts only calls. */
+/** The rejection of a deletion that was to go to a service. Its tracking API accepts only calls. */
 export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',
   message: 'A tracking API does not accept deletions',
 })
 
-/**
- * Parses the deletion request in a row. Deletions bypass the client and go directly to intake. As in calls, a
- * number is a valid id.
- */
+/** Parses the deletion request in a row. As in calls, the id of a user may be a number. */
 export function readDeletion({ userId, timestamp, messageId }: JsonObject): DeletionRow {
   if (userId === undefined || userId === null || userId === '') {
     return { kind: 'rejected', code: 'no_user_id', message: 'delete needs a userId' }

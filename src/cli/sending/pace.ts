@@ -1,11 +1,9 @@
 import { sleep, type Clock, type Timer } from '../../runtime/index.ts'
 
-/**
- * Timers fire a little late. Later turns make up for a delay of up to this length, but not for a longer one.
- */
+/** Timers fire a little late. Later turns make up for a delay up to this maximum. */
 const latenessMsMax = 100
 
-/** Spaces turns evenly, to meet a rate on average. Late turns do not pile up. */
+/** Spaces turns evenly, to meet a rate on average. */
 export class Pace {
   readonly #clock: Clock
   readonly #intervalMs: number
@@ -29,15 +27,14 @@ export class Pace {
 }
 
 /**
- * A clock whose holds end when the command must end early. Otherwise a virtual clock would stand still while
- * an endpoint does not answer, and no grace period would end.
+ * A clock whose holds end when `stop` aborts, because the command must end early. Otherwise a virtual clock would
+ * stand still while an endpoint does not answer, and no grace period would end.
  */
 export class StoppableClock implements Clock {
   readonly #clock: Clock
   readonly #stop: AbortSignal
   readonly #releases = new Set<() => void>()
 
-  /** @param stop - aborts when the command must end early */
   constructor(clock: Clock, stop: AbortSignal) {
     this.#clock = clock
     this.#stop = stop

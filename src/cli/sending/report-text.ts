@@ -18,12 +18,10 @@ import type { Style } from '../output/style.ts'
 import type { Plan, PlanReason } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 
-/**
- * The shortest delay before a retry. It copies the retry policy's value, because importing the policy would load
- * all the code that delivers.
- */
-export const firstRetryMs = 8_000
+/** The retry policy of `delivery`. Importing it would load all the code that delivers. */
 const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000, jitter: 0.2 }
+/** The shortest delay before a retry. */
+export const firstRetryMs = 8_000
 
 /** Names a call in a few words: `track "Order Completed"`. */
 export function callName({ type, event, name }: JsonObject): string {
@@ -32,11 +30,7 @@ export function callName({ type, event, name }: JsonObject): string {
   return `${typeof type === 'string' ? plainText(type) : 'call'}${named}`
 }
 
-/**
- * Formats a line about a request: time, attempt, result, endpoint, duration and messageId.
- *
- * @param retryForMs - how long a delivery is retried
- */
+/** Formats a line about a request: time, attempt, result, endpoint, duration, messageId and the next retry. */
 export function requestText(record: RequestRecord, style: Style, retryForMs: number): string {
   const { messageId, url, attempt, outcome, error, status, durationMs, atMs, excerpt } = record
   const look = { success: 'good', retry: 'warning', final: 'bad' } as const
@@ -45,12 +39,13 @@ export function requestText(record: RequestRecord, style: Style, retryForMs: num
   const end = style.faint(`${formatDuration(durationMs)}  ${plainText(messageId)}`)
   const isTemporary = outcome === 'retry' && error !== 'interrupted'
   const next = isTemporary ? style.faint(nextTryText(attempt, retryForMs)) : ''
-  const said = outcome === 'final' ? excerptText(excerpt) : ''
-  const quoted = said === '' ? '' : `\n${style.faint(`  └ it said: ${said}`)}`
+  const said = shortText(excerpt.trim().replaceAll(/\s+/g, ' '), 200)
+  const isQuoted = outcome === 'final' && said !== ''
+  const quoted = isQuoted ? `\n${style.faint(`  └ it said: ${said}`)}` : ''
   return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
 }
 
-/** Says when the next try is, or that the retry window ends before it; empty if there are no retries. */
+/** Says when the next try is, or that the retry window ends before it. */
 function nextTryText(attempt: number, retryForMs: number): string {
   const { firstMs, factor, mostMs, jitter } = retryPolicy
   const waitsMs = Array.from({ length: attempt }, (_, index) =>
@@ -67,10 +62,6 @@ function nextTryText(attempt: number, retryForMs: number): string {
   return isSure ? next : `${next}, if --retry-for ${formatDuration(retryForMs)} allows it`
 }
 
-function excerptText(excerpt: string): string {
-  return shortText(excerpt.trim().replaceAll(/\s+/g, ' '), 200)
-}
-
 /** The result of the only call of a command. */
 export interface SingleCall {
   readonly name: string
@@ -78,13 +69,13 @@ export interface SingleCall {
   /** The settled delivery; undefined if the call was not sent. */
   readonly delivery: (EndedDelivery & { readonly explanation: string }) | undefined
   readonly request: RequestRecord | undefined
-  /** Why `--only` excluded it; undefined if it did not. */
+  /** Why `--only` excluded the call; undefined if it did not. */
   readonly whyFiltered: string | undefined
   readonly ledger: OutletLedger
   readonly durationMs: number
 }
 
-/** Formats a line for the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
+/** Formats the result of the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
 export function singleText(call: SingleCall, style: Style): string | undefined {
   const { name, urls, delivery, request, ledger, durationMs } = call
   const where = urls.map((url) => endpointName(url)).join(', ')
@@ -108,7 +99,7 @@ export function singleText(call: SingleCall, style: Style): string | undefined {
   return undefined
 }
 
-/** Formats a line for the only call of a dry run. */
+/** Formats what would happen to the only call of a dry run. */
 export function plannedText(
   { name, urls, ledger }: Pick<SingleCall, 'name' | 'urls' | 'ledger'>,
   style: Style,
@@ -162,19 +153,10 @@ export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
 
 /** Converts a request to an endpoint to its JSON record. */
 export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
-  const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
-  const at = formatTimestamp(atMs)
-  return {
-    kind: 'request',
-    messageId,
-    url: endpointName(url),
-    attempt,
-    outcome,
-    status,
-    error,
-    ms: durationMs,
-    at,
-  }
+  const { messageId, attempt, outcome, status, error, durationMs, atMs } = request
+  const url = endpointName(request.url)
+  const time = { ms: durationMs, at: formatTimestamp(atMs) }
+  return { kind: 'request', messageId, url, attempt, outcome, status, error, ...time }
 }
 
 /** Converts a settled delivery to its JSON record. */
@@ -186,19 +168,14 @@ export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string,
 /** The name of a count, and its style if it isn't zero. */
 type Part = readonly [keyof Ledger, keyof Style]
 
-interface SummaryView {
-  readonly style: Style
-  readonly isDry?: boolean
-}
-
 /**
  * Formats the summary line of a command that moves events. It consists of equations, which show that the
- * counts balance. Zero terms are left out, and so is `read` if the ledger has none.
+ * counts balance. Terms that are zero are left out. Without `read`, so is the first equation.
  */
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,
   durationMs: number,
-  { style, isDry = false }: SummaryView,
+  { style, isDry = false }: { readonly style: Style; readonly isDry?: boolean },
 ): string {
   const count = (name: keyof Ledger): number => ledger[name] ?? 0
   const equations = [

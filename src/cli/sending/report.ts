@@ -4,7 +4,6 @@ import {
   failureText,
   formatDuration,
   plainText,
-  type DeliveryLedger,
   type EndpointChange,
   type JsonObject,
   type Ledger,
@@ -46,7 +45,7 @@ const problemLinesMax = 20
 /** Maximum number of lines about rejected rows. It is high, because nothing else says which rows to fix. */
 const rejectionLinesMax = 100
 
-/** What a report shows, and how. */
+/** The options of a command that moves events. */
 export interface ReportOptions extends Pick<
   SendingOptions,
   'json' | 'quiet' | 'verbose' | 'color' | 'retryForMs'
@@ -60,8 +59,8 @@ export interface ReportOptions extends Pick<
 
 /** The result of a command that moves events. */
 export interface Closing {
-  /** The ledger; without `read` and `rejected` if the input does not consist of calls. */
-  readonly ledger: OutletLedger & DeliveryLedger & Partial<Ledger>
+  /** Without `read` and `rejected` if the input does not consist of calls. */
+  readonly ledger: OutletLedger & Partial<Ledger>
   readonly durationMs: number
   /** Rows that were not selected; undefined if the command selects none. */
   readonly skipped: number | undefined
@@ -75,7 +74,7 @@ interface ReportParts {
   readonly dataStyle: Style
 }
 
-/** Reports what happens while calls are sent, as records on stdout or lines on stderr. */
+/** Reports requests, deliveries, problems and the result, as records on stdout or lines on stderr. */
 export class Report implements Observer {
   readonly #parts: ReportParts
   readonly #stdout: DataWriter
@@ -95,11 +94,7 @@ export class Report implements Observer {
     this.#stdout = new DataWriter(parts.io)
   }
 
-  /**
-   * Opens a report.
-   *
-   * @param elapsedMs - returns the time since the command began
-   */
+  /** @param elapsedMs - returns the time since the command began */
   static async open(io: Io, options: ReportOptions, elapsedMs: () => number): Promise<Report> {
     const { color } = options
     const style = await styleOf(io, 'stderr', color)
@@ -107,11 +102,7 @@ export class Report implements Observer {
     return new Report({ io, options, elapsedMs, style, dataStyle })
   }
 
-  /**
-   * Shows progress until the summary or `close`.
-   *
-   * @param text - returns the progress line
-   */
+  /** Shows a progress line until the summary or `close`. */
   begin(text: () => string): void {
     const { quiet, json, color } = this.#parts.options
     if (json && this.#parts.io.stderr.isTTY !== true) return
@@ -120,10 +111,10 @@ export class Report implements Observer {
   }
 
   /**
-   * Writes the progress line of a transfer.
+   * Formats the progress line of a transfer.
    *
    * @param taken - rows that were read and not rejected
-   * @param total - all rows; undefined if unknown
+   * @param total - the number of all rows; undefined if it is unknown
    */
   progress(taken: number, total: number | undefined): string {
     return progressText({
@@ -136,7 +127,7 @@ export class Report implements Observer {
     })
   }
 
-  /** A log on stderr: details if DEBUG asks for them, warnings unless `--quiet` is given. */
+  /** A log on stderr. Contains warnings unless `--quiet` is given, and the details that DEBUG asks for. */
   get log(): Log {
     const { debug, info } = logFromEnvironment({ ...this.#parts.io.env })
     if (this.#parts.options.quiet) return { debug, info, warn: silentLog.warn }
@@ -145,7 +136,7 @@ export class Report implements Observer {
       debug,
       info,
       warn: (message, fields) => {
-        // A timeout, like every failed request, already has its own line.
+        // The report already has a line for each failed request.
         if (fields?.['code'] !== 'timeout') warn(message, fields)
       },
     }
@@ -182,7 +173,7 @@ export class Report implements Observer {
     this.#problem(text)
   }
 
-  /** Reports that a row will not reach the service; the message says why. */
+  /** Reports that a call will not reach the service. */
   failed(delivery: EndedDelivery, message: string): void {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
@@ -225,7 +216,7 @@ export class Report implements Observer {
     this.#parts.io.stderr.write(asCalled(text, this.#parts.io))
   }
 
-  /** Reports calls that the service has answered for. */
+  /** Counts a call that the service has accepted. */
   acknowledged(): void {
     this.#done++
   }
@@ -283,9 +274,9 @@ export class Report implements Observer {
     this.#parts.io.stderr.write(`${asCalled(text, this.#parts.io)}\n`)
   }
 
-  /** Resolves once the output has taken everything. */
-  async ready(): Promise<void> {
-    await this.#stdout.ready()
+  /** Resolves when the reader of stdout has caught up. */
+  ready(): Promise<void> {
+    return this.#stdout.ready()
   }
 
   /** Removes the progress line. */
@@ -321,18 +312,14 @@ export class Report implements Observer {
     if (skipped > 0) this.note(`${countOf(skipped, 'row was', 'rows were')} not selected`)
   }
 
-  /**
-   * Formats the line about the only call; undefined for the rows of a file, or if nothing happened to the call.
-   */
+  /** Formats the line about the only call; undefined if there are several, or if the call was rejected. */
   #singleText(ledger: Closing['ledger'], durationMs: number): string | undefined {
     const { single, dryRun } = this.#parts.options
     if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
-    const name = callName(single.call)
-    const { urls } = single
-    if (dryRun === true) return plannedText({ name, urls, ledger }, this.#parts.style)
+    const call = { name: callName(single.call), urls: single.urls, ledger }
+    if (dryRun === true) return plannedText(call, this.#parts.style)
     const [delivery, request, whyFiltered] = [this.#delivery, this.#request, this.#whyFiltered]
-    const end = { delivery, request, whyFiltered, ledger, durationMs }
-    return singleText({ name, urls, ...end }, this.#parts.style)
+    return singleText({ ...call, delivery, request, whyFiltered, durationMs }, this.#parts.style)
   }
 
   #problem(text: string): void {
@@ -342,7 +329,7 @@ export class Report implements Observer {
       this.#line(`${text}\n`)
   }
 
-  /** Says once that failed requests are retried, because the next line may take a while. */
+  /** Says once that failed requests are retried. Otherwise, the pause before the next line would look like a hang. */
   #announceRetries(error: string | null): void {
     const { quiet, retryForMs, retryNote } = this.#parts.options
     if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return

@@ -26,41 +26,27 @@ export class RowCounts {
     return this.#counts.read - this.#counts.rejected
   }
 
-  /** Counts a row. */
   add(name: Counted, rows = 1): void {
     this.#counts[name] += rows
   }
 
-  /** Returns the ledger of a complete transfer. */
-  ledger(stored: OutletLedger): OutletLedger & Ledger {
-    const { read, rejected, filtered } = this.#counts
-    const { accepted, filtered: others } = stored
-    const counted = { read, rejected, accepted: accepted + filtered, filtered: others + filtered }
-    return { ...stored, ...counted }
-  }
-
   /**
-   * Returns the ledger of an interrupted transfer to a durable store. Rows that are not in the store don't
-   * count: the next run reads them again.
+   * Adds the counts of rows to the outlet's ledger.
+   *
+   * @param end - `cut_with_store`: rows that did not reach the store don't count, because the next run reads
+   * them again. `cut`: there is no store, so they count as accepted and pending.
    */
-  ledgerOfStore(stored: OutletLedger): OutletLedger & Ledger {
-    const ledger = this.ledger(stored)
-    return { ...ledger, read: ledger.accepted + ledger.rejected }
-  }
-
-  /**
-   * Returns the ledger of an interrupted transfer in memory. Rows that the outlet does not know yet count as
-   * accepted and pending.
-   */
-  ledgerOfCut(stored: OutletLedger): OutletLedger & Ledger {
-    const ledger = this.ledger(stored)
-    const waiting = Math.max(0, this.taken - ledger.accepted)
+  ledger(stored: OutletLedger, end: 'complete' | 'cut' | 'cut_with_store'): OutletLedger & Ledger {
+    const { rejected, filtered } = this.#counts
+    const accepted = stored.accepted + filtered
+    const read = end === 'cut_with_store' ? accepted + rejected : this.#counts.read
+    const lost = end === 'cut' ? Math.max(0, this.taken - accepted) : 0
     return {
-      ...ledger,
-      accepted: ledger.accepted + waiting,
-      routed: stored.routed + waiting,
-      deliveries: stored.deliveries + waiting,
-      pending: stored.pending + waiting,
+      ...{ ...stored, read, rejected, filtered: stored.filtered + filtered },
+      accepted: accepted + lost,
+      routed: stored.routed + lost,
+      deliveries: stored.deliveries + lost,
+      pending: stored.pending + lost,
     }
   }
 }

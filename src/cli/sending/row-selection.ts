@@ -15,12 +15,13 @@ import type { Io } from '../io.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
 import { InputMeter, type RowGroup } from './row-source.ts'
 
-/** Which rows to select. An undefined condition selects all. */
+/**
+ * Which rows to select: those of certain types, with timestamps from `sinceMs` on and before `untilMs`, in
+ * milliseconds since 1970. An undefined condition selects all.
+ */
 export interface RowSelection {
   readonly types: readonly EventType[] | undefined
-  /** Only timestamps from this time on, in milliseconds since 1970. */
   readonly sinceMs: number | undefined
-  /** Only timestamps before this time, in milliseconds since 1970. */
   readonly untilMs: number | undefined
 }
 
@@ -29,7 +30,7 @@ interface ReadRows {
   readonly rows: readonly Row[]
 }
 
-/** Maximum number of groups to read ahead for the first good row. */
+/** Maximum number of groups to read ahead while looking for the first good row. */
 const heldGroupsMax = 64
 
 /**
@@ -44,7 +45,6 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   readonly #meter: InputMeter
   readonly #groups: AsyncGenerator<ReadRows>
   readonly #rowsRead = new Map<string, number>()
-  /** Groups that were read ahead. */
   readonly #held: ReadRows[] = []
   #isCapture: Promise<boolean> | undefined
   #skipped = 0
@@ -62,21 +62,21 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     return this.#skipped
   }
 
-  /** Estimates the number of all rows from the number of parsed rows; undefined if unknown. */
+  /** Estimates the number of all rows from the number of parsed rows; undefined if an input is a pipe. */
   total(parsed: number): number | undefined {
     return this.#meter.total(parsed + this.#skipped)
   }
 
   /**
-   * Whether the files contain captured requests. Resolves when the first good row was read or the command
-   * must end early. Without a good row in the first 64 groups, the files count as calls.
+   * Whether the files contain captured requests. Resolves when the first good row has been read or the command
+   * must end early. If there is no good row in the first 64 groups, the files are read as calls.
    */
   async holdCapture(): Promise<boolean> {
     this.#isCapture ??= this.#readToGoodRow()
     return (await stoppable(this.#isCapture, this.#io.stop)) ?? false
   }
 
-  /** Yields the rows. Can be used once. */
+  /** Yields the rows, once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
     await this.holdCapture()
     const isCapture = await this.#isCapture
@@ -142,7 +142,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   }
 }
 
-/** Whether a row shows that its file is a capture: it is a request, or the `ready` record of `listen`. */
+/** Whether a row shows that its file is a capture: it is a request, or the record with which `listen` starts. */
 function isOfListen(row: JsonObject): boolean {
   return isCapturedRow(row) || (isListenRecord(row) && row['kind'] === 'ready')
 }
@@ -157,10 +157,7 @@ function requestOfRow(row: Row): Row {
   return { kind: 'bad', line: row.line, code: 'wrong_type', message }
 }
 
-/**
- * Returns the call in a row. The rows of an archive have a different form. Captured requests are rejected: they
- * would pass for a call without its fields.
- */
+/** Returns the call in a row, which may be a row of an archive. Rejects a captured request. */
 function callOfRow(row: Row): Row {
   if (row.kind === 'bad') return row
   const { line, bytes, value } = row
@@ -184,16 +181,15 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
 }
 
-/** The position of a row in the input. */
+/** The position of a row in the input: its file, and its index there, from 0. Several rows may be on one line. */
 export interface RowKey {
   readonly file: string
-  /** The index of the row in its file, from 0: several rows may be on one line. */
   readonly index: number
 }
 
 /**
- * Gives a row without a messageId an id derived from its position and content. The same row of the same file
- * is then the same event each time it is read.
+ * Gives a row without a messageId an id that is derived from its position and content. Whenever the same file is
+ * read again, the row has the same id.
  */
 export function identifyRow(row: Row, { file, index }: RowKey): Row {
   if (row.kind === 'bad') return row

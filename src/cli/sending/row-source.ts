@@ -11,7 +11,7 @@ import { tellOfTerminalInput } from '../input.ts'
 import type { Io } from '../io.ts'
 import { isCapturedRow } from './captured-request.ts'
 
-/** Changes from the command line to every call. */
+/** Changes to every call, from flags. */
 export interface RowChanges {
   /** The type of rows that have none. A row of a different type is rejected. */
   readonly type?: EventType | undefined
@@ -19,9 +19,8 @@ export interface RowChanges {
   readonly integrations?: Readonly<Record<string, boolean>> | undefined
 }
 
-/** Rows that were read together. */
+/** Rows that were read together, with their file if there are several. */
 export interface RowGroup {
-  /** The file; undefined if there is only one input. */
   readonly file?: string | undefined
   readonly rows: readonly Row[]
 }
@@ -40,7 +39,7 @@ export async function* fileRows(
   }
 }
 
-/** Yields one call repeatedly, with the changes. Each copy gets its own id when it is sent. */
+/** Yields one call several times, with the changes. The client gives each copy its own messageId. */
 export async function* repeatedRows(
   call: JsonObject,
   count: number,
@@ -77,7 +76,7 @@ function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row
   return { ...row, value }
 }
 
-/** Opens inputs and measures how much of them was read. */
+/** Opens inputs, and measures how much of them has been read. */
 export class InputMeter {
   readonly #io: Io
   #bytesRead = 0

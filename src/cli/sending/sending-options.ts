@@ -29,14 +29,10 @@ const retryForDefaultMs = 60_000
 /** The maximum flush interval that the client accepts. */
 const flushAfterMsMax = 24 * 60 * 60 * 1_000
 
-/**
- * Where calls go: through client, router and sender in this process to webhook endpoints, or through the client
- * to a service. Captured requests go to webhook endpoints unchanged. For the sources and
- * destinations of a configuration, calls are only planned.
- */
+/** Where calls or captured requests go. */
 export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget | ConfiguredTarget
 
-/** Webhook endpoints. */
+/** The endpoints of webhooks, which this process sends. */
 export interface WebhookTarget {
   readonly kind: 'webhooks'
   readonly destination: Destination
@@ -44,7 +40,7 @@ export interface WebhookTarget {
   readonly bodyStyle: BodyStyle | undefined
 }
 
-/** Webhook endpoints for captured requests. */
+/** The endpoints of captured requests, which are sent again as they were received. */
 export interface CapturedTarget {
   readonly kind: 'captured'
   readonly destination: Destination
@@ -54,21 +50,21 @@ export interface CapturedTarget {
   readonly shiftBy: TimeShiftBy | undefined
 }
 
-/** A service. */
+/** The service to which calls are posted. */
 export interface ServiceTarget {
   readonly kind: 'service'
   readonly endpoint: string
   readonly writeKey: string
 }
 
-/** The sources and destinations of a configuration. Calls are planned for them, never sent. */
+/** A source and the destinations of a configuration. Calls are planned for them, never sent. */
 export interface ConfiguredTarget {
   readonly kind: 'configured'
   readonly sourceId: string
   readonly destinations: readonly Destination[]
 }
 
-/** The options for webhook endpoints. */
+/** The options that describe the endpoints of webhooks. */
 export const webhookOptions = inGroup('Where to:', {
   to: option('--to <url>', 'endpoint, up to 5 [EVROUTE_URL or port 4100]', repeatable),
   headers: option('-H, --header <name: value>', 'static header, repeatable', headerFlag),
@@ -124,18 +120,18 @@ export interface SendingOptions
   readonly target: SendingTarget
   /** Which rows to send; undefined for all. */
   readonly only: EventFilter | undefined
-  /** The URL of the store for undelivered webhooks; undefined to keep them in memory. */
+  /** The URL of the store; undefined to keep undelivered webhooks in memory. */
   readonly store: string | undefined
   readonly retryForMs: number
   readonly virtualClock: boolean
 }
 
-/** The options before it is known whether the input contains calls or captured requests. */
+/** The options of a command that has not looked yet whether its input contains calls or captured requests. */
 export interface GivenSendingOptions extends SendingOptions {
   readonly target: WebhookTarget | ServiceTarget
 }
 
-/** Checks the shared options, and reads the secret or the write key and the store. */
+/** Checks the shared options. Reads the secret or the write key, and the URL of the store. */
 export async function readSendingOptions(
   given: Partial<SendingValues>,
   io: Io,
@@ -182,19 +178,13 @@ async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget 
     endpoints: urls.map((url) => ({ url, headers })),
     sharedSecret: await readSecret(values.secret, io),
   })
-  const id = adHocDestinationId(given.endpoints.map(({ url }) => url))
+  const id = destinationIdFor(given.endpoints.map(({ url }) => url))
   const destination = { ...given, id, sourceIds: [`${commandLineSourceId}:${id}`] }
   return { kind: 'webhooks', destination, bodyStyle: values.bodyStyle }
 }
 
 /** Options that only apply to webhooks. With a service, they are refused, not ignored. */
 const ofWebhooks = ['to', 'headers', 'secret', 'bodyStyle', 'store', 'retryForMs'] as const
-
-/** Accepts the request URL of a service, or its host, as Segment's libraries do. */
-function requestUrl(endpoint: string): string {
-  const url = parseUrl(endpoint)
-  return url?.pathname === '/' ? new URL('/v1/batch', url).href : endpoint
-}
 
 async function serviceTarget(
   endpoint: string,
@@ -219,10 +209,13 @@ async function serviceTarget(
       'Pass --write-key <value>, env:NAME or @file, or set EVROUTE_WRITE_KEY.',
     )
   }
-  return { kind: 'service', endpoint: requestUrl(endpoint), writeKey }
+  const url = parseUrl(endpoint)
+  // Like Segment's libraries, accept the URL without a path.
+  const batchUrl = url?.pathname === '/' ? new URL('/v1/batch', url).href : endpoint
+  return { kind: 'service', endpoint: batchUrl, writeKey }
 }
 
-/** Refuses flags that would put invented results into a store, which outlives the command. */
+/** Refuses flags whose results would be wrong in a store, which outlives the command. */
 function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   if (store === undefined) return
   if (dryRun) {
@@ -255,15 +248,15 @@ function checkRange(
 export const commandLineSourceId = 'cli'
 
 /**
- * Returns the source of calls to an ad-hoc destination. Each destination has its own source. Otherwise, a call
+ * Returns the source of calls to the destination of `--to`. Each destination has its own source. Otherwise, a call
  * that was sent to one destination would count as a duplicate for the next.
  */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }
 
-/** Makes the id of an ad-hoc destination: stable for the same URLs, and readable, because it has the host. */
-function adHocDestinationId(urls: readonly string[]): string {
+/** Makes an id that is the same for the same URLs, and that contains the host for people to recognise. */
+function destinationIdFor(urls: readonly string[]): string {
   const hash = createHash('sha256')
     .update([...urls].sort().join('\n'))
     .digest('hex')

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { checkParsedCall } from '../../intake/index.ts'
 import {
   endpointName,
   imbalances,
+  isJsonObject,
   type JsonObject,
   type Ledger,
-  type Rejection,
 } from '../../model/index.ts'
 import {
   createRuntime,
@@ -12,21 +13,21 @@ import {
   stopwatch,
   systemClock,
   VirtualClock,
-  type Clock,
   type Runtime,
 } from '../../runtime/index.ts'
 import { isOutputClosed, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
-import { applyOnly } from './only.ts'
-import type {
-  OfferResult,
-  RowPosition,
-  Outlet,
-  OutletLedger,
-  OutletParts,
-  ServiceListener,
+import { isCapturedRow, readCapturedRequest } from './captured-request.ts'
+import {
+  readDeletion,
+  type OfferResult,
+  type RowPosition,
+  type Outlet,
+  type OutletLedger,
+  type OutletParts,
+  type ServiceListener,
 } from './outlet.ts'
 import { dryOutlet, type Plan } from './dry-outlet.ts'
 import { Pace, StoppableClock } from './pace.ts'
@@ -35,7 +36,7 @@ import { RowCounts } from './row-counts.ts'
 import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
 
-/** The options of a transfer. */
+/** What to send, and how. */
 export interface TransferOptions {
   readonly io: Io
   readonly options: SendingOptions
@@ -46,9 +47,9 @@ export interface TransferOptions {
   readonly skipped?: (() => number) | undefined
   /** The only call of the command; undefined for the rows of a file. */
   readonly single?: JsonObject | undefined
-  /** Estimates the number of all rows from the number of parsed rows; undefined if unknown. */
+  /** Estimates the number of all rows from the number of parsed rows; undefined if it is unknown. */
   readonly total: (parsed: number) => number | undefined
-  /** The command line that continues an interrupted transfer; undefined if none is suggested. */
+  /** The command line to suggest for continuing an interrupted transfer. */
   readonly again?: string | undefined
 }
 
@@ -56,20 +57,22 @@ export interface TransferOptions {
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const { io, options, skipped } = request
   const elapsedMs = stopwatch()
-  const clock = options.virtualClock ? virtualClock(io) : systemClock
+  const clock = options.virtualClock
+    ? new StoppableClock(new VirtualClock(systemClock.nowMs()), io.stop)
+    : systemClock
   const { single: call } = request
   const single = call === undefined ? undefined : { call, urls: urlsOf(options) }
   const report = await Report.open(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = new RowCounts()
-  const listener = {
-    rejected: (position: RowPosition, rejection: Rejection): void => {
+  const listener: ServiceListener = {
+    rejected: (position, rejection) => {
       counts.add('rejected')
       report.rejected(position, rejection)
     },
     acknowledged: () => report.acknowledged(),
-    retrying: report.retrying.bind(report),
-    failed: report.failed.bind(report),
+    retrying: (retry) => report.retrying(retry),
+    failed: (delivery, message) => report.failed(delivery, message),
   }
   const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
   report.begin(() => report.progress(counts.taken, request.total(counts.parsed)))
@@ -79,7 +82,8 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
-    const ledger = isCut ? cutLedger(request, counts, stored) : counts.ledger(stored)
+    const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
+    const ledger = counts.ledger(stored, end)
     report.summary({ ledger, durationMs: elapsedMs(), skipped: skipped?.() })
     const codes = errors.map(({ error }) => exitCodeOf(error))
     return gravest([...codes, verdict(sending, ledger)])
@@ -101,10 +105,6 @@ function urlsOf({ target }: SendingOptions): readonly string[] {
   }
 }
 
-function virtualClock({ stop }: Io): Clock {
-  return new StoppableClock(new VirtualClock(systemClock.nowMs()), stop)
-}
-
 interface Sending extends TransferOptions {
   readonly runtime: Runtime
   readonly report: Report
@@ -112,17 +112,17 @@ interface Sending extends TransferOptions {
   readonly outlet: Outlet
 }
 
-/** An error that was reported. If `isOurs`, it does not come from the input, so accepted rows may be unfinished. */
 interface TransferError {
   readonly error: unknown
+  /** False for an error of the input. Otherwise, accepted rows may be unfinished. */
   readonly isOurs: boolean
 }
 
 /**
- * Resolves when every readable row is settled, nothing more can be done, or the command must end early.
+ * Resolves when every readable row is settled, an error prevents that, or the command must end early.
  *
  * @returns the errors that were reported
- * @throws any error before the first row was read; then nothing has happened
+ * @throws any error before the first row was read
  */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   const { io, report, counts, outlet } = sending
@@ -166,22 +166,26 @@ async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Prom
   }
 }
 
-/** Offers a row to the outlet, unless `--only` excludes it. */
+/** Offers a row to the outlet. A row that `--only` excludes is only checked. */
 async function offer(
   row: JsonObject,
   position: RowPosition,
   { options, runtime, report, counts, outlet }: Sending,
 ): Promise<OfferResult> {
-  const outcome = applyOnly(options.only, row)
-  if (outcome.kind === 'fits') return outlet.offer(row, position)
-  if (outcome.kind === 'rejected') return outcome
+  const { only } = options
+  const call = isCapturedRow(row) && isJsonObject(row['body']) ? row['body'] : row
+  if (only === undefined || only.takes(call)) return outlet.offer(row, position)
+  const rejection = rejectionOf(row)
+  if (rejection !== undefined) return rejection
   counts.add('filtered')
-  const { call, whyNot } = outcome
   const { type, messageId } = call
   report.filtered({
     messageId: typeof messageId === 'string' ? messageId : runtime.newId(),
     type: typeof type === 'string' ? type : '',
-    decision: { destinationId: '', send: false, reason: 'filter_not_matched', hint: whyNot },
+    decision: {
+      ...{ destinationId: '', send: false, reason: 'filter_not_matched' },
+      hint: only.whyNot(call),
+    },
     urls: urlsOf(options).map(endpointName),
     body: null,
     signature: null,
@@ -189,9 +193,18 @@ async function offer(
   return { kind: 'taken' }
 }
 
+function rejectionOf(row: JsonObject): Extract<OfferResult, { kind: 'rejected' }> | undefined {
+  if (isCapturedRow(row) || row['type'] === 'delete') {
+    const reading = isCapturedRow(row) ? readCapturedRequest(row) : readDeletion(row)
+    return reading.kind === 'rejected' ? reading : undefined
+  }
+  const check = checkParsedCall(row)
+  return check.kind === 'invalid' ? { ...check, kind: 'rejected' } : undefined
+}
+
 /**
- * Yields the groups of rows. A virtual clock stands still while they are read. The event loop turns before each
- * group, so that signals are handled.
+ * Yields the groups of rows. A virtual clock stands still while they are read. Lets the event loop turn before
+ * each group, so that signals are handled.
  *
  * @param unreadable - called with the error that ends the rows early
  */
@@ -216,7 +229,7 @@ async function* readGroups(
   }
 }
 
-/** Decides the exit code from the ledger and the way the command ended. Prints notes about problems. */
+/** Returns the exit code, and prints notes about what is unfinished or has failed. */
 function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
   const { io, report, outlet } = sending
   const { stop } = io
@@ -266,41 +279,28 @@ function nextCommand(
   return `${programName(io)} deliveries --store ${store} ${states}`
 }
 
-/** Returns the ledger of an interrupted transfer. With a durable store, only rows in the store count. */
-function cutLedger(
-  { options }: TransferOptions,
-  counts: RowCounts,
-  stored: OutletLedger,
-): OutletLedger & Ledger {
-  return options.store === undefined ? counts.ledgerOfCut(stored) : counts.ledgerOfStore(stored)
-}
-
-/**
- * Opens the outlet for the options. Code that sends is imported on demand.
- *
- * @param planned - called with each plan of a dry run
- */
+/** @param planned - called with each plan of a dry run */
 async function openOutlet(
   parts: OutletParts & { readonly listener: ServiceListener },
   planned: (plan: Plan) => void,
 ): Promise<Outlet> {
   const { target, dryRun } = parts.options
   if (target.kind === 'captured') {
-    const { CaptureOutlet, capturePlanOutlet } = await import('./capture-outlet.ts')
+    const { captureOutlet, capturePlanOutlet } = await import('./capture-outlet.ts')
     if (dryRun) return capturePlanOutlet({ ...parts, target, planned })
-    return CaptureOutlet.open({ ...parts, target })
+    return captureOutlet({ ...parts, target })
   }
   if (dryRun) return dryOutlet({ ...parts, target, planned })
   switch (target.kind) {
     case 'configured':
       throw new Error('Calls are only planned for the destinations of a configuration')
     case 'webhooks': {
-      const { WebhookOutlet } = await import('./webhook-outlet.ts')
-      return WebhookOutlet.open({ ...parts, target })
+      const { openWebhookOutlet } = await import('./webhook-outlet.ts')
+      return openWebhookOutlet({ ...parts, target })
     }
     case 'service': {
-      const { ServiceOutlet } = await import('./service-outlet.ts')
-      return new ServiceOutlet({ ...parts, target })
+      const { serviceOutlet } = await import('./service-outlet.ts')
+      return serviceOutlet({ ...parts, target })
     }
   }
 }
