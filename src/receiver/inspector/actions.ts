@@ -12,16 +12,16 @@ import {
   type Resent,
 } from './send-request.ts'
 
-/** The receiver that performs an action, and where the request for the action comes from. */
-export interface AskedInspected extends Inspected {
-  /** Whether the request comes from this machine; from a browser, only if the page has a loopback name. */
+/** The parts of a receiver, and whether the action was requested from this machine. */
+export interface ActionContext extends Inspected {
+  /** Also false for a page that was opened under a name other than a loopback name. */
   readonly isLocal: boolean
 }
 
 /** Performs an action. Returns the outcome; undefined if the request or expectation does not exist. */
 export type Action = (
   body: JsonObject,
-  inspected: AskedInspected,
+  context: ActionContext,
 ) => object | undefined | Promise<object | undefined>
 
 /** The actions of the API, by name. */
@@ -69,26 +69,25 @@ function readDelay(delay: unknown): number | undefined {
   throw new SettingError('delay', `Cannot use delay: it must be ${delayInWords}`)
 }
 
-/** Reads one plan, or a list of plans for different webhooks. */
 function readPlan(plan: unknown): string | readonly string[] {
   const isText = (value: unknown): value is string => typeof value === 'string'
   if (isText(plan) || (Array.isArray(plan) && plan.every(isText))) return plan
   throw new SettingError(
     'plan',
-    'Cannot use plan: it must be text such as 503x3,200, or a list of such texts',
+    'Cannot use plan: it must be text such as 503x3,200, or a list of texts',
   )
 }
 
-/** How many of the requests that arrived in the meantime to search for the sent one. */
+/** Maximum requests among which the sent one is searched. */
 const receivedMeanwhileMax = 1_000
 
 async function sendTo(
   endpoint: number,
   outgoing: OutgoingRequest,
-  { urls, secret, waits, log, isLocal }: AskedInspected,
+  { urls, secret, waits, log, isLocal }: ActionContext,
 ): Promise<Resent> {
   const isElsewhere = outgoing.url !== undefined
-  // Other machines must not reach further servers through this one.
+  // Don't let other machines reach servers through this one.
   if (isElsewhere && !isLocal) {
     const message = 'Cannot send to a different server: this page is open on a different machine'
     throw new SettingError('url', message, 'Open the page on the machine that runs the receiver.')
@@ -99,7 +98,7 @@ async function sendTo(
     throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
   }
   const wait = waits.begin()
-  // Use real time, as for other requests to endpoints.
+  // Use real time, like other requests to endpoints.
   const timer = systemClock.schedule(limits.endpointDeadlineMs, () => wait.abort())
   const ended = waits.endOf(wait)
   const { received } = log.counts

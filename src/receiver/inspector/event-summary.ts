@@ -1,64 +1,51 @@
-import { endpointName, shortText, type EventType } from '../../model/index.ts'
+import { endpointName, shortText } from '../../model/index.ts'
 import type { EventLog } from '../event-log.ts'
-import type { ReceivedEvent, RefusalCode } from '../received-event.ts'
-import type { SignatureVerdict } from '../signature.ts'
+import type { ReceivedEvent } from '../received-event.ts'
 import { SummaryMemory } from '../summary/memory.ts'
 import type { SummaryPart } from '../summary/part.ts'
 import { summarise, typesOfMemory } from '../summary/summarise.ts'
 
 /** A received request as a row of a list. */
-export interface EventSummary {
-  /** The number of the request, counting from 1. */
-  readonly seq: number
-  /** When the headers arrived, in milliseconds since 1970. */
-  readonly atMs: number
-  /** Null if the request is not a webhook. */
-  readonly type: EventType | null
-  /** At most 200 characters; null without a user. */
+export interface EventSummary extends Pick<
+  ReceivedEvent,
+  'seq' | 'atMs' | 'type' | 'signature' | 'code' | 'status' | 'injected' | 'durationMs'
+> {
+  /** At most 200 characters; null if the event has no user. */
   readonly userId: string | null
   /** The summary that the terminal shows; for a malformed request, what is wrong. */
   readonly summary: readonly SummaryPart[]
-  readonly signature: SignatureVerdict
-  /** The code of the mistake in the body; null for none. */
-  readonly code: RefusalCode | null
-  /** The status of the answer; null if none was sent. */
-  readonly status: number | null
-  /** The planned fault or status that it got; null for none. */
-  readonly injected: string | null
   /** The status or error of the forwarding target; null if the request was not forwarded. */
   readonly forwarded: number | string | null
   /** The URL of the target without its query; null if the request was not forwarded. */
   readonly forwardedTo: string | null
-  /** Milliseconds from arrival to answer. */
-  readonly durationMs: number
-  /** Number of the previous event with the same messageId; null for none. */
+  /** The number of the previous event with the same messageId; null if there is none. */
   readonly repeatOf: number | null
-  /** Whether the signature or the body is wrong, or an answer is not 2xx. See {@link isFailed}. */
+  /** Whether the signature or the body is wrong, or an answer is not 2xx. */
   readonly failed: boolean
 }
 
 const textMax = 200
 /** Maximum messageIds to remember. */
-const messagesMax = 10_000
-/** Maximum events per batch of summaries. */
+const messageIdsMax = 10_000
+/** Maximum events in a batch of summaries. */
 export const summariesMax = 1_000
 
 /** Facts about an event that depend on earlier events. */
 interface Noted {
   readonly repeatOf: number | null
-  /** The summary if it depends on earlier events; undefined if the event alone is enough. */
+  /** The summary if it depends on earlier events; undefined if it can be made later from the event. */
   readonly parts: readonly SummaryPart[] | undefined
 }
 
 const nothingNoted: Noted = { repeatOf: null, parts: undefined }
 
-/** Summarizes the events of a log. Visits them in order, so that a summary can show what changed. */
+/** Summarizes the events of a log. Visits all events in order, so that a summary can show what changed. */
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  /** Facts about the events visited last, at least about all that the log keeps. */
+  /** Facts about the events visited last, which include all visited events that the log still keeps. */
   readonly #noted: Noted[] = []
-  /** Number of the newest event by messageId, oldest first. */
+  /** The number of the newest event with each messageId, oldest first. */
   readonly #messages = new Map<string, number>()
   #newestSeq = 0
 
@@ -66,14 +53,14 @@ export class EventSummaries {
     this.#log = log
   }
 
-  /** Returns at most 1,000 events after a number, oldest first. */
+  /** Returns at most 1,000 events with a higher number, oldest first. */
   after(seq: number): readonly ReceivedEvent[] {
     const events = this.#log.after(seq, summariesMax)
     this.#noteUpTo(events.at(-1)?.seq ?? 0)
     return events
   }
 
-  /** Summarizes an event that the log keeps. */
+  /** Summarizes an event that the log still keeps. */
   of(event: ReceivedEvent): EventSummary {
     this.#noteUpTo(event.seq)
     const { seq, atMs, type, userId, signature, code, status, injected, forward } = event
@@ -106,7 +93,7 @@ export class EventSummaries {
     }
     const oldestSeq = this.#log.after(0, 1)[0]?.seq ?? seq
     const keptMin = this.#newestSeq - oldestSeq + 1
-    // Drop half of them at once, because each splice moves all the others.
+    // Drop many at once, because each splice moves all that remain.
     if (this.#noted.length > 2 * keptMin) this.#noted.splice(0, this.#noted.length - keptMin)
   }
 
@@ -128,7 +115,7 @@ export class EventSummaries {
     const before = this.#messages.get(messageId)
     this.#messages.delete(messageId)
     this.#messages.set(messageId, seq)
-    if (this.#messages.size > messagesMax) {
+    if (this.#messages.size > messageIdsMax) {
       const [oldest = ''] = this.#messages.keys()
       this.#messages.delete(oldest)
     }
@@ -136,7 +123,7 @@ export class EventSummaries {
   }
 }
 
-/** Whether a request has a wrong signature or body, or an answer that is not 2xx. */
+/** Whether a request has a wrong signature or body, or an answer that is not 2xx. Its target's answer counts, too. */
 export function isFailed({ signature, code, status, forward }: ReceivedEvent): boolean {
   const isUnverified = signature === 'invalid' || signature === 'missing'
   if (isUnverified || code !== null || status === null || !isGood(status)) return true

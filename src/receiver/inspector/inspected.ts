@@ -9,7 +9,7 @@ import type { Waits } from '../waits.ts'
 export interface Inspected {
   readonly log: EventLog
   readonly expectations: Expectations
-  /** Ended when the receiver closes. */
+  /** End when the receiver closes. */
   readonly waits: Waits
   readonly secret: string | undefined
   readonly clock: Clock
@@ -17,9 +17,9 @@ export interface Inspected {
   readonly urls: () => Promise<readonly string[]>
   /** Sessions of browsers on other machines; undefined if only this machine can reach the receiver. */
   readonly sessions: PageSessions | undefined
-  /** Checks the token in an Authorization header; undefined if no token is set. */
+  /** Whether an Authorization header contains the receiver's token; undefined if no token is set. */
   readonly isToken?: ((authorization: string | undefined) => boolean) | undefined
-  /** Whether a target or a program gets the requests that may be passed on. */
+  /** Whether requests are passed on to a target or a program. */
   readonly passesOn: boolean
   /** The planned answers; undefined for a capture, which receives nothing. */
   readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext' | 'dropNext'> | undefined

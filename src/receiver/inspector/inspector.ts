@@ -17,9 +17,9 @@ import { keptEvent, reads } from './reads.ts'
 import { sendCapture } from './send-capture.ts'
 import { streamSummaries } from './stream-summaries.ts'
 
-/** Maximum open streams. Each slow reader keeps one batch of summaries in memory. */
+/** Maximum open streams. Each slow client keeps one batch of summaries in memory. */
 const streamsMax = 32
-/** Larger than a webhook, because JSON escapes can make a text several times as long. */
+/** Four times as large as a webhook, because JSON escapes can make the webhook's body longer. */
 const actionBytesMax = 4 * limits.webhookBytesMax
 
 /** The HTTP API for the page and for programs. `docs/inspector.openapi.json` describes it. */
@@ -47,7 +47,7 @@ export class Inspector {
     const path = pathname.slice(apiPrefix.length)
     if (request.method === 'POST' && path === 'actions/read-capture') {
       checkMediaType(request, 'application/x-ndjson')
-      const match = readWanted(searchParams)
+      const match = parsed(readQuery(searchParams, ['match']).match)
       await sendCapture(request, response, { match, waits: this.#inspected.waits })
       return true
     }
@@ -62,7 +62,7 @@ export class Inspector {
     return answerWith(response, read(searchParams, this.#inspected))
   }
 
-  /** Summarizes the requests with these numbers that the log still keeps. `keptFrom` is the oldest one. */
+  /** Summarizes the requests with the given numbers. `keptFrom` is the number of the oldest request in the log. */
   #summariesOf(query: URLSearchParams): {
     readonly summaries: readonly EventSummary[]
     readonly keptFrom: number
@@ -94,7 +94,7 @@ export class Inspector {
     query: URLSearchParams,
   ): Promise<void> {
     const { match, sample } = readQuery(query, ['match', 'sample'])
-    const wanted = match === undefined ? undefined : parseMatch(match)
+    const wanted = parsed(match)
     if (sample !== undefined && sample !== 'true')
       throw new SettingError('sample', 'Cannot use sample: it must be true, or left out')
     if (this.#streams >= streamsMax) {
@@ -136,16 +136,13 @@ export class Inspector {
   }
 }
 
-/** @throws MatchError for an invalid match */
-function readWanted(query: URLSearchParams): Match | undefined {
-  const { match } = readQuery(query, ['match'])
+function parsed(match: string | undefined): Match | undefined {
   return match === undefined ? undefined : parseMatch(match)
 }
 
 /**
- * Checks the media type of an action. Forms cannot send these types, and scripts of other sites need a CORS preflight.
- *
- * @throws SettingError `content-type` for any other
+ * Checks the media type of an action. Pages on other sites cannot send it: forms don't support it, and scripts need
+ * permission by CORS.
  */
 function checkMediaType({ headers }: IncomingMessage, wanted: string): void {
   if (headers['content-type']?.split(';')[0]?.trim() === wanted) return

@@ -4,9 +4,9 @@ import type { ReceivedEvent, WebhookContent } from '../received-event.ts'
 
 /** A field that differs from the previous payload. */
 export interface PayloadChange {
-  /** Path such as `properties.products.0.sku`. */
+  /** The path of the field, such as `properties.products.0.sku`. */
   readonly path: string
-  /** The previous value as JSON, at most 200 characters; null if it was absent. */
+  /** The previous value as JSON, at most 200 characters; null if there was none. */
   readonly before: string | null
   /** The current value, in the same form. */
   readonly after: string | null
@@ -16,24 +16,23 @@ export interface PayloadChange {
 export interface PayloadChanges {
   /** The number of the earlier event; null if there is none, or it is no longer kept. */
   readonly previous: number | null
-  /** At most 100 changes. */
+  /** The first 100 changes. */
   readonly changes: readonly PayloadChange[]
-  /** Number of further changes. */
+  /** The number of further changes. */
   readonly more: number
 }
 
 const changesMax = 100
 const charactersMax = 200
-/** Fields that differ in every webhook, and are not compared. */
+/** Fields that are not compared, because they differ in every webhook. */
 const ownFields: ReadonlySet<string> = new Set(['messageId', 'timestamp'])
 
 /**
- * Compares a payload with the previous one of the same type, user and name. A group call is compared with the previous
- * one of the same group and name.
+ * Compares a payload with the previous one that has the same type, name and user. For a group, the group's id replaces
+ * the user.
  */
 export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChanges {
-  if (event.kind !== 'webhook') return { previous: null, changes: [], more: 0 }
-  const subject = subjectOf(event)
+  const subject = event.kind === 'webhook' ? subjectOf(event) : undefined
   const previous = log.events.findLast(
     (each) => each.kind === 'webhook' && each.seq < event.seq && subjectOf(each) === subject,
   )
@@ -49,7 +48,7 @@ export function compareEvents(event: ReceivedEvent, other: ReceivedEvent): Paylo
   return { previous: other.seq, changes, more: all.length - changes.length }
 }
 
-/** Makes a key that events share if they are compared with each other. */
+/** Makes a key that is equal for events that are compared with each other. */
 function subjectOf({ type, userId, body }: WebhookContent): string {
   const id = type === 'group' ? body['groupId'] : (userId ?? body['anonymousId'])
   return JSON.stringify([type, id, body['event'] ?? body['name']])
@@ -60,7 +59,8 @@ function* changesIn(
   before: JsonValue | undefined,
   after: JsonValue | undefined,
 ): Generator<PayloadChange> {
-  const [old, now] = [membersOf(before), membersOf(after)]
+  const old = membersOf(before)
+  const now = membersOf(after)
   if (old !== undefined && now !== undefined && Array.isArray(before) === Array.isArray(after)) {
     for (const key of new Set([...old.keys(), ...now.keys()])) {
       if (keys.length === 0 && ownFields.has(key)) continue
@@ -72,7 +72,7 @@ function* changesIn(
   }
 }
 
-/** The members of an object or a list; undefined for other values. */
+/** Returns the members of an object or a list; undefined for any other value. */
 function membersOf(value: JsonValue | undefined): ReadonlyMap<string, JsonValue> | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   return new Map(Object.entries(value as Readonly<Record<string, JsonValue>>))

@@ -15,7 +15,7 @@ import type { ReceivedEvent } from '../received-event.ts'
 import type { Inspected } from './inspected.ts'
 import { compareEvents, payloadChanges } from './payload-changes.ts'
 
-/** Answers a read; undefined if the request does not exist. */
+/** Answers a read. Returns undefined if the request does not exist. */
 export type Read = (query: URLSearchParams, inspected: Inspected) => object | undefined
 
 /** The reads of the API, by path. */
@@ -40,7 +40,7 @@ export const reads: Readonly<Record<string, Read>> = {
   snippets: () => ({ snippets }),
 }
 
-/** Finds an event by its number; undefined if it is not kept, or if the value is not a number. */
+/** Returns the event with a number; undefined if it is not kept, or if the value is not a number. */
 export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent | undefined {
   if (typeof seq !== 'number' || !Number.isSafeInteger(seq)) return undefined
   const [event] = log.after(seq - 1, 1)
@@ -67,7 +67,7 @@ function readCondition({
   return { text: conditionText(path, parsedJson(value)) }
 }
 
-/** Checks a match expression, and locates the mistake if there is one. */
+/** Checks a match. Locates the mistake if there is one. */
 function readMatch(text: string): object {
   try {
     return { valid: true, text: parseMatch(text).text }
@@ -78,14 +78,14 @@ function readMatch(text: string): object {
   }
 }
 
-/** Makes an expectation that this event would meet, from its type and its name, group or user. */
+/** Makes an expectation that an event would meet, from its type and its name, group or user. */
 function expectationOf({ type, body }: ReceivedEvent): string {
   if (type === null) return ''
   const name = ['event', 'name', 'groupId', 'userId'].find((key) => typeof body[key] === 'string')
   return matchOf({ type, ...(name === undefined ? {} : { [name]: body[name] }) }).text
 }
 
-/** Makes a sample body for each type, as a service would send it. */
+/** Makes a sample body for each type of webhook. */
 function samplesAt(nowMs: number): Readonly<Record<EventType, string>> {
   const event = {
     messageId: `sample-${nowMs.toString(36)}`,

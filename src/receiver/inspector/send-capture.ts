@@ -9,23 +9,17 @@ import { readCapture } from '../read-capture.ts'
 import type { Waits } from '../waits.ts'
 import { EventSummaries } from './event-summary.ts'
 
-/** Maximum requests to send. From a larger capture, the newest ones are sent. */
+/** Maximum requests to send. From a larger capture, only the newest ones are sent. */
 const eventsMax = 10_000
 
-interface CaptureReading {
-  /** Selects requests; undefined for all. */
-  readonly match: Match | undefined
-  readonly waits: Waits
-}
-
 /**
- * Reads a capture from the body of a request. Answers with NDJSON: the summary and the record of each
- * request, numbered from 1, and the counts in the last line. The receiver keeps nothing.
+ * Reads a capture from the body of a request. Answers with NDJSON: a line with the summary and the record of each
+ * request, numbered from 1, and a last line with the counts. The receiver keeps none of these requests.
  */
 export async function sendCapture(
   request: IncomingMessage,
   response: ServerResponse,
-  { match, waits }: CaptureReading,
+  { match, waits }: { readonly match: Match | undefined; readonly waits: Waits },
 ): Promise<void> {
   const log = new EventLog(eventsMax, silentLog, waits)
   let badRows = 0

@@ -5,13 +5,13 @@ import { signBody } from '../../webhook/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import type { SignatureVerdict } from '../signature.ts'
 
-/** Changes to a request before it is sent again. Fields that are left out stay as they are. */
+/** Changes to a request before it is sent again. Parts without a change stay as they are. */
 export interface Edit {
   /** The path with its query; it begins with a slash. */
   readonly path?: string
   /** The URL of a different server, instead of a path of this receiver. */
   readonly url?: string
-  /** All headers, replacing the original ones. */
+  /** All headers. They replace the original ones. */
   readonly headers?: Readonly<Record<string, string>>
   /** The body as text. */
   readonly body?: string
@@ -19,7 +19,7 @@ export interface Edit {
 
 /** The answer to a sent request. */
 interface SentAnswer {
-  /** Null without an answer. */
+  /** Null if there was no answer. */
   readonly status: number | null
   /** Why there was no answer; null if there was one. */
   readonly error: string | null
@@ -27,14 +27,14 @@ interface SentAnswer {
 
 /** The outcome of sending a request again. */
 export interface Resent extends SentAnswer {
-  /** Its number in this receiver; null if it went to a different server or was not found. */
+  /** The number of the request in this receiver; null if it was sent to a different server or was not found. */
   readonly seq: number | null
-  /** Null if `seq` is. */
+  /** The verdict of this receiver on the request's signature; null if `seq` is null. */
   readonly signature: SignatureVerdict | null
 }
 
-/** Headers that depend on the original bytes, and are dropped after an edit. */
-const madeOfBytes = new Set(['x-signature', 'content-encoding'])
+/** Headers that depend on the bytes of the body. They are not sent with an edited request. */
+const bodyHeaders = new Set(['x-signature', 'content-encoding'])
 
 /**
  * Reads the changes to a request.
@@ -65,7 +65,7 @@ export interface OutgoingRequest {
   /** The headers. Only end-to-end headers are sent. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Whether to sign it with the receiver's secret. */
+  /** Whether to sign the request with the receiver's secret. */
   readonly isSigned: boolean
 }
 
@@ -81,8 +81,8 @@ export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
 }
 
 /**
- * Reads a new request: a path or URL, headers, and either `body`, a text to sign, or `rawBase64`, bytes to send
- * unchanged.
+ * Reads a new request: a path or URL, headers, and either `body` or `rawBase64`. A `body` is text, and is signed. Bytes
+ * in `rawBase64` are sent without a new signature.
  *
  * @throws SettingError `request` for anything else
  */
@@ -104,14 +104,14 @@ export function readRequest(value: unknown): OutgoingRequest {
 
 /** Parameters of {@link sendRequest}. */
 export interface Sending {
-  /** The URL to send to. */
+  /** The server's URL; its path is ignored. */
   readonly url: string
   /** The secret for signing the request; undefined to leave it unsigned. */
   readonly secret: string | undefined
   readonly signal: AbortSignal
 }
 
-/** Posts a request to a different server or to the receiver, which handles it like any other request. */
+/** Posts a request. Resolves even if there is no answer. */
 export async function sendRequest(
   outgoing: OutgoingRequest,
   { url, secret, signal }: Sending,
@@ -124,14 +124,14 @@ export async function sendRequest(
     ['Content-Length', String(body.length)],
     ...headersOf(outgoing, secret),
   ].flat()
-  // The receiver's own certificates are self-signed, and some are wrong on purpose.
+  // No client trusts the receiver's own certificate, which may even be invalid on purpose.
   const rejectUnauthorized = outgoing.url !== undefined
   const options = { method: 'POST', agent: false, rejectUnauthorized, path, headers, signal }
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       request(url, options).on('response', resolve).on('error', reject).end(body)
     })
-    // An answer with a fault may never end.
+    // Don't read the body: with an injected fault, it may never end.
     answer.on('error', () => undefined).destroy()
     return { status: answer.statusCode ?? null, error: null }
   } catch (error) {
@@ -145,7 +145,7 @@ function headersOf(
 ): readonly Header[] {
   const passedOn = passedOnHeaders(Object.entries(headers))
   if (!isSigned) return passedOn
-  const kept = passedOn.filter(([name]) => !madeOfBytes.has(name.toLowerCase()))
+  const kept = passedOn.filter(([name]) => !bodyHeaders.has(name.toLowerCase()))
   return secret === undefined ? kept : [...kept, ['x-signature', signBody(body, secret)]]
 }
 
@@ -153,7 +153,7 @@ function isTextOrNone(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }
 
-/** Accepts a path, the URL of a different server, or neither, but not both. */
+/** Accepts a path, or the URL of a different server, or neither. */
 function isTarget(target: {
   readonly path?: unknown
   readonly url?: unknown
@@ -163,14 +163,13 @@ function isTarget(target: {
   return isTextOrNone(path) && path?.startsWith('/') !== false
 }
 
-/** Accepts http and https URLs without credentials, which the page would show. */
+/** Accepts http and https URLs. Refuses credentials, because the page would show them. */
 function isWebUrl(value: unknown): value is string {
   if (typeof value !== 'string' || !URL.canParse(value)) return false
   const { protocol, username, password } = new URL(value)
   return /^https?:$/.test(protocol) && username + password === ''
 }
 
-/** Path and query of a URL. */
 function pathOf(url: string | undefined): string | undefined {
   if (url === undefined) return undefined
   const { pathname, search } = new URL(url)
@@ -187,6 +186,6 @@ function unreadableEdit(): SettingError {
   return new SettingError(
     'edit',
     'Cannot use edit: it must have only path or url, headers and body',
-    'The path must begin with a slash, the url with http:// or https://. Headers must be an object of strings, and the body a string.',
+    'The path must begin with a slash, and the url with http:// or https://. The headers must be an object of strings, and the body a string.',
   )
 }

@@ -6,17 +6,18 @@ import { drained } from '../api-exchange.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import { isFailed, summariesMax, type EventSummaries } from './event-summary.ts'
 
-/** Requests that arrive within this real time are sent as one message. */
+/** All requests that arrive within this real time are sent in one message. */
 const quietFrameMs = 40
-/** The same during a burst, so that the page draws less often and leaves the CPU to the receiver. */
+/** The time during a burst. It is longer, so that the page draws less often and leaves the CPU to the receiver. */
 const crowdedFrameMs = 100
+/** A message with at least this many requests begins a burst. */
 const crowdedMin = 20
-/** A burst of this many requests is sent at once, before a receiver that keeps 1,000 drops its first ones. */
-const burstMax = 900
-/** Maximum summaries per message for a reader that samples: more than most screens show. */
-const readMax = 30
+/** As soon as this many requests are waiting, they are sent, because a receiver keeps only 1,000 by default. */
+const waitingMax = 900
+/** Maximum summaries in a message for a client that samples: more than most screens show. */
+const sampleMax = 30
 
-/** Delay before a reader reconnects. */
+/** Delay before a client reconnects. */
 const reconnectMs = 1_000
 
 /** Parameters of {@link streamSummaries}. */
@@ -27,22 +28,24 @@ export interface SummaryStream {
   readonly run: string
   /** Whether the receiver checks signatures. */
   readonly isSigned: boolean
-  /** Whether a target or a program gets the requests that may be passed on. */
+  /** Whether requests are passed on to a target or a program. */
   readonly passesOn: boolean
   /** Selects requests; undefined for all. */
   readonly match: Match | undefined
-  /** Whether to send most requests of a burst as numbers only. The reader fetches the summaries that it needs. */
+  /** Whether to send only the numbers of most requests in a burst. The client fetches the summaries that it needs. */
   readonly isSampled: boolean
-  /** The id of the last message that the reader received; undefined for none. */
+  /** The id of the last message that the client received; undefined if it received none. */
   readonly lastId: string | undefined
   readonly signal: AbortSignal
 }
 
 /**
- * Sends server-sent events until the signal ends: `webhooks` with summaries; `missed` with the numbers of
- * requests that are no longer kept; and first `reset` if the reader has nothing from this run. In a burst, a
- * reader that samples gets only the newest summaries, and the numbers of the other requests as `crowd`, because
- * summaries cost the receiver more time, and nobody can read thousands a second.
+ * Sends server-sent events until the signal aborts:
+ *
+ * - `reset` comes first, unless the client has already received messages from this run
+ * - `webhooks` has summaries. In a burst, a client that samples gets only the newest, and the numbers of the other
+ *   requests as `crowd`, because making summaries takes time and nobody can read thousands a second
+ * - `missed` has the numbers of requests that are no longer kept
  */
 export async function streamSummaries(
   response: ServerResponse,
@@ -62,13 +65,13 @@ export async function streamSummaries(
   let frameMs = 0
   while (!signal.aborted) {
     await arrivals.after(after)
-    if (!(await arrivals.burstOr(after + burstMax, frameMs))) break
+    if (!(await arrivals.burstOr(after + waitingMax, frameMs))) break
     const batch = summaries.after(after)
     const first = batch[0]?.seq ?? 0
     const last = batch.at(-1)?.seq ?? 0
     if (first > after + 1) await write('missed', { from: after + 1, to: first - 1 }, first - 1)
     const wanted = match === undefined ? batch : batch.filter((event) => match.test(event))
-    // Send the id even without matching events, so that a reader that reconnects continues after it.
+    // Send a message even if no event matches, so that a client that reconnects continues after these events.
     if (last > 0) await write('webhooks', arrivalsOf(wanted, { summaries, isSampled }), last)
     after = Math.max(after, last)
     frameMs = frameAfter(batch.length)
@@ -76,18 +79,18 @@ export async function streamSummaries(
   arrivals.close()
 }
 
-/** The content of a `webhooks` message: all summaries, or the newest ones and the numbers of the others. */
+/** Makes the content of a `webhooks` message. */
 function arrivalsOf(
   wanted: readonly ReceivedEvent[],
   { summaries, isSampled }: Pick<SummaryStream, 'summaries' | 'isSampled'>,
 ): object {
-  const read = isSampled ? wanted.slice(-readMax) : wanted
-  const crowd = runsOf(wanted.slice(0, wanted.length - read.length))
-  const message = { summaries: read.map((event) => summaries.of(event)) }
+  const newest = isSampled ? wanted.slice(-sampleMax) : wanted
+  const crowd = runsOf(wanted.slice(0, wanted.length - newest.length))
+  const message = { summaries: newest.map((event) => summaries.of(event)) }
   return crowd.length > 0 ? { crowd, ...message } : message
 }
 
-/** Requests with consecutive numbers: the first, the last, and whether they failed. */
+/** Requests with consecutive numbers: the first number, the last, and whether all failed or none did. */
 type Run = readonly [from: number, to: number, failed: boolean]
 
 function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
@@ -101,25 +104,25 @@ function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
   return runs
 }
 
-/** How long to collect the next batch. After a full batch don't wait, because the log drops the oldest events. */
+/** Returns how long to collect the next batch: no time after a full one, because the log may drop events. */
 function frameAfter(count: number): number {
   if (count >= summariesMax) return 0
   return count >= crowdedMin ? crowdedFrameMs : quietFrameMs
 }
 
-/** Returns the number in an id from this run; undefined for any other id. */
+/** Returns the number in the id of a message; undefined if the message is not from this run. */
 function seqOf(id: string | undefined, run: string): number | undefined {
   const [, ofRun, seq] = /^(\w+)-(\d{1,15})$/.exec(id ?? '') ?? []
   return ofRun === run ? Number(seq) : undefined
 }
 
-/** Wakes the stream when an event arrives. */
+/** Waits for events to arrive. */
 class ArrivalBell {
   readonly #log: EventLog
   readonly #signal: AbortSignal
   readonly close: () => void
   #ring: (() => void) | undefined
-  /** The number of the event that rings. Earlier ones would wake the stream for nothing. */
+  /** The number of the awaited event. Earlier ones don't ring. */
   #ringSeq = 0
 
   constructor(log: EventLog, signal: AbortSignal) {
@@ -137,7 +140,7 @@ class ArrivalBell {
     ring?.()
   }
 
-  /** Resolves when there is an event after this number, or the signal aborts. */
+  /** Resolves when there is an event with a higher number, or the signal aborts. */
   async after(seq: number): Promise<void> {
     if (this.#log.counts.received > seq || this.#signal.aborted) return
     await new Promise<void>((resolve) => {
@@ -147,7 +150,7 @@ class ArrivalBell {
   }
 
   /**
-   * Resolves after a time, or earlier when there is an event after this number or the signal aborts.
+   * Resolves after a time, or earlier if there is an event with a higher number or the signal aborts.
    *
    * @returns false if the signal aborted
    */

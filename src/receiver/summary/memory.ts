@@ -2,9 +2,8 @@ import type { ReceivedEvent } from '../received-event.ts'
 
 /** A trait as text. */
 export interface Trait {
-  /** The name of the trait. */
   readonly key: string
-  /** The value of the trait as text. */
+  /** The value as text. */
   readonly text: string
 }
 
@@ -16,22 +15,22 @@ export interface SeenTrait extends Trait {
 
 /** Maximum traits to remember per user or group. */
 const traitsMax = 64
-/** Maximum aliases to follow. */
+/** Maximum aliases to follow from one user. */
 const aliasesMax = 100
 
-/** The traits of users and groups in this run, so that a summary can show changes. */
+/** Remembers the traits of users and groups, so that a summary can show changes. */
 export class SummaryMemory {
   readonly #subjectsMax: number
-  /** Traits by subject, the least recently seen first. */
+  /** The traits of each user and group, the least recently seen first. */
   readonly #subjects = new Map<string, Map<string, string>>()
-  /** The new name of a user by the previous one, the least recently set first. */
+  /** The new name of each user by the previous one, the least recently set first. */
   readonly #aliases = new Map<string, string>()
-  /** The first request by messageId, the least recently repeated first. */
+  /** The number of the first request with each messageId, the least recently repeated first. */
   readonly #firsts = new Map<string, number>()
 
   /**
-   * @param subjectsMax - maximum users and groups to remember, with up to 64 traits each, and maximum aliases. The
-   * least recently seen are forgotten first.
+   * @param subjectsMax - maximum number of users and groups with up to 64 traits each, of aliases, and of messageIds;
+   * the least recently used are forgotten first
    */
   constructor(subjectsMax = 10_000) {
     this.#subjectsMax = subjectsMax
@@ -51,7 +50,7 @@ export class SummaryMemory {
     return first === seq ? undefined : first
   }
 
-  /** Returns the current name of a subject: the last of its aliases, or itself if it has none. */
+  /** Returns the name to which a user was aliased last, or the user's own name. */
   knownAs(subject: string): string {
     let known = subject
     for (let passed = 0; passed < aliasesMax; passed++) {
@@ -63,12 +62,11 @@ export class SummaryMemory {
   }
 
   /**
-   * Notes that a subject has a new name from now on. Moves its traits to the new name, except traits that the new name
-   * already has.
+   * Gives a user a new name. Moves the user's traits to the new name, except those that the new name already has.
    */
   alias(previous: string, subject: string): void {
     const known = this.knownAs(subject)
-    // An alias to itself, or back along earlier aliases, changes nothing.
+    // An alias to itself, or back to an earlier name, changes nothing.
     if (previous === known) return
     const before = this.#subjects.get(previous)
     if (before !== undefined) {
@@ -83,7 +81,7 @@ export class SummaryMemory {
     remember(this.#aliases, [previous, known], this.#subjectsMax)
   }
 
-  /** Notes a subject's traits, and returns each with its previous value under any of the subject's names. */
+  /** Stores the traits of a user or group. Returns them with their previous values, even under an earlier name. */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
     const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {
@@ -100,7 +98,7 @@ export class SummaryMemory {
   }
 }
 
-/** Sets an entry as the newest. Drops the oldest if there are too many. */
+/** Sets an entry, and makes it the newest. Drops the oldest if there are too many. */
 function remember<Value>(
   entries: Map<string, Value>,
   [key, value]: readonly [string, Value],

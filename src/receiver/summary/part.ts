@@ -1,20 +1,18 @@
 /**
- * The role of a part of a summary, so that a terminal or a page can colour the part. `name` is a title or the name of
- * an event, `id` a user or group, and `muted` a separator. `old` and `new` are the sides of a change, with an `arrow`
- * between them.
+ * Decides how a terminal or a page colours a part. `name` is a title or the name of an event, `id` a user or group, and
+ * `muted` a separator. `old` and `new` are the values before and after a change, with an `arrow` between them.
  */
 export type SummaryRole =
   'name' | 'id' | 'key' | 'value' | 'old' | 'new' | 'arrow' | 'muted' | 'warning'
 
-/** A piece of a summary. Its text is plain, and includes the spaces around it. */
+/** A piece of a summary. */
 export interface SummaryPart {
-  /** The role. */
   readonly role: SummaryRole
-  /** The text, safe for a terminal. */
+  /** The text, safe for a terminal, with the spaces around it. */
   readonly text: string
 }
 
-/** Parts that belong together. Phrases are separated by a space. */
+/** Parts that belong together. A summary has a space between two phrases. */
 export type Phrase = readonly SummaryPart[]
 
 /** Returns the text of a summary. */
@@ -54,7 +52,7 @@ export function pair(key: string, value: string): Phrase {
   return [part('key', quoted(key)), part('muted', '='), part('value', quoted(value))]
 }
 
-/** Formats `key: before → after`, quoted like a pair. */
+/** Formats `key: before → after`, with quotes as in {@link pair}. */
 export function change(key: string, before: string, after: string): Phrase {
   return [
     part('key', quoted(key)),

@@ -1,13 +1,14 @@
-import type { EventType, JsonObject } from '../../model/index.ts'
-import { aliasPhrases } from './alias.ts'
-import { deletePhrases } from './delete.ts'
-import { groupPhrases } from './group.ts'
-import { identifyPhrases } from './identify.ts'
+import {
+  parseUrl,
+  shortText,
+  type EventType,
+  type JsonObject,
+  type JsonValue,
+} from '../../model/index.ts'
+import { aliasPhrases, groupPhrases, identifyPhrases } from './changes.ts'
 import type { SummaryMemory } from './memory.ts'
-import { pagePhrases } from './page.ts'
-import { joinPhrases, type Phrase, type SummaryPart } from './part.ts'
-import { screenPhrases } from './screen.ts'
-import { trackPhrases } from './track.ts'
+import { id, joinPhrases, pair, part, title, type Phrase, type SummaryPart } from './part.ts'
+import { objectOf, textOf, valueText } from './value-text.ts'
 
 /** Types whose summary depends on earlier webhooks. */
 export const typesOfMemory: ReadonlySet<EventType> = new Set([
@@ -19,17 +20,16 @@ export const typesOfMemory: ReadonlySet<EventType> = new Set([
 
 /** A body to summarise: a received webhook, or any body with its type. */
 export interface Summarisable {
-  /** The type of the webhook. */
   readonly type: EventType
   /** The parsed body. Its fields may have any type. */
   readonly body: JsonObject
 }
 
 /**
- * Summarises a webhook in one line, each type in its own form. The line leaves out type and user, because callers show
- * them beside it. Only alias, group and delete include the user.
+ * Summarises a webhook in one line, each type in its own form. The line leaves out the type and the user, because callers
+ * show them beside it. Only alias, group and delete include the user.
  *
- * Never throws. Texts from the body are made plain, and cut at 60 characters.
+ * Never throws. Texts from the body are made plain, and shortened to 60 characters.
  *
  * @param memory - the memory of earlier summaries, to which this webhook is added
  */
@@ -52,6 +52,88 @@ function phrasesOf({ type, body }: Summarisable, memory: SummaryMemory): readonl
     case 'alias':
       return aliasPhrases(body, memory)
     case 'delete':
-      return deletePhrases(body)
+      return [[part('warning', '⚠ delete user')], [id(textOf(body, 'userId'))]]
   }
+}
+
+const shownPropertiesMax = 3
+
+/** The most important properties of an event, in order. Case and separators of their keys don't matter. */
+const importantKeys = [
+  'revenue',
+  'total',
+  'value',
+  'price',
+  'currency',
+  'orderid',
+  'products',
+  'product',
+  'productid',
+  'name',
+  'quantity',
+  'plan',
+  'category',
+  'query',
+  'coupon',
+]
+
+/** Formats `“Order Completed” revenue=39.95 products=3`. */
+function trackPhrases(body: JsonObject): readonly Phrase[] {
+  const shown = Object.entries(objectOf(body, 'properties'))
+    .filter(([, value]) => value !== '' && (typeof value !== 'object' || Array.isArray(value)))
+    .toSorted(([one], [other]) => rank(one) - rank(other))
+    .slice(0, shownPropertiesMax)
+  return [
+    title(textOf(body, 'event')),
+    ...shown.map(([key, value]) => pair(shortText(key), propertyText(value))),
+  ]
+}
+
+/** Formats the value of a property. A list is shown as its length. */
+function propertyText(value: JsonValue | undefined): string {
+  return Array.isArray(value) ? String(value.length) : valueText(value)
+}
+
+function rank(key: string): number {
+  const index = importantKeys.indexOf(key.toLowerCase().replace(/[^a-z]/g, ''))
+  return index === -1 ? importantKeys.length : index
+}
+
+/** Formats `/pricing “Pricing” ← google.com`. */
+function pagePhrases(body: JsonObject): readonly Phrase[] {
+  const properties = objectOf(body, 'properties')
+  const path = textOf(properties, 'path') ?? urlOf(properties, 'url')?.pathname
+  const referrer = urlOf(properties, 'referrer')?.host ?? textOf(properties, 'referrer')
+  return [
+    path === undefined ? [] : [part('value', shortText(path))],
+    title(textOf(properties, 'title') ?? textOf(body, 'name')),
+    referrer === undefined || referrer === ''
+      ? []
+      : [part('arrow', '← '), part('value', shortText(referrer))],
+  ]
+}
+
+function urlOf(properties: JsonObject, field: string): URL | undefined {
+  const text = properties[field]
+  return typeof text === 'string' ? parseUrl(text) : undefined
+}
+
+/** Formats `“Main” iOS 17.4 · Shop 2.1.0`. */
+function screenPhrases(body: JsonObject): readonly Phrase[] {
+  const context = objectOf(body, 'context')
+  const system = versionedName(objectOf(context, 'os'))
+  const app = versionedName(objectOf(context, 'app'))
+  return [
+    title(textOf(body, 'name') ?? textOf(objectOf(body, 'properties'), 'name')),
+    system,
+    system.length > 0 && app.length > 0 ? [part('muted', '·')] : [],
+    app,
+  ]
+}
+
+function versionedName(product: JsonObject): Phrase {
+  const words = [textOf(product, 'name'), textOf(product, 'version')].filter(
+    (word) => word !== undefined,
+  )
+  return words.length === 0 ? [] : [part('value', words.join(' '))]
 }

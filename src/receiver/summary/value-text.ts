@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, shortText } from '../../model/index.ts'
 
-/** Maximum levels, and maximum members per level. The rest is written as `…`. */
+/** Maximum levels, and maximum members in each object or list. The rest is written as `…`. */
 const depthMax = 2
 const membersMax = 8
 
@@ -9,7 +9,7 @@ export function valueText(value: JsonValue | undefined, charactersMax = 60): str
   return shortText(write(value, depthMax), charactersMax)
 }
 
-/** Reads the text or number of a field; undefined if it is anything else or blank. */
+/** Reads a field that is text or a number; undefined if it is anything else or blank. */
 export function textOf(object: JsonObject, field: string, charactersMax = 60): string | undefined {
   const value = object[field]
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
@@ -17,7 +17,7 @@ export function textOf(object: JsonObject, field: string, charactersMax = 60): s
   return text === '' ? undefined : text
 }
 
-/** Reads the object in a field; an empty object if it is anything else. */
+/** Reads a field that is an object. Returns an empty object if it is anything else. */
 export function objectOf(object: JsonObject, field: string): JsonObject {
   const value = object[field]
   return isJsonObject(value) ? value : {}
