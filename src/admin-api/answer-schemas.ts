@@ -129,7 +129,7 @@ const regulation = z.object({
   ),
 })
 
-/** Makes the schema of a record with the given `kind`. */
+/** The schema of an answer, by the `kind` of its record. */
 function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
   shape: Shape,
@@ -137,7 +137,7 @@ function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   return z.object({ v: z.literal(1), kind: z.literal(kind), ...shape })
 }
 
-/** Schemas of the answers with the status 200. Each has its own `kind`, and so do the elements of lists. */
+/** Schemas of the answers with the status 200. */
 export const answerSchemas = {
   deliveries: answer('deliveries', {
     deliveries: z.array(delivery.extend({ kind: z.literal('delivery') })),
@@ -179,7 +179,7 @@ export const answerSchemas = {
     memberList: z.array(member),
     next: textOrNull,
   }),
-  /** A line of NDJSON; the last one is the outcome. */
+  /** A line of NDJSON. The last line is the outcome. */
   line: z.looseObject({ v: z.literal(1), kind: text }),
   regulations: answer('regulations', {
     regulations: z.array(regulation.extend({ kind: z.literal('regulation'), subjects: count })),

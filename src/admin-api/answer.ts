@@ -7,7 +7,7 @@ import {
   type RequestFault,
 } from '../http/index.ts'
 
-/** An HTTP answer, with the record in its body if there is one. */
+/** An HTTP answer, with the record in its body if it has one. */
 export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
 
 /** Why a request is refused. */
@@ -33,7 +33,7 @@ export type RefusalCode =
   | 'store_unavailable'
   | 'internal_error'
 
-/** Answers with JSON and a final line break, for terminals. */
+/** Answers with JSON and a final line break, which terminals need. */
 export function json(status: number, document: object, headers?: Answer['headers']): Answer {
   const answer = jsonAnswer(status, document, headers)
   return { ...answer, body: `${String(answer.body)}\n` }
@@ -44,13 +44,12 @@ export function record(fields: Readonly<Record<string, unknown>>): Answer {
   return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 
-/** The content of a refusal. */
 export interface Refusal {
   readonly status: number
   readonly code: RefusalCode
   /** A sentence without a period. */
   readonly message: string
-  /** Headers besides the content type. */
+  /** In addition to the content type. */
   readonly headers?: Answer['headers']
 }
 
@@ -59,13 +58,17 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
-/** Maximum names that a refusal lists. */
 const namesListedMax = 20
 
 /** Refuses a request with an unknown name, and lists the known ones. */
 export function notFound(what: string, known: readonly string[]): Refusal {
   const message = `There is no such ${what}: ${knownNames(known)}`
   return { status: 404, code: 'not_found', message }
+}
+
+/** Refuses a request with an unknown id. */
+export function unknownItem(what: string): Answer {
+  return refuse({ status: 404, code: 'not_found', message: `There is no such ${what}` })
 }
 
 /** Lists the known names, as the end of a message. */
@@ -76,7 +79,7 @@ export function knownNames(known: readonly string[]): string {
   return `choose from ${listed}${left > 0 ? ` and ${left} more` : ''}`
 }
 
-/** Answers a malformed or slow request. */
+/** Refuses a request that is malformed or slow. */
 export function faultAnswer(fault: RequestFault): Answer {
   return refuse(faultRefusals[fault])
 }
@@ -86,7 +89,7 @@ const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
   head_too_large: {
     status: 431,
     code: 'invalid_request',
-    message: 'The head of the request is too large',
+    message: 'The request head is too large',
   },
   too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not arrive in time' },
 }

@@ -7,8 +7,7 @@ import express, {
   type Router,
 } from 'express'
 import { closeOf, isBrowserAtRoot, tokenCheck, type ConnectionLimits } from '../http/index.ts'
-import type { Log } from '../runtime/index.ts'
-import { actionFields } from './action-fields.ts'
+import type { Log, LogFields } from '../runtime/index.ts'
 import { json, refuse, refuseMethod, send, type Answer } from './answer.ts'
 import { refusalOfFailure } from './failure.ts'
 import { foreignRequest, tokenName } from './guard.ts'
@@ -20,10 +19,9 @@ import { readDocument } from './read-document.ts'
 import { streamingHandler } from './streaming.ts'
 
 /**
- * The admin API. Refuses requests from foreign web pages. All paths except `/healthz` and `/readyz` need the admin
- * token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies instead;
- * browsers that open `/` are redirected to it.
- * Answers are JSON, except `/metrics` and the files of the page; a refusal is `{"error":{"code","message"}}`.
+ * The admin API. Refuses requests from foreign web pages. All paths except `/healthz` and `/readyz` need the
+ * admin token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies
+ * instead, and browsers that open `/` are redirected to it.
  */
 export function adminApp(options: AdminApiOptions): RequestListener {
   const { access, ready, runtime } = options
@@ -41,7 +39,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
       return
     }
     health(request, response, () => {
-      // Express calls this for requests that no route answers, and for errors.
+      // Express calls this for errors, and for requests that no route answers.
       app(request as Request, response as Response, (error?: unknown) => {
         send(response, error === undefined ? notFound : answerOfError(error, log))
       })
@@ -50,8 +48,8 @@ export function adminApp(options: AdminApiOptions): RequestListener {
 }
 
 /**
- * Connection limits of the admin port. There is no total timeout, because a list may take hours to arrive. The
- * code that reads a body limits its time.
+ * Connection limits of the admin port. There is no total timeout, because a list may take hours to arrive; each
+ * reader of a body has its own time limit.
  */
 export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
   requestTimeoutMs: 0,
@@ -99,7 +97,7 @@ function createApp(options: AdminApiOptions): Express {
   return app
 }
 
-/** Lets requests with one of the tokens pass, and notes the token's name for the log. */
+/** Requires one of the tokens, and notes its name for the log. */
 function requireToken(...tokens: readonly string[]): RequestHandler {
   const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
   return ({ headers }, response, next) => {
@@ -113,7 +111,6 @@ function requireToken(...tokens: readonly string[]): RequestHandler {
   }
 }
 
-/** Loads the code of the page on the first request for it. */
 function lazyPage(options: AdminApiOptions, operations: Router): RequestHandler {
   let page: Promise<Router> | undefined
   return async (request, response, next) => {
@@ -130,7 +127,7 @@ function operationsRouter(options: AdminApiOptions): Router {
     if (entry.method === 'get') router.get(entry.path, handlerOf(entry.operation))
     else router.post(entry.path, postHandlerOf(entry, options))
   }
-  // Add these after all operations, because the last part of one path can match a parameter of a different path.
+  // Add these after all operations: a parameter in one path can match the last part of another.
   for (const { path } of table) {
     const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
     const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')
@@ -159,18 +156,26 @@ function postHandlerOf(
     const { query, params } = request
     const signal = closeOf(response)
     const document = await readDocument(request, { clock, bytesMax: bodyBytesMax })
-    switch (document.kind) {
-      case 'read': {
-        const answer = await operation({ query, params, body: document.value, signal })
-        if (answer.record !== undefined) done(request, response, answer.record)
-        send(response, answer)
-        break
-      }
-      case 'refused':
-        send(response, document.answer)
-        break
-      case 'cut_off':
+    if (document.kind === 'cut_off') return
+    if (document.kind === 'refused') {
+      send(response, document.answer)
+      return
     }
+    const answer = await operation({ query, params, body: document.value, signal })
+    if (answer.record !== undefined) done(request, response, answer.record)
+    send(response, answer)
+  }
+}
+
+/** Makes the log fields of an action from its record: its id, its outcome and its numbers. User ids are only counted. */
+function actionFields(record: ApiRecord): LogFields {
+  const { id, outcome, dryRun, subjectIds } = record
+  return {
+    ...(typeof id === 'string' ? { id } : {}),
+    ...(typeof outcome === 'string' ? { outcome } : {}),
+    ...(dryRun === true ? { dryRun } : {}),
+    ...(Array.isArray(subjectIds) ? { subjects: subjectIds.length } : {}),
+    ...Object.fromEntries(Object.entries(record).filter(([, value]) => typeof value === 'number')),
   }
 }
 
@@ -178,11 +183,8 @@ function answerOfError(error: unknown, log: Log): Answer {
   // Errors from Express have a status.
   const { status } = error as { readonly status?: unknown }
   if (typeof status === 'number' && status >= 400 && status < 500) {
-    return refuse({
-      status: 400,
-      code: 'invalid_request',
-      message: 'The request cannot be understood',
-    })
+    const message = 'The request cannot be understood'
+    return refuse({ status: 400, code: 'invalid_request', message })
   }
   return refuse(refusalOfFailure(error, log))
 }

@@ -74,9 +74,12 @@ function showOperation(audiences: AudienceOperations): Operation {
     const key = String(params['key'])
     const known = await audiences.list()
     const audience = known.find((candidate) => candidate.key === key)
-    if (audience === undefined) return refuse(notFound('audience', keysOf(known)))
+    if (audience === undefined) {
+      const keys = known.map((each) => each.key)
+      return refuse(notFound('audience', keys))
+    }
     const { limit, after } = reading.value
-    // Ask for one more member, to learn whether there is a next page.
+    // One more member tells whether there is a next page.
     const members = await audiences.members({ key, limit: limit + 1, after })
     const page = members.slice(0, limit)
     const last = members.length > limit ? page.at(-1) : undefined
@@ -86,10 +89,6 @@ function showOperation(audiences: AudienceOperations): Operation {
       next: last === undefined ? null : formatCursor(last.identity),
     } satisfies AudienceMembersRecord)
   }
-}
-
-function keysOf(audiences: readonly Audience[]): readonly string[] {
-  return audiences.map(({ key }) => key)
 }
 
 function syncOperation(audiences: AudienceOperations, clock: Clock): StreamingOperation {
@@ -114,7 +113,10 @@ function removeOperation(audiences: AudienceOperations, clock: Clock): Streaming
   }
 }
 
-/** Makes a listener that sends records. It sends changes only in a dry run, where no destination gets them. */
+/**
+ * Makes a listener that sends records. Changes are sent only in a dry run, because otherwise destinations get
+ * them.
+ */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
   sendRecords: StreamingInput['sendRecords'],
@@ -123,7 +125,7 @@ function listenerOf(
   let toldAtMs = clock.nowMs()
   const sendProgress = (record: ApiRecord): void => {
     const nowMs = clock.nowMs()
-    // If the clock was set back, report at once. Otherwise there is no progress record until it catches up.
+    // Report at once after the clock was set back, instead of waiting until it catches up.
     if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
     toldAtMs = nowMs
     sendRecords([record])
@@ -185,17 +187,16 @@ function refusalOf(outcome: AudienceRefusal, sourceId?: string): Refusal {
       return { status: 409, code: 'sync_running', message }
     }
     case 'unknown_source':
-      return sourceId === undefined && outcome.knownIds.length > 0
-        ? unnamedSource(outcome.knownIds)
-        : notFound('source', outcome.knownIds)
+      if (sourceId !== undefined || outcome.knownIds.length === 0) {
+        return notFound('source', outcome.knownIds)
+      }
+      return {
+        ...notFound('source', outcome.knownIds),
+        message: `No source is given: ${knownNames(outcome.knownIds)}`,
+      }
     case 'unknown_audience':
       return notFound('audience', outcome.knownKeys)
     case 'unusable_name':
       return { status: 400, code: 'invalid_request', message: outcome.message }
   }
-}
-
-function unnamedSource(knownIds: readonly string[]): Refusal {
-  const message = `No source is named: ${knownNames(knownIds)}`
-  return { status: 404, code: 'not_found', message }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ComputationClass, MemberIdentity, MembersRequest } from '../audience/index.ts'
-import { isJsonObject } from '../model/index.ts'
+import { isJsonObject, parseJson } from '../model/index.ts'
 import type { AudienceSyncRequest } from './ports.ts'
 import {
   accepts,
@@ -14,7 +14,6 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** The query parameters for a page of members. */
 export type MembersQuery = Omit<MembersRequest, 'key'>
 
 /** The query parameters of a sync. */
@@ -22,7 +21,7 @@ export type SyncQuery = Omit<AudienceSyncRequest, 'listener' | 'drained' | 'sign
 
 const classes: readonly ComputationClass[] = ['audience', 'trait']
 
-/** Reads the query of an audience with its members. */
+/** Reads the query parameters for a page of members. */
 export function readMembersQuery(query: unknown): Reading<MembersQuery> {
   return read(membersFields, query, ({ limit, after = null }) => ({
     kind: 'read',
@@ -35,7 +34,7 @@ export function readSyncQuery(query: unknown): Reading<SyncQuery> {
   return read(syncFields, query, (written): Reading<SyncQuery> => {
     const { name, key, source, idColumn = [], valueColumn } = written
     if (name === undefined && key === undefined) {
-      return refused('invalid_request', 'No audience is named: give a name or a key')
+      return refused('invalid_request', 'No audience is given: give a name or a key')
     }
     const columns = { userIds: idColumn, value: valueColumn }
     const isDryRun = written.dryRun !== undefined
@@ -54,7 +53,7 @@ export function readRemoveQuery(query: unknown): Reading<{ readonly isDryRun: bo
   }))
 }
 
-/** The text `true`, because all values of a query are texts. */
+/** A query has only strings, so this is the string `true`. */
 const dryRun = z.literal('true', accepts('true, or left out'))
 
 /** Makes the cursor for the next page of members. */
@@ -92,7 +91,7 @@ export const audienceSchemas: Readonly<Record<'members' | 'sync' | 'remove', z.Z
 }
 
 function parseCursor(text: string): MemberIdentity | undefined {
-  const value = parsed(Buffer.from(text, 'base64url').toString())
+  const value = parseJson(Buffer.from(text, 'base64url').toString())
   if (!isJsonObject(value)) return undefined
   const { userId, anonymousId, email } = value
   if (!isTextOrNull(userId) || !isTextOrNull(anonymousId) || !isTextOrNull(email)) return undefined
@@ -101,13 +100,4 @@ function parseCursor(text: string): MemberIdentity | undefined {
 
 function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string'
-}
-
-/** Parses JSON; undefined if it is invalid. */
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }

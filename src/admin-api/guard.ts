@@ -4,11 +4,10 @@ import { foreignSign, isForeignOrigin, isLoopbackAddress } from '../http/index.t
 import type { Refusal } from './answer.ts'
 
 /**
- * Refuses requests that a foreign web page may have made: those with an Origin other than the API's, and those
- * whose Host is not a loopback name (DNS rebinding). An API that other machines can reach accepts every Host,
- * because tokens and cookies protect it.
+ * Refuses requests that may come from a foreign web page: those with another Origin than the API's, and,
+ * against DNS rebinding, those whose Host is not a loopback name. An API that other machines can reach accepts
+ * every Host, because tokens and cookies protect it.
  *
- * @param listenHost - the address that the API listens on
  * @returns undefined for a permitted request
  */
 export function foreignRequest(
@@ -35,7 +34,7 @@ export function foreignRequest(
   }
 }
 
-/** Names a token in the log by a short hash, which tells an old token from a new one. */
+/** Names a token in the log by a short hash, which distinguishes an old token from a new one. */
 export function tokenName(token: string): string {
   return `token ${createHash('sha256').update(token).digest('hex').slice(0, 8)}`
 }

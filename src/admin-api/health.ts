@@ -4,16 +4,11 @@ import type { Log } from '../runtime/index.ts'
 import { json, refuseMethod, send, type Answer } from './answer.ts'
 import type { Readiness } from './ports.ts'
 
-/** Answers health checks, and passes other requests to `next`. Works with Express and plain servers. */
-export type HealthHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  next: () => void,
-) => void
+type HealthHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
 
 /**
- * Answers `GET /healthz` (always 200) and `GET /readyz` (200, or 503 with the reasons). Neither needs a token,
- * so that any monitor can check the service.
+ * Answers `GET /healthz` (always 200) and `GET /readyz` (200, or 503 with the reasons), and passes other
+ * requests to `next`. Neither needs a token, so that any monitor can check the service.
  */
 export function healthHandler(ready: Readiness, log: Log): HealthHandler {
   return (request, response, next) => {

@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/index.ts'
 import { commonHeaders } from './answer.ts'
 import type { ApiRecord } from './operation.ts'
 
-/** A client that reads nothing from an answer for this long is disconnected. */
+/** How long a client may read nothing from an answer before it is disconnected. */
 export const untakenMs: number = 5 * 60_000
 
 /** An NDJSON answer with the status 200 that sends each record at once. */
@@ -17,7 +17,7 @@ export class LineAnswer {
     this.#clock = clock
   }
 
-  /** Whether a record was sent. From then on, the request can no longer be refused. */
+  /** Whether a record was sent, so that the request can no longer be refused. */
   get hasBegun(): boolean {
     return this.#response.headersSent
   }

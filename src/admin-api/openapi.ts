@@ -5,7 +5,6 @@ import { audienceSchemas } from './audience-requests.ts'
 import { regulationSchemas } from './regulation-requests.ts'
 import { deliverySchemas } from './requests.ts'
 
-/** An operation under `/v1`, with the schemas of its requests and answers. */
 interface Described {
   readonly method: 'get' | 'post'
   readonly path: string
@@ -40,8 +39,8 @@ function described(): readonly Described[] {
     post('/destinations/{id}/enable', 'Enables a destination in this process', 'destination'),
     post('/destinations/{id}/disable', 'Disables a destination in this process', 'destination'),
     post('/destinations/{id}/test', 'Delivers a sample track call', 'test'),
-    get('/sources', 'Write keys, and the calls of this process', 'sources'),
-    get('/overview', 'What is wrong now, and the last hour', 'overview'),
+    get('/sources', 'Write keys, and the calls since this process started', 'sources'),
+    get('/overview', 'The current problems, and the last hour', 'overview'),
     get('/ledger', 'The counts of events and deliveries', 'ledger'),
     get('/audit', 'Whether the counts balance', 'audit'),
     { ...post('/replay', 'Sends archived events again', 'replay'), body: replay },

@@ -1,6 +1,5 @@
 import type { Answer, Refusal } from './answer.ts'
 
-/** Input that all operations have in common. */
 interface RequestInput {
   readonly query: unknown
   /** The named parts of the path. */
@@ -24,12 +23,12 @@ export type ApiRecord = Readonly<Record<string, unknown>>
 /** Input of an operation that reads the body and sends records while it works. */
 export interface StreamingInput extends RequestInput {
   /**
-   * The body as it arrives. It is read no faster than the client reads the answer.
+   * The body as it arrives, read no faster than the client reads the answer.
    *
    * @throws UploadError during iteration, if the body does not arrive completely
    */
   readonly upload: AsyncIterable<Uint8Array>
-  /** Sends records at once. The first one starts the answer, with the status 200. */
+  /** Sends records at once. The first one starts the answer with the status 200. */
   readonly sendRecords: (records: readonly ApiRecord[]) => void
   /** Resolves once the client has read the sent records or has left. Await it before sending more. */
   readonly drained: () => Promise<void>
@@ -40,7 +39,7 @@ export type StreamingEnd =
   | { readonly kind: 'sent'; readonly record: ApiRecord }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** Answers one kind of request record by record, while it works. */
+/** Answers one kind of request with a stream of records. */
 export type StreamingOperation = (input: StreamingInput) => Promise<StreamingEnd>
 
 /** An operation under `/v1`, with its path and method. */
@@ -50,7 +49,6 @@ export type ApiOperation =
       readonly path: string
       readonly method: 'post'
       readonly operation: Operation
-      /** Maximum size of the body; 64 KiB by default. */
       readonly bodyBytesMax?: number
     }
   | { readonly path: string; readonly method: 'post'; readonly streaming: StreamingOperation }

@@ -8,7 +8,7 @@ import {
   shownEndpoint,
   storyRecord,
 } from '../delivery/index.ts'
-import { notFound, record, refuse, type Answer } from './answer.ts'
+import { notFound, record, refuse, unknownItem, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import type { ApiOperation, Operation } from './operation.ts'
 import type { SourceCounts } from './metrics/source-activity.ts'
@@ -63,7 +63,7 @@ function listOperation({ log, runtime }: AdminApiOptions): Operation {
     const reading = readListRequest(query, runtime.clock.nowMs())
     if (reading.kind === 'refused') return refuse(reading.refusal)
     const { filter, limit, beforeId, reveal } = reading.value
-    // Ask for one more delivery, to learn whether there is a next page.
+    // One more delivery tells whether there is a next page.
     const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
     const page = found.slice(0, limit)
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
@@ -72,11 +72,7 @@ function listOperation({ log, runtime }: AdminApiOptions): Operation {
   }
 }
 
-const noDelivery: Answer = refuse({
-  status: 404,
-  code: 'not_found',
-  message: 'There is no such delivery',
-})
+const noDelivery = unknownItem('delivery')
 
 function storyOperation({ log }: AdminApiOptions): Operation {
   return async ({ params, query }) => {
@@ -84,9 +80,8 @@ function storyOperation({ log }: AdminApiOptions): Operation {
     if (reading.kind === 'refused') return refuse(reading.refusal)
     const id = `${String(params['destination'])}/${String(params['number'])}`
     const key = parseDeliveryId(id)
-    const story = key === undefined ? undefined : await readableLog(log, reading.value).story(key)
-    if (story !== undefined) return record(storyRecord(story))
-    return noDelivery
+    const story = key && (await readableLog(log, reading.value).story(key))
+    return story === undefined ? noDelivery : record(storyRecord(story))
   }
 }
 
@@ -104,7 +99,6 @@ function nowOf({ runtime }: AdminApiOptions): number {
   return runtime.clock.nowMs()
 }
 
-/** A retry or a discard. */
 interface Change {
   readonly kind: 'retry' | 'discard'
   readonly reading: Reading<Selection>
@@ -115,7 +109,7 @@ async function changed({ kind, reading }: Change, options: AdminApiOptions): Pro
   const { filter } = reading.value
   const deliveries = await changeAll(kind, reading.value, options)
   const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
-  // Conditions may match nothing, but an id names one delivery.
+  // Conditions may match nothing, but an id names one delivery, which must exist.
   if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
   return record({ kind, deliveries })
 }
@@ -133,7 +127,7 @@ async function changeAll(
     if (kind === 'discard') metrics.discarded(count)
     total += count
     if (count < asked || total === limit) return total
-    // Yield, so that other work on the store gets its turn.
+    // Let other work on the store take its turn.
     await nextTurn()
   }
 }
@@ -148,7 +142,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): Operation {
   }
 }
 
-/** Copies field by field, so that no secret of a destination is sent, even if fields are added. */
+/** Copies each field, so that no secret of a destination is sent, even if fields are added to it. */
 function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
   const { id, enabled, sourceIds, filter, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger
@@ -177,11 +171,7 @@ function destinationFields(destination: DestinationState, reveal: boolean): Dest
   }
 }
 
-const noDestination: Answer = refuse({
-  status: 404,
-  code: 'not_found',
-  message: 'There is no such destination',
-})
+const noDestination = unknownItem('destination')
 
 function switchOperation({ destinationActions }: AdminApiOptions, enabled: boolean): Operation {
   return ({ params }) => {

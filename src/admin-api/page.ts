@@ -7,10 +7,8 @@ import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
 
 /**
- * Serves the page of a service and its sessions. A browser signs in with the link that `serve` prints or with the
- * admin token, and then calls the operations below `v1` with its cookie. No other path accepts the cookie.
- *
- * @param operations - the operations of the API
+ * Serves the page of a service and its sessions. A browser signs in with the link that `serve` prints or with
+ * the admin token, and then calls the operations below `v1` with its cookie. No other path accepts the cookie.
  */
 export function pageRouter(options: AdminApiOptions, operations: Router): Router {
   const { sessions } = options
@@ -45,9 +43,9 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
 }
 
 /**
- * Requires that every request that is not a read has an Origin and the media type JSON, which no form can send. This
- * stops pages on other origins, even on other ports of this machine, whose requests also carry the cookie. The guard
- * of the API has already compared the Origin with the page's own.
+ * Requires an Origin and the media type JSON, which no form can send, of all requests except reads. This stops
+ * pages on other origins, even on other ports of this machine, whose requests also carry the cookie. The API
+ * has already compared the Origin with its own.
  */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
   const isRead = method === 'GET' || method === 'HEAD'
@@ -59,7 +57,7 @@ const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => 
 const foreignAction: Answer = refuse({
   status: 403,
   code: 'origin_not_allowed',
-  message: 'Only the page itself may do this: the request must have its Origin, and be JSON',
+  message: 'Only the page may do this: the request must be JSON and have the Origin of the page',
 })
 
 const signedOut: Answer = refuse({
@@ -79,7 +77,7 @@ function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestH
       return
     }
     const given = isJsonObject(document.value) ? document.value['token'] : undefined
-    // The check expects the value of a header, which Node decodes as Latin-1.
+    // The check expects a header's value, which Node decodes as Latin-1.
     const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''
     if (!hasToken(`Bearer ${text}`)) {
       send(response, refuse({ status: 401, code: 'unauthorized', message: 'The token is wrong' }))

@@ -22,27 +22,19 @@ import type { SourceActivity } from './metrics/source-activity.ts'
 export interface AdminApiOptions {
   readonly access: AdminAccess
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
-  /** Reads the ledger of the store. */
   readonly ledger: () => Promise<DeliveryLedger>
-  /** Reads the status of every configured destination. */
   readonly destinations: () => Promise<readonly DestinationState[]>
-  /** Enables and disables destinations, and sends them test events. */
   readonly destinationActions: DestinationActions
-  /** The status of every configured source. */
   readonly sources: () => SourcesState
-  /** Replays archived events, until the signal aborts because the client has left. */
+  /** Replays archived events. The signal ends the replay when the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
   readonly audiences: AudienceOperations
   readonly regulations: RegulationOperations
   readonly ready: Readiness
   readonly metrics: {
-    /** The media type of the text. */
     readonly contentType: string
-    /** All metrics in the Prometheus text format. */
     text(): Promise<string>
-    /** Counts deliveries that an operator discarded. */
     discarded(deliveries: number): void
-    /** The last hour of this process. */
     readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
     readonly sources: Pick<SourceActivity, 'of'>
     /** When the oldest due delivery was due, in milliseconds since 1970; null if none is due. */
@@ -60,11 +52,11 @@ export interface AdminAccess {
   readonly host: string
   /** The bearer token that every request must carry; not empty. */
   readonly token: string
-  /** The bearer token that reads metrics only; null to have no such token. */
+  /** The bearer token that reads metrics only; null for none. */
   readonly metricsToken: string | null
 }
 
-/** Returns why a service is not ready, in words; an empty list if it is ready. */
+/** Returns why a service is not ready; an empty list if it is ready. */
 export type Readiness = () => Promise<readonly string[]>
 
 /** The configured sources, and the URL that they send to. */
@@ -83,11 +75,14 @@ export interface SourceState {
   readonly isArchived: boolean
 }
 
-/** Actions on a destination in this process. They return false or undefined for an unknown id. */
+/** Actions on a destination in this process. They return false or undefined if its id is unknown. */
 export interface DestinationActions {
   /** Enables or disables the destination, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
-  /** Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled. */
+  /**
+   * Delivers a sample to this destination only. Resolves to its messageId, or to null if the destination is
+   * disabled.
+   */
   sendTest(id: string): Promise<string | null | undefined>
 }
 
@@ -97,7 +92,7 @@ export interface DestinationState {
   /** If false, nothing is sent to it. */
   readonly enabled: boolean
   readonly sourceIds: readonly string[]
-  /** The match expression for the calls that it takes; undefined for all calls. */
+  /** The match expression of the calls that it gets; undefined for all calls. */
   readonly filter?: string | undefined
   readonly endpoints: readonly EndpointState[]
   readonly ledger: Pick<
@@ -114,7 +109,7 @@ export interface EndpointState {
   readonly probeAtMs: number | null
   /** How its last request failed; null unless its breaker is open. */
   readonly error: string | null
-  /** The most requests that start in a period, such as `50/s`; undefined for no limit. */
+  /** The maximum rate of requests, such as `50/s`; undefined for no limit. */
   readonly rate?: string | undefined
   /** Its failures that are not retried. */
   readonly faults: readonly EndpointFault[]
@@ -134,18 +129,17 @@ export interface ReplayCounts {
   /** Archived events that met the conditions. */
   readonly events: number
   readonly deliveries: number
-  /** Rows that cannot be read, whether selected or not. The rest of a damaged file counts as one row. */
+  /** Unreadable rows, which may be outside the selection. The rest of a damaged file counts as one row. */
   readonly unreadable: number
 }
 
 /** The outcome of a replay. */
 export type ReplayOutcome =
   | ({ readonly kind: 'replayed' } & ReplayCounts)
-  /** It ended early, because the service is closing or the client has left. */
+  /** Ended early, because the service is closing or the client has left. */
   | ({ readonly kind: 'ended' } & ReplayCounts)
-  /** A deletion from archives ended it, or kept it from starting. */
+  /** Ended, or was not started, because a regulation erases from archives. */
   | ({ readonly kind: 'deletion' } & ReplayCounts)
-  /** A replay is already running. */
   | { readonly kind: 'running' }
   /** The request names something that is not configured. */
   | {
@@ -153,13 +147,12 @@ export type ReplayOutcome =
       readonly field: 'source' | 'destination'
       readonly knownIds: readonly string[]
     }
-  /** No selected source has an archive. */
   | { readonly kind: 'no_archive' }
 
 /** Reads and changes audiences and computed traits. */
 export interface AudienceOperations extends AudienceReader {
   /**
-   * Syncs an audience with a list. An audience has at most one sync at a time.
+   * Syncs an audience with a list. Each audience has at most one sync at a time.
    *
    * @param list - the bytes of a file in CSV, NDJSON or JSON, gzipped or not
    * @throws EvrouteError if the list cannot be read
@@ -175,7 +168,7 @@ export interface AudienceRemoveRequest {
   /** If true, the members are only reported. */
   readonly isDryRun: boolean
   readonly listener: SyncListener
-  /** Awaited before each part, so that the listener can apply back pressure; none by default. */
+  /** Awaited before each part, so that the listener can apply back pressure. */
   readonly drained?: (() => Promise<void>) | undefined
   /** Ends the removal early. Members already removed stay removed, and the audience stays. */
   readonly signal: AbortSignal
@@ -188,7 +181,7 @@ export interface AudienceSyncRequest extends Omit<AudienceRemoveRequest, 'key'> 
   /** Made from the name by default. */
   readonly key: string | undefined
   readonly computationClass: ComputationClass
-  /** The source whose destinations get the calls. It may be undefined if there is only one source. */
+  /** The source whose destinations get the calls; undefined if there is only one source. */
   readonly sourceId: string | undefined
   readonly columns: MemberColumns
 }
@@ -201,9 +194,9 @@ export type AudienceRemoveOutcome = RemovalOutcome | AudienceRefusal
 
 /** Why a sync or a removal did not start. */
 export type AudienceRefusal =
-  /** A sync of the audience, or its removal, is already running. */
+  /** A sync or a removal of the audience is already running. */
   | { readonly kind: 'running'; readonly key: string }
-  /** The source does not exist, or the request names none although there are several. */
+  /** The source does not exist, or none is given although there are several. */
   | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
   | { readonly kind: 'unknown_audience'; readonly knownKeys: readonly string[] }
   /** No key can be made from the name, or the key is invalid. */

@@ -9,7 +9,7 @@ export interface Problem {
   readonly advice: string
   /** The destination with the problem; null for the service as a whole. */
   readonly destination: string | null
-  /** When the problem began, or when the endpoint is probed next; null if neither is known. */
+  /** When the problem began, or when the endpoint is probed next; null if unknown. */
   readonly moment: { readonly name: 'Since' | 'Next probe'; readonly at: string } | null
 }
 

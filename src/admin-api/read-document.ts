@@ -1,21 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { isArriving, readBody } from '../http/index.ts'
+import { parseJson } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import { refuse, type Answer, type Refusal } from './answer.ts'
 
-/** Default maximum size of a body. */
 const usualBytesMax = 64 * 1024
 
-/** Limits for reading a body. */
-export interface DocumentLimits {
-  /** The clock for the time limit. */
-  readonly clock: Clock
-  /** Maximum size; 64 KiB by default. */
-  readonly bytesMax?: number | undefined
-}
-
-/** The outcome of reading a body. */
-export type DocumentReading =
+type DocumentReading =
   /** A JSON object or array; undefined for an empty body. */
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'refused'; readonly answer: Answer }
@@ -25,10 +16,13 @@ export type DocumentReading =
 /** Reads the body of a request as JSON, whatever its content type. */
 export async function readDocument(
   request: IncomingMessage,
-  { clock, bytesMax = usualBytesMax }: DocumentLimits,
+  {
+    clock,
+    bytesMax = usualBytesMax,
+  }: { readonly clock: Clock; readonly bytesMax?: number | undefined },
 ): Promise<DocumentReading> {
   const body = await readBody(request, { bytesMax, clock })
-  // Close, or the rest of an incomplete body would be read as the next request.
+  // Close the connection, or the rest of an incomplete body would be read as the next request.
   const headers: Refusal['headers'] = isArriving(body) ? { connection: 'close' } : {}
   switch (body.kind) {
     case 'complete':
@@ -52,18 +46,9 @@ function parse(bytes: Buffer, encoding = 'identity'): DocumentReading {
     return refused({ status: 415, code: 'unsupported_encoding', message })
   }
   if (bytes.length === 0) return { kind: 'read', value: undefined }
-  const value = parsed(bytes)
+  const value = parseJson(new TextDecoder().decode(bytes))
   if (typeof value === 'object' && value !== null) return { kind: 'read', value }
   return refused({ status: 400, code: 'invalid_json', message: 'The body is not a JSON object' })
-}
-
-/** Parses JSON; undefined if it is invalid. */
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
 }
 
 function refused(refusal: Refusal): DocumentReading {

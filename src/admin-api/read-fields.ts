@@ -7,16 +7,13 @@ export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** Uses the accepted values as the message of every issue. {@link read} adds the given value. */
-export function accepts(accepted: string): {
-  /** The message of an issue. */
-  readonly error: () => string
-} {
+/** Makes the accepted values the message of every issue. {@link read} adds the given value. */
+export function accepts(accepted: string): { readonly error: () => string } {
   return { error: () => accepted }
 }
 
 /**
- * Makes the schema of an object without other fields. The message about an unknown field lists the known ones.
+ * Makes the schema of an object without other fields. The message of an unknown field lists the known ones.
  *
  * @param example - JSON of a valid object
  */
@@ -32,18 +29,18 @@ export function fields<Shape extends z.core.$ZodLooseShape>(
   })
 }
 
-/** Any text. */
-export const text: z.ZodString = z.string(accepts('one text'))
+/** A string. */
+export const text: z.ZodString = z.string(accepts('a single string'))
 
-/** `true`, or left out. */
+/** The value `true`. */
 export const yes: z.ZodLiteral<true> = z.literal(true, accepts('true, or left out'))
 
-/** Makes the schema of one of these names. */
+/** Makes the schema of one of several names. */
 export function oneOf<Name extends string>(names: readonly Name[]): z.ZodType<Name> {
   return z.enum(names, accepts(`one of ${names.join(', ')}`))
 }
 
-/** Makes the schema of one value or a list of values, which may be left out. */
+/** Makes the schema of one value or a list of values. It may be left out. */
 export function several<Value extends z.ZodType>(
   value: Value,
 ): z.ZodType<z.output<Value>[] | undefined> {
@@ -53,13 +50,13 @@ export function several<Value extends z.ZodType>(
   return z.preprocess(listed, list.optional())
 }
 
-/** Makes the schema of a list of at least one text, without empty texts. */
+/** Makes the schema of a list of strings, none of them empty. */
 export function texts(countMax: number, lengthMax: number): z.ZodType<readonly string[]> {
   const accepted = `a list of 1 to ${countMax} strings of 1 to ${lengthMax} characters`
   const isText = (value: unknown): value is string =>
     typeof value === 'string' && value !== '' && value.length <= lengthMax
   const list = z.array(z.unknown(), accepts(accepted))
-  // One issue for the whole list, because a message about each of many elements would not help.
+  // Report one issue for the whole list, because one for each element would not help.
   return list
     .min(1, accepts(accepted))
     .max(countMax, accepts(accepted))
@@ -72,7 +69,7 @@ export function texts(countMax: number, lengthMax: number): z.ZodType<readonly s
     })
 }
 
-/** Makes the schema of a whole number that a query has as text. */
+/** Makes the schema of a whole number, which is a string in a query. */
 export function numeral(
   min: number,
   max: number,
@@ -89,12 +86,11 @@ export function numeral(
 
 /** Maximum rows per page. */
 export const pageRowsMax = 500
-const pageRowsDefault = 50
 
 /** The number of rows of a page; 50 by default. */
-export const pageLimit: z.ZodType<number> = numeral(1, pageRowsMax).default(pageRowsDefault)
+export const pageLimit: z.ZodType<number> = numeral(1, pageRowsMax).default(50)
 
-/** Checks the query or body of a request against a schema. */
+/** Checks the query or body of a request, and turns it into a value or a refusal. */
 export function read<Written, Value>(
   schema: z.ZodType<Written>,
   input: unknown,
@@ -105,7 +101,7 @@ export function read<Written, Value>(
   return refused('invalid_request', result.error.issues.flatMap(issueTexts).join('; '))
 }
 
-/** Formats an issue like a problem of a configuration: the name, the given value, and what is accepted. */
+/** Formats an issue like a problem of a configuration: its path, the given value, and what is accepted. */
 function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
   const { message, input } = issue
   if (issue.code === 'unrecognized_keys') {
@@ -113,7 +109,7 @@ function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
       (key) => `${shortText(key)}: Cannot use this name: it must be one of ${message}`,
     )
   }
-  // Leave out the index: a single value is read as a list, so an index could mislead.
+  // Leave out the index, because a single value is read as a list too.
   const [name = 'the body'] = issue.path
   const given = input === undefined ? 'be left out' : `use ${shownValue(input)}`
   return [`${String(name)}: Cannot ${given}: it must be ${message}`]

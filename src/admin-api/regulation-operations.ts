@@ -1,5 +1,5 @@
 import { listedRegulationRecord, regulationRecord } from '../privacy/index.ts'
-import { notFound, record, refuse, type Answer } from './answer.ts'
+import { notFound, record, refuse, unknownItem } from './answer.ts'
 import type { ApiOperation, Operation } from './operation.ts'
 import type { AdminApiOptions, RegulationOperations } from './ports.ts'
 import type { RegulationsRecord } from './records.ts'
@@ -39,16 +39,12 @@ function listOperation(regulations: RegulationOperations): Operation {
   }
 }
 
-const noRegulation: Answer = refuse({
-  status: 404,
-  code: 'not_found',
-  message: 'There is no such regulation',
-})
-
 function showOperation(regulations: RegulationOperations): Operation {
   return async ({ params }) => {
     const regulation = await regulations.find({ id: String(params['id']) })
-    return regulation === undefined ? noRegulation : record(regulationRecord(regulation))
+    return regulation === undefined
+      ? unknownItem('regulation')
+      : record(regulationRecord(regulation))
   }
 }
 

@@ -16,11 +16,11 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** Maximum sources in a request. A regulation without sources applies to all of them. */
+/** Maximum number of sources in a request. A regulation without sources applies to all of them. */
 const sourcesMax = 1_000
 const sourceIdLengthMax = 1_024
 
-/** Maximum size of a request: enough for the maximum number of user ids of usual length. */
+/** Maximum size of a request, enough for the maximum number of user ids of usual length. */
 export const regulationBytesMax: number = 2 * 1024 * 1024
 
 const subjectType = z.literal('USER_ID', accepts('USER_ID'))

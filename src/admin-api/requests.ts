@@ -21,11 +21,8 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** A request for a page of deliveries. */
-export interface RevealingListRequest extends ListRequest {
-  /** Whether to show the whole URLs of endpoints. */
-  readonly reveal: boolean
-}
+/** A request for a page of deliveries. `reveal` shows the whole URLs of endpoints. */
+type RevealingListRequest = ListRequest & { readonly reveal: boolean }
 
 /** The deliveries to retry or discard. */
 export type Selection = Pick<ListRequest, 'filter' | 'limit'>
@@ -46,7 +43,7 @@ export function readListRequest(query: unknown, nowMs: number): Reading<Revealin
     query,
     ({ limit, before, reveal, ...filter }): Reading<RevealingListRequest> => {
       if (filter.id !== undefined && filter.destination !== undefined) {
-        return refused('invalid_request', 'An id already names its destination')
+        return refused('invalid_request', 'Cannot combine id and destination: an id has both')
       }
       return { kind: 'read', value: { filter: filterOf(filter), limit, beforeId: before, reveal } }
     },
@@ -72,7 +69,7 @@ export function readRetryRequest(body: unknown, nowMs: number): Reading<Selectio
   return readSelection(body, { selectable: retriableStates, nowMs })
 }
 
-/** Reads the body of a discard: like a retry, but for pending deliveries only. */
+/** Reads the body of a discard, which is like a retry for pending deliveries only. */
 export function readDiscardRequest(body: unknown, nowMs: number): Reading<Selection> {
   return readSelection(body, { selectable: ['pending'], nowMs })
 }
@@ -135,7 +132,7 @@ export const deliverySchemas: () => Readonly<
   replay: replayFields(0),
 })
 
-/** A filter, as the API names its fields. */
+/** A filter in the API's names, which are those of the command's flags. */
 interface WrittenFilter {
   readonly id?: { readonly destinationId: string; readonly id: number } | undefined
   readonly state?: readonly LoggedState[] | undefined
@@ -160,7 +157,6 @@ function filterOf(written: WrittenFilter): DeliveryFilter {
   }
 }
 
-/** The fields are named like the flags of the command. */
 function filterFields<State extends LoggedState>(among: readonly State[], nowMs: number) {
   return {
     id: deliveryId.optional(),
@@ -197,7 +193,7 @@ function moment(nowMs: number) {
     .optional()
 }
 
-/** Requires exactly one of an id, conditions and `all`, so that an empty request never selects everything. */
+/** Requires exactly one of an id, conditions and `all`. An empty request must not select everything. */
 function selected<Value>(
   given: { readonly all?: true | undefined; readonly id?: unknown; readonly conditions: object },
   value: () => Value,

@@ -9,17 +9,17 @@ import { LineAnswer } from './line-answer.ts'
 import type { ApiRecord, StreamingOperation } from './operation.ts'
 import { Upload, UploadError } from './upload.ts'
 
-/** Accepted values of Content-Encoding. The upload detects gzip by its first bytes. */
+/** Gzip is detected by its first bytes, so these values all mean the same. */
 const encodings = ['identity', 'gzip', 'x-gzip']
 
 interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
-  /** Called when an action has ended, with its last record or its failure. */
+  /** Called at the end of an action, with its last record or its failure. */
   readonly done: (request: Request, response: Response, record: ApiRecord) => void
 }
 
 /**
- * Answers a request record by record while its body arrives. Before the first record, a refusal has its own
- * status. After that, an error is the last record.
+ * Answers a request record by record while its body arrives. A refusal before the first record has its own
+ * status; a later error is the last record.
  */
 export function streamingHandler(
   operation: StreamingOperation,
@@ -81,6 +81,6 @@ function refusalOf(error: unknown, log: Log): Refusal {
 }
 
 function slowUpload({ message }: UploadError): Refusal {
-  // Close, or the rest of the body would be read as the next request.
+  // Close the connection, or the rest of the body would be read as the next request.
   return { status: 408, code: 'body_too_slow', message, headers: { connection: 'close' } }
 }

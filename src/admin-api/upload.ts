@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/index.ts'
 export const uploadIdleMs = 30_000
 
 /**
- * Size of the pieces of a compressed upload. Decompressed, a piece can be a thousand times as large, and each of
+ * Size of the pieces of a compressed upload. A piece can decompress to a thousand times its size, and each of
  * its rows can cause a record in the answer.
  */
 const compressedBytesAtOnce = 1024
@@ -29,17 +29,15 @@ export class UploadError extends Error {
   }
 }
 
-/** Options for an {@link Upload}. */
-export interface UploadOptions {
-  /** The clock for the time limit of each chunk. */
+interface UploadOptions {
   readonly clock: Clock
-  /** Awaited before each piece, so that answers don't pile up while the client doesn't read them. */
+  /** Awaited before each piece, so that answers don't pile up while the client reads nothing. */
   readonly drained: () => Promise<void>
 }
 
 /**
- * The body of a request, of any length. Reads only when the consumer asks for more, and limits the time only
- * then.
+ * The body of a request, of any length. It is read, and its time is limited, only when the consumer asks for
+ * more.
  */
 export class Upload implements AsyncIterable<Uint8Array> {
   readonly #request: IncomingMessage
@@ -77,7 +75,6 @@ export class Upload implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Reads the next chunk; undefined at the end. */
   async #next(): Promise<Buffer | undefined> {
     try {
       return await nextChunk(this.#request, this.#options.clock)
@@ -104,27 +101,21 @@ function nextChunk(request: IncomingMessage, clock: Clock): Promise<Buffer | und
       return
     }
     const stop = (): void => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose).pause()
+      request.off('data', settle).off('end', settle).off('close', onClose).pause()
       timer.cancel()
       release()
     }
-    const onData = (chunk: Buffer): void => {
+    const settle = (chunk?: Buffer): void => {
       stop()
       resolve(chunk)
     }
-    const onEnd = (): void => {
+    const fail = (code: UploadError['code']): void => {
       stop()
-      resolve(undefined)
+      reject(new UploadError(code))
     }
-    const onClose = (): void => {
-      stop()
-      reject(new UploadError('cut_off'))
-    }
-    const timer = clock.schedule(uploadIdleMs, () => {
-      stop()
-      reject(new UploadError('body_too_slow'))
-    })
+    const onClose = (): void => fail('cut_off')
+    const timer = clock.schedule(uploadIdleMs, () => fail('body_too_slow'))
     const release = clock.hold()
-    request.on('data', onData).on('end', onEnd).on('close', onClose).resume()
+    request.on('data', settle).on('end', settle).on('close', onClose).resume()
   })
 }

@@ -2,7 +2,9 @@ import type { RegulationType } from '../model/index.ts'
 
 /** A regulation before it is stored. */
 export interface NewRegulation {
+  /** The id of the regulation. */
   readonly id: string
+  /** The type, which decides what is erased, suppressed and notified. */
   readonly type: RegulationType
   /** Without duplicates. */
   readonly userIds: readonly string[]
@@ -47,6 +49,7 @@ export interface Regulation extends NewRegulation {
   readonly finishedAtMs: number | null
   /** Whether its users are erased from the store. Its notifications may still be pending. */
   readonly isStoreErased: boolean
+  /** Counts of what was erased from the store so far. */
   readonly erased: ErasedCounts
   /** What was erased from archives; null until then. */
   readonly archive: ArchiveErasure | null

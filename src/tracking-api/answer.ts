@@ -16,7 +16,7 @@ const statuses = {
   batch_too_large: 400,
   too_many_events: 400,
   invalid_gzip: 400,
-  // Not 431, because no client knows it.
+  // Not 431, which no client handles.
   invalid_request: 400,
   unknown_write_key: 401,
   source_disabled: 403,
@@ -25,7 +25,7 @@ const statuses = {
   rate_limited: 429,
   queue_full: 429,
   store_unavailable: 503,
-  // Not 408, because half of the clients in use would then drop their calls.
+  // Not 408, because half of the clients in use would drop their calls.
   body_too_slow: 503,
 } as const
 
@@ -62,13 +62,9 @@ export function success(fields: JsonObject = {}): HttpAnswer {
   return jsonAnswer(200, { success: true, ...fields })
 }
 
-/** Answers with the number of accepted calls, and the rejected ones. */
+/** Answers with the number of accepted calls, and with the rejected ones. */
 export function taken(accepted: number, rejected: readonly RejectedCall[]): HttpAnswer {
-  return jsonAnswer(200, {
-    success: true,
-    accepted,
-    rejected: rejected.map((call) => ({ ...call })),
-  })
+  return success({ accepted, rejected: rejected.map((call) => ({ ...call })) })
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 } from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { refuse, success, tryLaterMs, type Refusal } from './answer.ts'
+import { refusalAnswer, refuse, success, tryLaterMs, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
 import { preflightHeaders, readableByPages } from './cross-origin.ts'
@@ -31,7 +31,7 @@ import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /**
  * Maximum memory for bodies that are being read, inflated and stored. A body that doesn't fit is refused with
- * `queue_full`. A single client may use all free memory: 64 of the largest bodies, or 16,000 of 2 KB.
+ * `queue_full`. A client on its own may use half of it: 64 of the largest bodies, or 16,000 of 2 KB.
  */
 const bodiesBytesMax = 64 * 1024 * 1024
 
@@ -53,16 +53,14 @@ type Decide = (
   body: RequestBody,
 ) => HttpAnswer | undefined | Promise<HttpAnswer | undefined>
 
-/** The parts that all requests share for reading their bodies. */
 interface Reading {
   readonly clock: Clock
   readonly budget: FairBudget
   readonly turns: BodyTurns
-  /** Returns the network of a request's client. Limits per client apply to it. */
+  /** Returns the network of a request's client, to which the limits per client apply. */
   readonly networkOf: (request: IncomingMessage) => string
 }
 
-/** Paths that share a method and a handler. */
 interface Route {
   readonly paths: readonly string[]
   readonly method: 'get' | 'post'
@@ -94,7 +92,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
     addressIn(options.publicUrl) ?? apiAddress(request, originOf(request))
   addRoutes(app, { collector, originOf, addressToldTo, reading })
   const refusalOf = (error: unknown): Refusal => {
-    // Without an error, no route matched. A path that cannot be decoded leads nowhere either.
+    // No error means that no route matched. A path that cannot be decoded matches none either.
     if (error === undefined || error instanceof URIError) {
       return refuse('not_found', 'There is nothing at this path')
     }
@@ -117,7 +115,18 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   })
 }
 
-/** Tells a person who opens the API in a browser what is here. */
+/**
+ * Answers every request with 503, for a service that only delivers. Clients then retry their calls; after any
+ * other status except 429 they would drop them.
+ */
+export function closedTrackingPort(clock: Clock): RequestListener {
+  const answer = refusalAnswer(
+    refuse('store_unavailable', 'This process only delivers: post to one that accepts calls'),
+  )
+  return (_request, response) => void sendLingering(response, answer, clock)
+}
+
+/** For people who open the API in a browser. */
 const welcome: HttpAnswer = {
   status: 404,
   headers: { 'content-type': 'text/plain; charset=utf-8' },
@@ -143,11 +152,9 @@ function leavePrototypes(app: Express): OriginOf {
     Object.assign(Object.create(known) as Request, { headers, socket })
 }
 
-/** The parts that the routes share. */
 interface RouteParts {
   readonly collector: Collector
   readonly originOf: OriginOf
-  /** Returns the address to announce to the client of a request. */
   readonly addressToldTo: (request: Request) => ApiAddress
   readonly reading: Reading
 }
@@ -191,44 +198,33 @@ function trackingRoutes({
         client: clientOf(request, { isBrowserPath, originOf }),
         readDocument: () => body.document(),
       })
-  const calls = Object.entries(callPaths).flatMap(([type, [path, browserPath]]): Route[] => {
-    const expected = { kind: 'call', type } as const
-    return [
-      { paths: [path], method: 'post', decide: collecting(expected, false) },
-      { paths: [browserPath], method: 'post', decide: collecting(expected, true) },
-    ]
+  const get = (path: string, decide: Decide): Route => ({ paths: [path], method: 'get', decide })
+  const post = (paths: readonly string[], decide: Decide): Route => ({
+    paths,
+    method: 'post',
+    decide,
   })
   return [
-    ...calls,
-    { paths: batchPaths, method: 'post', decide: collecting({ kind: 'batch' }, false) },
+    ...Object.entries(callPaths).flatMap(([type, [path, browserPath]]) => {
+      const expected = { kind: 'call', type } as const
+      return [
+        post([path], collecting(expected, false)),
+        post([browserPath], collecting(expected, true)),
+      ]
+    }),
+    post(batchPaths, collecting({ kind: 'batch' }, false)),
     // RudderStack's clients post here when a page closes.
-    {
-      paths: ['/beacon/v1/batch'],
-      method: 'post',
-      decide: collecting({ kind: 'batch' }, true),
-    },
+    post(['/beacon/v1/batch'], collecting({ kind: 'batch' }, true)),
     // Accepts the metrics that clients send about themselves, and drops them.
-    { paths: ['/m'], method: 'post', decide: () => success() },
-    {
-      paths: ['/pixel/:type'],
-      method: 'get',
-      decide: (request) => pixel(collector, request, originOf),
-    },
-    {
-      paths: ['/projects/:writeKey/settings'],
-      method: 'get',
-      decide: (request) => settings(collector, request, addressToldTo(request)),
-    },
-    {
-      paths: ['/sourceConfig'],
-      method: 'get',
-      decide: (request) => rudderSettings(collector, request),
-    },
-    {
-      paths: ['/analytics.js/v1/:writeKey/analytics.min.js'],
-      method: 'get',
-      decide: (request) => classicSnippet(addressToldTo(request)),
-    },
+    post(['/m'], () => success()),
+    get('/pixel/:type', (request) => pixel(collector, request, originOf)),
+    get('/projects/:writeKey/settings', (request) =>
+      settings(collector, request, addressToldTo(request)),
+    ),
+    get('/sourceConfig', (request) => rudderSettings(collector, request)),
+    get('/analytics.js/v1/:writeKey/analytics.min.js', (request) =>
+      classicSnippet(addressToldTo(request)),
+    ),
   ]
 }
 
@@ -264,7 +260,7 @@ async function pixel(
   request: Request,
   originOf: OriginOf,
 ): Promise<HttpAnswer> {
-  // HEAD requests come from programs such as mail scanners. They don't mean that a user opened the page.
+  // Programs such as mail scanners send HEAD requests. They don't mean that a user opened the page.
   if (request.method === 'HEAD') return pixelAnswer
   const query = queryOf(request)
   await collector.collect({
@@ -321,7 +317,7 @@ function clientOf(
   { isBrowserPath, originOf }: { readonly isBrowserPath: boolean; readonly originOf: OriginOf },
 ): ClientConnection {
   const { headers, socket } = request
-  // Read it now: once the client has disconnected, a socket knows its address only if it was read before.
+  // Read it now: after the client has disconnected, a socket knows only an address that was read before.
   const { remoteAddress } = socket
   let ip: string | undefined
   return {

@@ -28,7 +28,10 @@ export interface TrackingRequest {
 /** A refusal, with its source if it is known. */
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** The facts that the answer needs about calls being stored. They don't keep the calls' content in memory. */
+/**
+ * What the answer needs to know about calls that are being stored. The content of the calls must not stay in
+ * memory.
+ */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */
@@ -36,8 +39,7 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
 }
 
 /** A source that may send, or why it may not. */
-export type Admission =
-  { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
+type Admission = { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
 
 /** Maximum number of rejected calls per request to report to the observer. */
 const rejectedToldMax = 20
@@ -62,10 +64,10 @@ export class Collector {
   }
 
   /**
-   * Answers a request with calls. Doesn't read the body if the headers contain a write key that is unknown,
-   * disabled or over its rate limit, or while the queue is full. Never rejects.
+   * Answers a request with calls. Doesn't read the body while the queue is full, or if the headers contain a
+   * write key that is unknown, disabled or over its rate limit. Never rejects.
    *
-   * @returns undefined if the client disconnected before its body had arrived; no call is accepted then
+   * @returns undefined if the client disconnected before its body had arrived, so that no call is accepted
    */
   async collect(request: TrackingRequest): Promise<HttpAnswer | undefined> {
     const early = this.#earlyAdmission(request.headers)
@@ -79,7 +81,7 @@ export class Collector {
     return this.#collectFrom(admission.source, document, request)
   }
 
-  /** Admits or refuses a request by its headers alone; undefined if they contain no write key. */
+  /** Admits or refuses a request by the write key in its headers; undefined if they have none. */
   #earlyAdmission(headers: IncomingHttpHeaders): Admission | undefined {
     const writeKey = headerWriteKey(headers)
     if (writeKey === undefined) return undefined
@@ -104,12 +106,8 @@ export class Collector {
   }
 
   #refusedAsFull(source: TrackingSource | undefined): HttpAnswer {
-    const refusal = refuse(
-      'queue_full',
-      'The store is behind: too many events are waiting to be stored',
-      tryLaterMs,
-    )
-    return this.refused({ ...refusal, source })
+    const message = 'The store is behind: too many events are waiting to be stored'
+    return this.refused({ ...refuse('queue_full', message, tryLaterMs), source })
   }
 
   /** Not async: an async frame would keep the document in memory while the calls are being stored. */
@@ -148,8 +146,7 @@ export class Collector {
     if (results === undefined) {
       this.#rateLimits.giveBack(source, calls.sent.length + calls.tooLarge.length)
       const message = 'The events cannot be stored at the moment: send them again'
-      const refusal = refuse('store_unavailable', message, tryLaterMs)
-      return this.refused({ ...refusal, source })
+      return this.refused({ ...refuse('store_unavailable', message, tryLaterMs), source })
     }
     this.#observer.stored({ sourceId: source.id, durationMs: elapsedMs() })
     const outcome = tally(calls, results)

@@ -8,7 +8,6 @@ import { refuse, type Refusal } from './answer.ts'
 /** A body that was parsed as JSON. */
 export interface Document {
   readonly kind: 'document'
-  /** The parsed JSON. */
   readonly value: unknown
   /** Length of the JSON text, after inflating. */
   readonly bytes: number
@@ -52,7 +51,7 @@ export async function decodeBody(
   }
 }
 
-/** Explains that a Content-Encoding is not supported; empty if it is. */
+/** Explains that a Content-Encoding is not supported; empty if it is supported. */
 function encodingHint(contentEncoding = ''): string {
   const encoding = shortText(contentEncoding)
   return /^$|\b(?:gzip|identity)\b/i.test(encoding)

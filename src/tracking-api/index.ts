@@ -1,7 +1,6 @@
 /** The tracking API for clients of Segment's protocol: authenticate, read, accept, answer. */
 export { faultAnswer as trackingFaultAnswer } from './answer.ts'
-export { trackingApp } from './app.ts'
-export { closedTrackingPort } from './closed-port.ts'
+export { closedTrackingPort, trackingApp } from './app.ts'
 export type {
   CountedCalls,
   RefusedRequest,

@@ -4,7 +4,7 @@ import type { RejectionCode } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { RefusalCode, RejectedCall } from './answer.ts'
 
-/** The kind of clients that a source has. It decides whether their address is the user's. */
+/** The kind of a source's clients. It decides whether a client's address is the user's. */
 export type SourceType = 'browser' | 'mobile' | 'server'
 
 /** The settings of a source that the tracking API needs. */
@@ -21,13 +21,13 @@ export interface TrackingSource {
 /** Options of the tracking API. */
 export interface TrackingApiOptions {
   /**
-   * Finds the source of a write key. Called for every request, so that a change takes effect at once. The time it
-   * takes must reveal nothing about a key; `SourceDirectory` ensures that.
+   * Finds the source of a write key. Called for every request, so that changes take effect at once. The time it
+   * takes must reveal nothing about a key, which `SourceDirectory` ensures.
    */
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined
-  /** Stores calls. Rejects if they cannot be stored; none is acknowledged then. */
+  /** Stores calls. If it rejects, none of the calls is acknowledged. */
   readonly accept: (batch: IntakeBatch) => Promise<readonly IntakeOutcome[]>
-  /** Whether too many events are waiting to be stored. Requests are refused while that is so. */
+  /** Whether too many events wait to be stored. Requests are then refused. */
   readonly isFull: () => boolean
   readonly runtime: Runtime
   readonly observer?: TrackingObserver

@@ -23,7 +23,10 @@ export interface SentCall {
 export interface PreparedCalls {
   /** Calls for intake, with the fields of the batch and the connection. */
   readonly calls: readonly unknown[]
-  /** The type of each of `calls` if all but its nesting is valid; undefined if intake will reject the call. */
+  /**
+   * The type of each of `calls` that is valid, except perhaps for its nesting; undefined if intake will reject
+   * the call.
+   */
   readonly checkedTypes: readonly (CallType | undefined)[]
   /** Index and messageId of each of `calls`. */
   readonly sent: readonly SentCall[]
@@ -39,8 +42,8 @@ export interface Surroundings {
 }
 
 /**
- * Merges the batch's common fields and the facts about the client into each valid call, after checking the size
- * of each call.
+ * Checks the size of each call, and merges the batch's common fields and the facts about the client into the
+ * valid ones.
  */
 export function prepareCalls(
   { calls: given, defaults }: Calls,

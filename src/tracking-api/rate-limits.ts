@@ -11,10 +11,7 @@ export class RateLimits {
     this.#clock = clock
   }
 
-  /**
-   * Takes tokens for calls. Returns how long the source must wait instead, in milliseconds; 0 if they were
-   * taken.
-   */
+  /** Takes tokens for calls, and returns 0. If none are left, returns how long to wait, in milliseconds. */
   take({ id, eventsPerSecond }: TrackingSource, count: number): number {
     if (eventsPerSecond === undefined || count === 0) return 0
     const request = { nowMs: this.#clock.nowMs(), count, perSecond: eventsPerSecond }
@@ -23,7 +20,7 @@ export class RateLimits {
     return waitMs
   }
 
-  /** Returns how long a source must wait before it sends anything, in milliseconds; 0 if it may send now. */
+  /** Returns how long a source must wait before it sends, in milliseconds; 0 if it may send now. */
   waitMs({ id, eventsPerSecond: perSecond }: TrackingSource): number {
     if (perSecond === undefined) return 0
     const request = { nowMs: this.#clock.nowMs(), count: 0, perSecond }

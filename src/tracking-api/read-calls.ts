@@ -20,11 +20,11 @@ export interface Calls {
   readonly calls: readonly unknown[]
   /** Common fields of the batch. */
   readonly defaults: BatchDefaults
-  /** When the client sent the request, by its own clock; null if it does not say. */
+  /** When the client sent the request, by its own clock; null if it doesn't say. */
   readonly sentAt: string | null
 }
 
-/** Extracts the calls from a document. The path's type replaces that of a single call. */
+/** Extracts the calls from a document. The type in the path replaces the type of a single call. */
 export function readCalls(document: unknown, expected: Expected): Calls | Refusal {
   return expected.kind === 'batch' ? readBatch(document) : readCall(document, expected.type)
 }
@@ -62,7 +62,7 @@ function readBatch(document: unknown): Calls | Refusal {
   return { kind: 'calls', calls, defaults, sentAt: sentAtOf(document) }
 }
 
-/** Bounds the common fields: copied into every call, they could make a small body huge. */
+/** Limits the common fields, because copying them into every call could make a small body huge. */
 function refusalOf(defaults: BatchDefaults, callCount: number): Refusal | undefined {
   if (isNestedDeeper(defaults, limits.callNestingMax + 1)) {
     const message = `must not be nested more than ${limits.callNestingMax} levels deep`

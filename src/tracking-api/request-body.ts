@@ -11,11 +11,8 @@ import type { Clock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
 
-/** The parts that read a body. */
-export interface BodyMeans {
-  /** Measures the deadlines. */
+interface BodyMeans {
   readonly clock: Clock
-  /** The client's share of the memory budget. */
   readonly share: FairShare
   /** Spreads the parsing of bodies over turns of the event loop. */
   readonly turns: BodyTurns
@@ -56,8 +53,8 @@ export class RequestBody {
   }
 
   /**
-   * Discards the rest of the body. Returns `read` if all of it had arrived, `arriving` if the client is still sending,
-   * and `cut_off` if it disconnected.
+   * Discards the rest of the body. Returns `read` if all of it had arrived, `arriving` if the client is still
+   * sending, and `cut_off` if the client disconnected.
    */
   async end(): Promise<'read' | 'arriving' | 'cut_off'> {
     const { clock } = this.#means

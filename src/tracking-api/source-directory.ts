@@ -1,12 +1,5 @@
 import { hash } from 'node:crypto'
 
-/** A source and its write keys. */
-export interface KeyedSource<Source> {
-  readonly source: Source
-  /** Several keys allow rotation without downtime. */
-  readonly writeKeys: readonly string[]
-}
-
 /**
  * Finds sources by their write keys. It compares SHA-256 digests, which an attacker cannot choose, so the time
  * of a look-up reveals nothing about a key.
@@ -14,7 +7,9 @@ export interface KeyedSource<Source> {
 export class SourceDirectory<Source> {
   readonly #sources: ReadonlyMap<string, Source>
 
-  constructor(sources: readonly KeyedSource<Source>[]) {
+  constructor(
+    sources: readonly { readonly source: Source; readonly writeKeys: readonly string[] }[],
+  ) {
     this.#sources = new Map(
       sources.flatMap(({ source, writeKeys }) =>
         writeKeys.map((writeKey) => [digestOf(writeKey), source] as const),

@@ -38,7 +38,7 @@ const refusals: readonly RefusalRow[] = [
     {
       status: 404,
       code: 'not_found',
-      message: 'No source is named: choose from website, app',
+      message: 'No source is given: choose from website, app',
     },
   ],
   [

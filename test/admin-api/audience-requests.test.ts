@@ -82,8 +82,8 @@ describe('a sync', () => {
   })
 
   test.each([
-    [{}, 'No audience is named: give a name or a key'],
-    [{ name: ['a', 'b'] }, 'name: Cannot use a list: it must be one text'],
+    [{}, 'No audience is given: give a name or a key'],
+    [{ name: ['a', 'b'] }, 'name: Cannot use a list: it must be a single string'],
     [
       { key: 'a', class: 'Audience' },
       'class: Cannot use "Audience": it must be one of audience, trait',

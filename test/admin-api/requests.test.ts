@@ -16,7 +16,7 @@ test.each([
     { state: 'leased' },
     'state: Cannot use "leased": it must be one of pending, delivered, failed, expired',
   ],
-  [{ user: ['a', 'b'] }, 'user: Cannot use a list: it must be one text'],
+  [{ user: ['a', 'b'] }, 'user: Cannot use a list: it must be a single string'],
   [{ limit: '0' }, 'limit: Cannot use "0": it must be a whole number from 1 to 500'],
   [{ limit: '501' }, 'limit: Cannot use "501": it must be a whole number from 1 to 500'],
   [{ limit: '5e1' }, 'limit: Cannot use "5e1": it must be a whole number from 1 to 500'],
@@ -46,7 +46,7 @@ test.each<[unknown, string]>([
   [[], 'the body: Cannot use an empty list: it must be an object, such as {"type":"track"}'],
   [
     { user: 5, 'lim\u001b[2J': 1, stat: 1 },
-    'user: Cannot use 5: it must be one text; ' +
+    'user: Cannot use 5: it must be a single string; ' +
       `lim: Cannot use this name: it must be one of ${conditions}, all, limit; ` +
       `stat: Cannot use this name: it must be one of ${conditions}, all, limit`,
   ],

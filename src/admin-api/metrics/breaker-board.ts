@@ -7,12 +7,16 @@ export interface EndpointNames {
   readonly endpoints: readonly { readonly url: string }[]
 }
 
-/** The state of an endpoint's breaker. */
-export interface BreakerStanding {
+interface BreakerStanding {
   readonly destination: string
   /** The URL without its secret parts. */
   readonly endpoint: string
   readonly state: EndpointChange['state']
+}
+
+interface BoardEntry {
+  readonly name: string
+  change: EndpointChange | undefined
 }
 
 /** The states of a breaker, as metrics and the API report them. */
@@ -20,58 +24,52 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 
 /** Remembers the breaker states of the configured endpoints, which start closed. */
 export class BreakerBoard {
-  #changes: ReadonlyMap<string, Map<string, EndpointChange | undefined>> = new Map()
-
-  /** URLs without their secret parts, by destination and URL. Kept, because making each takes a digest. */
-  #names: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map()
+  /** By destination and URL. The hidden URL is kept, because making it takes a digest. */
+  #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. */
   configure(destinations: readonly EndpointNames[]): void {
-    const before = this.#changes
-    this.#names = new Map(
+    const before = this.#endpoints
+    const entryOf = (id: string, url: string): BoardEntry =>
+      before.get(id)?.get(url) ?? { name: hiddenEndpoint(url), change: undefined }
+    this.#endpoints = new Map(
       destinations.map(({ id, endpoints }) => [
         id,
-        new Map(endpoints.map(({ url }) => [url, hiddenEndpoint(url)])),
-      ]),
-    )
-    this.#changes = new Map(
-      destinations.map(({ id, endpoints }) => [
-        id,
-        new Map(endpoints.map(({ url }) => [url, before.get(id)?.get(url)])),
+        new Map(endpoints.map(({ url }) => [url, entryOf(id, url)])),
       ]),
     )
   }
 
   /** Notes a change of a breaker. */
   change(change: EndpointChange): void {
-    const endpoints = this.#changes.get(change.destinationId)
-    if (endpoints?.has(change.url) === true) endpoints.set(change.url, change)
+    const entry = this.#endpoints.get(change.destinationId)?.get(change.url)
+    if (entry !== undefined) entry.change = change
   }
 
-  /** The URL of an endpoint without its secret parts; undefined if the endpoint is not configured. */
+  /** Returns the URL of an endpoint without its secret parts; undefined if the endpoint is not configured. */
   nameOf(destinationId: string, url: string): string | undefined {
-    return this.#names.get(destinationId)?.get(url)
+    return this.#endpoints.get(destinationId)?.get(url)?.name
   }
 
   /** Whether the breakers of all endpoints of a destination are open. */
   areAllOpen(destinationId: string): boolean {
-    const endpoints = this.#changes.get(destinationId) ?? new Map<string, undefined>()
-    return endpoints.size > 0 && [...endpoints.values()].every((change) => change?.state === 'open')
+    const entries = [...(this.#endpoints.get(destinationId)?.values() ?? [])]
+    return entries.length > 0 && entries.every(({ change }) => change?.state === 'open')
   }
 
   /** The state of an endpoint. */
   endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
-    const change = this.#changes.get(destinationId)?.get(url)
+    const { change } = this.#endpoints.get(destinationId)?.get(url) ?? {}
     const { state = 'closed', probeAtMs = null, error = null } = change ?? {}
     return { url, breaker: state, probeAtMs, error }
   }
 
   /** The states of all endpoints. */
   standings(): readonly BreakerStanding[] {
-    return [...this.#changes].flatMap(([destination, endpoints]) =>
-      [...endpoints].map(([url, change]) => ({
+    return [...this.#endpoints].flatMap(([destination, entries]) =>
+      [...entries.values()].map(({ name, change }) => ({
         destination,
-        endpoint: this.nameOf(destination, url) ?? '',
+        endpoint: name,
         state: change?.state ?? 'closed',
       })),
     )

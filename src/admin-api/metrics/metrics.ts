@@ -16,31 +16,33 @@ import { RecentActivity } from './recent-activity.ts'
 import { SourceActivity, type LatestRejected } from './source-activity.ts'
 import type { StoreFigures } from './store-figures.ts'
 
-/** The parts that {@link Metrics} needs. */
-export interface MetricsOptions {
+interface MetricsOptions {
   /** The latest figures of the store; undefined if another process reports them. */
   readonly figures: () => StoreFigures | undefined
   readonly runtime: Pick<Runtime, 'clock'>
 }
 
-/** From five milliseconds to four hours, the window of retries. */
+interface CountedCalls {
+  readonly sourceId: string
+  readonly outcome: AddOutcome | RejectionCode
+  readonly count: number
+}
+
+/** From 5 ms to 4 hours, the default retry window. */
 const latencyBucketsSeconds = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400,
 ]
 
-/** From five milliseconds to the deadline of a request. */
+/** From 5 ms to the timeout of a request. */
 const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
 
-/** From half a millisecond, because a batch is stored with one write. */
+/** From 0.5 ms, because a batch is stored with one write. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Maximum distinct reasons, and statuses, per destination; further ones count as `other`. */
+/** Maximum number of distinct reasons, and of statuses, per destination; further ones count as `other`. */
 const reasonsMax = 32
 
-/** The outcome of reading a changed configuration. */
-export type ReloadResult = 'applied' | 'unchanged' | 'refused'
-
-/** The outcomes of accepted calls. Other outcomes are codes of rejections. */
+/** The outcomes of accepted calls. All other outcomes are codes of rejections. */
 const acceptedOutcomes: readonly string[] = [
   'routed',
   'filtered',
@@ -49,22 +51,19 @@ const acceptedOutcomes: readonly string[] = [
 ] satisfies readonly AddOutcome[]
 
 /**
- * The Prometheus metrics of a service. Observes deliveries and the tracking API. Labels are ids, codes and URLs
- * from the configuration, never content of events.
+ * The Prometheus metrics of a service. Labels are ids, codes and URLs from the configuration, never content of
+ * events.
  */
 export class Metrics implements Observer {
-  /** The breaker states of the configured endpoints. */
   readonly breakers: BreakerBoard = new BreakerBoard()
-  /** The last hour of this process. */
   readonly recent: RecentActivity
-  /** The calls that sources sent to this process. */
   readonly sources: SourceActivity
   readonly #registry = new Registry()
   readonly #options: MetricsOptions
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
   readonly #histograms = histogramsIn(this.#registry)
-  /** Known reasons by destination. Their number is bounded, because endpoints decide what they answer. */
+  /** Known reasons by destination. Their number is limited, because endpoints decide what they answer. */
   readonly #reasons = new Map<string, Set<string>>()
   readonly #statuses = new Map<string, Set<string>>()
 
@@ -88,12 +87,7 @@ export class Metrics implements Observer {
   }
 
   /** Counts calls of a source with the same outcome. */
-  calls(counted: {
-    readonly sourceId: string
-    readonly outcome: AddOutcome | RejectionCode
-    readonly count: number
-  }): void {
-    const { sourceId: source, outcome, count } = counted
+  calls({ sourceId: source, outcome, count }: CountedCalls): void {
     this.sources.count(source, outcome, count)
     if (acceptedOutcomes.includes(outcome)) {
       this.#counters.accepted.inc({ source, outcome }, count)
@@ -112,18 +106,12 @@ export class Metrics implements Observer {
   }
 
   /** Measures how long it took to store the calls of a request. */
-  stored({
-    sourceId,
-    durationMs,
-  }: {
-    readonly sourceId: string
-    readonly durationMs: number
-  }): void {
-    this.#histograms.ingest.observe({ source: sourceId }, durationMs / 1_000)
+  stored(stored: { readonly sourceId: string; readonly durationMs: number }): void {
+    this.#histograms.ingest.observe({ source: stored.sourceId }, stored.durationMs / 1_000)
   }
 
   /** Counts the reading of a changed configuration. */
-  reloaded(result: ReloadResult): void {
+  reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#counters.reloads.inc({ result })
     this.#gauges.reloadSuccess.set({}, result === 'refused' ? 0 : 1)
   }
@@ -182,7 +170,7 @@ export class Metrics implements Observer {
   /** All metrics in the Prometheus text format. Never waits for the store. */
   text(): Promise<string> {
     const { breaker } = this.#gauges
-    // Don't await before the values are read, or concurrent calls would mix their values.
+    // Don't await before the values are read: concurrent calls would mix them up.
     this.#setStoreFigures()
     breaker.reset()
     for (const { destination, endpoint, state } of this.breakers.standings()) {
@@ -215,7 +203,7 @@ export class Metrics implements Observer {
   }
 }
 
-/** Bounds the values of a label: the first ones of a destination are kept, further ones become `other`. */
+/** Limits the values of a label: the first ones of a destination are kept, further ones become `other`. */
 function bounded(known: Map<string, Set<string>>, destination: string, value: string): string {
   let values = known.get(destination)
   if (values === undefined) {

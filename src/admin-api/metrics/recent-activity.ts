@@ -1,24 +1,12 @@
 import type { Clock } from '../../runtime/index.ts'
 
-/** The counts of a minute. */
-export interface ActiveMinute {
+interface ActiveMinute {
   /** Start of the minute, in milliseconds since 1970. */
   readonly atMs: number
-  /** Accepted calls. */
   readonly accepted: number
   readonly delivered: number
   /** Deliveries that failed or expired. */
   readonly failed: number
-}
-
-/** Quantiles of the time from acceptance to a 2xx answer, over the latest deliveries. */
-export interface RecentLatency {
-  /** Number of measured deliveries, at most 1,000. */
-  readonly deliveries: number
-  /** Median in milliseconds; null without deliveries. */
-  readonly p50Ms: number | null
-  /** 99th percentile in milliseconds; null without deliveries. */
-  readonly p99Ms: number | null
 }
 
 const minuteMs = 60_000
@@ -28,7 +16,7 @@ const latenciesMax = 1_000
 /** Counts what this process did in the last hour. */
 export class RecentActivity {
   readonly #clock: Pick<Clock, 'nowMs'>
-  /** A ring buffer of 60 minutes. */
+  /** A ring buffer of the last 60 minutes. */
   readonly #minutes: { -readonly [Key in keyof ActiveMinute]: ActiveMinute[Key] }[] = []
   readonly #latencies = new Float64Array(latenciesMax)
   #latencyCount = 0
@@ -67,8 +55,12 @@ export class RecentActivity {
     })
   }
 
-  /** The latency of the latest deliveries. */
-  get latency(): RecentLatency {
+  /**
+   * Quantiles of the time from acceptance to a 2xx answer, over the last 1,000 deliveries; null without any.
+   */
+  get latency(): Readonly<Record<'p50Ms' | 'p99Ms', number | null>> & {
+    readonly deliveries: number
+  } {
     const deliveries = Math.min(this.#latencyCount, latenciesMax)
     const sorted = this.#latencies.slice(0, deliveries).sort()
     const quantile = (share: number): number | null =>

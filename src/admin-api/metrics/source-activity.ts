@@ -23,7 +23,6 @@ export interface SourceCounts {
   readonly latestRejected: readonly LatestRejected[]
 }
 
-/** Maximum rejected calls to keep per source. */
 const keptMax = 20
 const messageIdLengthMax = 200
 const messageLengthMax = 500
@@ -53,7 +52,7 @@ export class SourceActivity {
     }
   }
 
-  /** Keeps the messageId and reason of a rejected call, but not its content, which may be personal data. */
+  /** Keeps the messageId and reason of a rejected call. Its content may be personal data, so it is not kept. */
   reject(sourceId: string, { messageId, code, message }: Omit<LatestRejected, 'atMs'>): void {
     const { latestRejected } = this.#of(sourceId)
     latestRejected.unshift({

@@ -5,31 +5,25 @@ import type { QueueState } from './queue-states.ts'
 
 /** The figures of a store that metrics report. */
 export interface StoreFigures {
-  /** The backlog of each destination. */
   readonly queues: readonly QueueState[]
-  /** Row counts of the tables; empty if the store cannot count them. */
+  /** Row counts of the tables; empty if the store has none. */
   readonly tables: readonly TableRows[]
   /** When the store was read, in milliseconds since 1970. */
   readonly measuredAtMs: number
 }
 
-/** The parts that {@link StoreFiguresWatch} needs. */
-export interface StoreFiguresOptions {
-  /** Reads the backlog of each destination. */
+interface StoreFiguresOptions {
   readonly queues: () => Promise<readonly QueueState[]>
-  /** Reads the row counts of the tables, if the store has them. */
   readonly tables?: (() => Promise<readonly TableRows[]>) | undefined
-  /** Whether this process reports on the store. Only one of the processes that share a store does. */
+  /** Whether this process reports the figures. Only one of the processes that share a store does. */
   readonly isFirst: () => boolean
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** Minimum pause between two measurements. */
-const everyMs = 5_000
-/** The pause is at least this many times as long as the measurement took. */
+/** Minimum and maximum pause between two measurements. */
+const [pauseMsMin, pauseMsMax] = [5_000, 60_000]
+/** The pause is at least this many times the duration of the measurement. */
 const pauseFactor = 20
-/** Maximum pause between two measurements. */
-const pauseMsMax = 60_000
 
 /** Measures a store in the background, so that reading metrics never waits for it. */
 export class StoreFiguresWatch {
@@ -42,7 +36,7 @@ export class StoreFiguresWatch {
     this.#options = options
   }
 
-  /** The latest figures; undefined before the first measurement, or if a different process reports them. */
+  /** The latest figures; undefined before the first measurement, or if another process reports them. */
   get latest(): StoreFigures | undefined {
     return this.#options.isFirst() ? this.#latest : undefined
   }
@@ -52,7 +46,7 @@ export class StoreFiguresWatch {
     const elapsedMs = stopwatch()
     await this.#measure()
     if (this.#isStopped) return
-    const pauseMs = Math.min(Math.max(elapsedMs() * pauseFactor, everyMs), pauseMsMax)
+    const pauseMs = Math.min(Math.max(elapsedMs() * pauseFactor, pauseMsMin), pauseMsMax)
     this.#next = this.#options.runtime.clock.schedule(pauseMs, () => void this.start())
   }
 
