@@ -7,8 +7,9 @@ import { build } from 'rolldown'
 await build({
   input: {
     index: 'dist/cli/index.js',
-    // A separate program: the file that starts it expects it in the same folder.
+    // Separate programs: the files that start them expect them in the same folder.
     'store-thread': 'dist/store/threaded/store-thread.js',
+    'sender-thread': 'dist/webhook/threads/sender-thread.js',
   },
   // Packages stay packages, so that users get their patches without waiting for our release.
   external: isPackage,

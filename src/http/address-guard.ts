@@ -39,6 +39,8 @@ export interface AddressRefusal {
  * attack.
  */
 export class AddressGuard {
+  /** The options of the guard, for making a guard like it. */
+  readonly options: AddressGuardOptions
   /** The forward proxy that connections go through; undefined for none. */
   readonly proxy: string | undefined
   readonly #allowedBlocks: readonly AddressBlock[]
@@ -48,6 +50,7 @@ export class AddressGuard {
   /** @throws SettingError naming the entry of `network.allow` that cannot be read */
   constructor(options: AddressGuardOptions = {}) {
     const { allow = [], proxy, resolveName = systemNames.resolve } = options
+    this.options = options
     this.proxy = proxy ?? undefined
     const entries = allow.map((text, index) => readEntry(text, `network.allow[${index}]`))
     this.#allowedBlocks = entries.filter((entry) => typeof entry !== 'string')

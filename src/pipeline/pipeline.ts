@@ -13,6 +13,7 @@ import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
+import type { SenderThreads } from '../webhook/index.ts'
 import type { AddingBytes } from './adding-bytes.ts'
 import { ProcessShares, type SendingHindrance } from './process-shares.ts'
 import {
@@ -57,6 +58,8 @@ export interface PipelineOptions {
   readonly connection?: ConnectionListener
   /** Sends webhooks with a trace context; by default they have none. */
   readonly trace?: TraceRequest | undefined
+  /** The threads that send webhooks, which the pipeline closes; this thread by default. */
+  readonly senderThreads?: SenderThreads | undefined
   /** Counts the bytes that wait to be added to the store. */
   readonly adding?: AddingBytes
   /** Whether to wait while the store is temporarily unavailable. By default, an outage ends the work. */
@@ -218,6 +221,7 @@ export class Pipeline {
     // Leave only now, when no request is in flight: a different process takes over at once.
     await this.#shares?.close()
     await this.#targets.close()
+    await this.#options.senderThreads?.close()
     await this.#store.close()
   }
 

@@ -12,7 +12,9 @@ import {
   WebhookSender,
   type ComposeRequest,
   type RequestOutcome,
+  type Sender,
   type SenderOptions,
+  type SenderThreads,
   type StandardWebhooksSigning,
 } from '../webhook/index.ts'
 import type { EndpointShare } from './process-shares.ts'
@@ -60,6 +62,8 @@ export interface TargetsOptions {
   readonly connection?: ConnectionListener | undefined
   /** Sends requests with a trace context; by default they have none. */
   readonly trace?: TraceRequest | undefined
+  /** The threads that send webhooks; this thread by default. */
+  readonly senderThreads?: SenderThreads | undefined
   /** Returns this process's share of the requests to each endpoint; by default, it sends them all. */
   readonly shareOf?: ((destination: Destination) => EndpointShare) | undefined
 }
@@ -73,19 +77,19 @@ export interface Sending {
 /** The targets for a dispatcher, and the senders that no target uses any more. */
 export interface ConfiguredTargets {
   readonly targets: readonly DispatchTarget[]
-  readonly retired: readonly WebhookSender[]
+  readonly retired: readonly Sender[]
 }
 
 interface Target extends DispatchTarget {
   readonly destination: SendingDestination
-  readonly webhookSender: WebhookSender
+  readonly webhookSender: Sender
   readonly guard: AddressGuard | undefined
 }
 
 /** Keeps a sender for each destination. Its connections stay open while the destination doesn't change. */
 export class Targets {
   readonly #options: TargetsOptions
-  readonly #senders = new Set<WebhookSender>()
+  readonly #senders = new Set<Sender>()
   #targets: readonly Target[] = []
   /** The share of each target, in the order of the targets. */
   #shares: readonly EndpointShare[] = []
@@ -130,7 +134,7 @@ export class Targets {
   }
 
   /** Closes the connections of some senders, or of all, without waiting for requests in flight. */
-  async close(senders: readonly WebhookSender[] = [...this.#senders]): Promise<void> {
+  async close(senders: readonly Sender[] = [...this.#senders]): Promise<void> {
     for (const sender of senders) this.#senders.delete(sender)
     await Promise.all(senders.map((sender) => sender.close()))
   }
@@ -145,9 +149,9 @@ export class Targets {
   }
 
   #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {
-    const { runtime, retryWindowMs, deadlineMs, connection, trace } = this.#options
+    const { runtime, retryWindowMs, deadlineMs, connection, trace, senderThreads } = this.#options
     const { id: destinationId, standardWebhooks, compose, retryForMs } = destination
-    const webhookSender = new WebhookSender({
+    const options: SenderOptions = {
       destination,
       guard,
       clock: runtime.clock,
@@ -157,7 +161,8 @@ export class Targets {
       compose,
       onConnection: connection && ((kind) => connection({ destinationId, kind })),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
-    })
+    }
+    const webhookSender = senderThreads?.open(options) ?? new WebhookSender(options)
     const windowMs = retryForMs ?? retryWindowMs ?? defaultRetryPolicy.windowMs
     return {
       destination,

@@ -34,6 +34,7 @@ import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from '.
 import { listenFor } from './service-ports.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 import { openServiceStore } from './service-store.ts'
+import { senderThreads } from './sender-threads.ts'
 import { tracingOfProcess, type Tracing } from './tracing.ts'
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
@@ -103,6 +104,7 @@ export class Service implements AsyncDisposable {
       guard: this.#guard,
       connection: (use) => this.#metrics.connection(use),
       trace: tracing.send,
+      senderThreads: senderThreads(configuration.senderThreads),
       adding: this.#adding,
       outlastsOutages: true,
       failed: (error) => {

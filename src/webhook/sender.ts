@@ -24,9 +24,9 @@ export interface RequestContent {
 /** Makes the request for a webhook, with its signatures. */
 export type ComposeRequest = (webhook: OutgoingWebhook, endpoint: Endpoint) => RequestContent
 
-/** Options of {@link WebhookSender}. */
+/** Options of a sender. */
 export interface SenderOptions {
-  readonly destination: Destination
+  readonly destination: Pick<Destination, 'endpoints' | 'sharedSecret' | 'concurrency'>
   /** Time limit for connecting, headers and body together; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
   /** Refuses forbidden addresses; undefined allows all, which suits a tool on a developer's machine. */
@@ -69,11 +69,22 @@ export function webhookHeaders(
   return headers
 }
 
+/** Sends webhooks to the endpoints of one destination over its own connections. */
+export interface Sender {
+  /**
+   * Signs a webhook and posts it once. Doesn't follow redirects. Never rejects: every result is an outcome,
+   * `interrupted` after {@link close}. The deadline always runs in real time, because it measures the endpoint.
+   */
+  post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome>
+  /** Closes all connections at once and aborts requests in flight. Idempotent. */
+  close(): Promise<void>
+}
+
 /** Loads undici only in processes that send, because it loads slowly. Repeated imports are cheap. */
 const loadConnections = () => import('./connections.ts')
 
-/** Sends webhooks to the endpoints of one destination over its own connections. */
-export class WebhookSender {
+/** A sender in this thread. */
+export class WebhookSender implements Sender {
   readonly #options: SenderOptions
   readonly #deadlineMs: number
   readonly #clock: Clock
@@ -95,10 +106,6 @@ export class WebhookSender {
     void loadConnections()
   }
 
-  /**
-   * Signs a webhook and posts it once. Doesn't follow redirects. Never rejects: every result is an outcome,
-   * `interrupted` after {@link close}. The deadline always runs in real time, because it measures the endpoint.
-   */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
     let target = this.#targets.get(endpoint.url)
     try {
@@ -123,7 +130,6 @@ export class WebhookSender {
     }
   }
 
-  /** Closes all connections at once and aborts requests in flight. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#connections.values()].map((connections) => connections.close()))

@@ -8,9 +8,11 @@ export class Program<Question, Answer> {
   /** Rejects once the process has ended. */
   readonly #ended: Promise<never>
 
-  private constructor(path: URL, settings: unknown) {
+  private constructor(path: URL, settings: unknown, preload: URL | undefined) {
     const program = fileURLToPath(path)
-    this.#child = fork(program, [JSON.stringify(settings)])
+    const preloads = preload === undefined ? [] : ['--import', preload.href]
+    const execArgv = [...process.execArgv, ...preloads]
+    this.#child = fork(program, [JSON.stringify(settings)], { execArgv })
     this.#ended = once(this.#child, 'exit').then(([code]) => {
       throw new Error(`${program} has ended with ${String(code)}`)
     })
@@ -21,12 +23,14 @@ export class Program<Question, Answer> {
    * Starts a program that calls {@link answerQuestions}.
    *
    * @param settings - what it can read with {@link programSettings}
+   * @param preload - a module that each of its threads loads first
    */
   static async start<Question, Answer>(
     path: URL,
     settings: unknown = {},
+    preload?: URL,
   ): Promise<Program<Question, Answer>> {
-    const program = new Program<Question, Answer>(path, settings)
+    const program = new Program<Question, Answer>(path, settings, preload)
     try {
       await program.#hear()
       return program

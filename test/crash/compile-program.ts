@@ -5,7 +5,10 @@ import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 /** What threads run, which nothing imports. */
-const threadPrograms = [join(root, 'src/store/threaded/store-thread.ts')]
+const threadPrograms = [
+  'src/store/threaded/store-thread.ts',
+  'src/webhook/threads/sender-thread.ts',
+].map((path) => join(root, path))
 
 const compilerOptions = {
   module: ts.ModuleKind.ESNext,

@@ -31,5 +31,7 @@ test.each(promises)('a test holds the promise: $promise', ({ tests }) => {
 
 test.each(linked(page).map((path) => ({ path })))('$path tests something', async ({ path }) => {
   const text = await readFile(resolve(docs, path), 'utf8')
-  expect(text).toMatch(path.endsWith('.test.ts') ? /^\s*test[.(]/m : /: PressureScenario = /)
+  expect(text).toMatch(
+    path.endsWith('.test.ts') ? /^\s*(?:test[.(]|describe[A-Z]\w*\()/m : /: PressureScenario = /,
+  )
 })

@@ -90,6 +90,28 @@ describe('serve', () => {
     expect(await service.ended).toMatchObject({ code: 0, signal: null })
   })
 
+  test('sends from threads of its own, and reports their connections', async () => {
+    const endpoint = await TestEndpoint.start([200, 200, 'hang'])
+    const { path, folder, writeKey } = await initialised(endpoint.url, { senderThreads: 2 })
+    const { service, url, admin } = await serving(path, '--grace', '1ms')
+    for (const count of [1, 2]) {
+      await post(url, writeKey, `m_${count}`)
+      await endpoint.received(count)
+    }
+    const token = (await readFile(join(folder, 'evroute.secrets', 'admin-token'), 'utf8')).trim()
+    const metrics = async (): Promise<string> => {
+      const headers = { authorization: `Bearer ${token}` }
+      return await (await fetch(`${admin}/metrics`, { headers })).text()
+    }
+    const reused = /^evroute_webhook_connections_reused_total\{.*\} 1$/m
+    await expect.poll(metrics).toMatch(reused)
+    await post(url, writeKey, 'm_3')
+    await endpoint.received(3)
+    service.signal('SIGTERM')
+    expect(await service.ended).toMatchObject({ code: 0, signal: null })
+    await endpoint.disconnected()
+  })
+
   test('is asked by deliveries and audit while it runs', async () => {
     const endpoint = await TestEndpoint.start()
     const { path, folder, writeKey } = await initialised(endpoint.url)

@@ -5,6 +5,7 @@ import {
   type DestinationSettings,
   type EndpointSettings,
   type RequestOutcome,
+  type Sender,
   type SenderOptions,
 } from '../../src/webhook/index.ts'
 
@@ -15,20 +16,24 @@ export const body = '{"version":1,"type":"track","userId":"u_1","event":"CafÃ© ð
 export type Post = (text?: string, messageId?: string) => Promise<RequestOutcome>
 
 /** Overrides besides the destination. */
-export type SendingSettings = Partial<Omit<SenderOptions, 'destination'>>
+export type SendingSettings = Partial<Omit<SenderOptions, 'destination'>> & {
+  /** Opens the sender, by default in this thread. */
+  readonly open?: (options: SenderOptions) => Sender
+}
 
 /** Posts to one endpoint, the first of a destination, over its own connections. */
 export function postTo(
   endpoint: EndpointSettings,
   settings: Partial<DestinationSettings> & SendingSettings = {},
-): Post & { readonly sender: WebhookSender } {
+): Post & { readonly sender: Sender } {
   const destination = checkDestination({
     id: 'crm',
     sourceIds: ['website'],
     endpoints: [endpoint],
     ...settings,
   })
-  const sender = new WebhookSender({ ...settings, destination })
+  const { open = (options) => new WebhookSender(options) } = settings
+  const sender = open({ ...settings, destination })
   onTestFinished(() => sender.close())
   const post = (text = body, messageId = 'm_1'): Promise<RequestOutcome> =>
     sender.post(destination.endpoints[0]!, { body: text, messageId })

@@ -11,8 +11,8 @@ export interface ConfigurationChange {
   readonly effect: 'at_once' | 'after_restart'
 }
 
-/** Settings that a running service can't change: those of its ports, its store and its tracing. */
-const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|store$|tracing$)/
+/** Settings that a running service can't change: those of its ports, its store, its tracing and its sender threads. */
+const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|(store|tracing|senderThreads)$)/
 
 /** Names of settings in the file, where they differ from the names in {@link Configuration}. */
 const namesInFile: Readonly<Record<string, string>> = {
@@ -36,11 +36,12 @@ export function changesBetween(
 }
 
 function partsOf(configuration: Configuration): ReadonlyMap<string, object> {
-  const { listen, admin, store, tracing, network, retention, sources, destinations } = configuration
+  const { listen, admin, store, tracing, senderThreads } = configuration
+  const { network, retention, sources, destinations } = configuration
   return new Map<string, object>([
     ['listen', listen],
     ...(admin === undefined ? [] : [['admin', admin] as const]),
-    ['', { store, tracing }],
+    ['', { store, tracing, senderThreads }],
     ['network', network],
     ['retention', retention],
     ...sources.map((source) => [`sources.${source.id}`, source] as const),
@@ -64,16 +65,16 @@ function changesOf(
     .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
 }
 
-/** Returns the configuration of a running service after a change. It keeps its ports, store and tracing. */
+/** Returns the configuration of a running service after a change. Settings that need a restart stay the same. */
 export function followed(before: Configuration, after: Configuration): Configuration {
-  const { listen, admin, store, tracing } = before
+  const { listen, admin, store, tracing, senderThreads } = before
   const access = admin && {
     ...(after.admin ?? admin),
     host: admin.host,
     port: admin.port,
     tls: admin.tls,
   }
-  return { ...after, listen, admin: access, store, tracing }
+  return { ...after, listen, admin: access, store, tracing, senderThreads }
 }
 
 /** Tells whether one of the changes is about a setting whose name matches. */

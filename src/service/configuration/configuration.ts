@@ -16,6 +16,8 @@ export interface Configuration {
   readonly store: string
   /** Whether to trace; null to trace only if an OpenTelemetry SDK is loaded. */
   readonly tracing: boolean | null
+  /** How many threads send webhooks; null to choose by the number of cores. */
+  readonly senderThreads: number | null
   readonly network: ConfigurationDocument['network']
   readonly retention: RetentionPolicy
   readonly sources: readonly ConfiguredSource[]
@@ -79,12 +81,14 @@ export async function configurationOf(
     await breather.breathe()
     configured.push(deepFreeze(destinationOf(destination, document.limits.backlogMax)))
   }
-  const { listen, admin, store, tracing, network, retention, limits, sources } = document
+  const { listen, admin, store, tracing, senderThreads } = document
+  const { network, retention, limits, sources } = document
   return deepFreeze({
     listen,
     admin: admin ?? undefined,
     store,
     tracing,
+    senderThreads,
     network,
     retention: {
       deliveredMs: durationMsOf(retention.delivered),

@@ -324,6 +324,12 @@ export const documentSchema = section(
       .describe(
         'Passes the traceparent of a request on to its webhooks. null passes it on and records spans only if an OpenTelemetry SDK is loaded; true also passes it on without an SDK; false does neither. A change needs a restart.',
       ),
+    senderThreads: wholeNumber(0, 16)
+      .nullable()
+      .default(null)
+      .describe(
+        'Threads that sign and send webhooks; 0 does it in the main thread. null is 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',
+      ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
         accepted: 'a list of addresses, ranges and host names',

@@ -7,15 +7,13 @@ import type { Destination, SettledDelivery } from '../../../dist/model/index.js'
 import { Pipeline } from '../../../dist/pipeline/index.js'
 import { createRuntime, silentLog, silentObserver, stopwatch } from '../../../dist/runtime/index.js'
 import { openStore } from '../../../dist/store/index.js'
-import { checkDestination } from '../../../dist/webhook/index.js'
+import { checkDestination, SenderThreads } from '../../../dist/webhook/index.js'
 import { Countdown } from '../load/countdown.ts'
 import { destinationTo } from '../load/destinations.ts'
 import { inBatches } from '../load/in-batches.ts'
 import { answerQuestions, programSettings } from '../program.ts'
 import { sampleCall, sampleMessageId } from '../sample-webhook.ts'
-import { connectToFake } from './fake-endpoint.ts'
-import { SenderThreads } from './sender-threads.ts'
-import { ownThreadId, threadCpuUs, threadIds } from './thread-times.ts'
+import { newThreads, ownThreadId, threadCpuUs, threadIds } from './thread-times.ts'
 
 /** What the process is told. */
 export interface CoresSettings {
@@ -51,7 +49,6 @@ const connections = 64
 const warmUpShare = 0.25
 
 const { origin, senderThreads } = programSettings() as CoresSettings
-if (origin === undefined) connectToFake()
 const destinations: readonly Destination[] = Array.from({ length: destinationCount }, (_, index) =>
   checkDestination(
     destinationTo(
@@ -61,11 +58,6 @@ const destinations: readonly Destination[] = Array.from({ length: destinationCou
     ),
   ),
 )
-const senders = await SenderThreads.start(senderThreads, {
-  destinations,
-  isFake: origin === undefined,
-})
-
 let settlements = new Countdown(0)
 const observer = {
   ...silentObserver,
@@ -89,26 +81,27 @@ async function deliver(pipeline: Pipeline, webhooks: number): Promise<void> {
 async function measure(path: string, webhooks: number): Promise<CoresAnswer> {
   const before = threadIds()
   const store = await openStore(`sqlite:${path}`, { ownThread: true })
-  const ofStore = [...threadIds()].filter((id) => !before.has(id))
+  const ofStore = newThreads(before)
   const pipeline = new Pipeline({
     destinations,
     store,
     runtime: createRuntime({ log: silentLog, observer }),
-    trace: senders.trace,
+    senderThreads: senderThreads === 0 ? undefined : new SenderThreads(senderThreads),
     failed: (error) => settlements.fail(error),
   })
+  const ofSenders = newThreads(new Set([...before, ...ofStore]))
   try {
     await deliver(pipeline, webhooks * warmUpShare)
-    const used = usedCpu({ main: [ownThreadId()], senders: senders.ids, store: ofStore })
+    const used = usedCpu({ main: [ownThreadId()], senders: ofSenders, store: ofStore })
     const loop = performance.eventLoopUtilization()
     const elapsedMs = stopwatch()
     await deliver(pipeline, webhooks)
     const perSecond = (webhooks * 1_000) / elapsedMs()
-    const { main, senders: ofSenders, store: ofStoreUs, other } = used()
+    const { main, senders: ofSendersUs, store: ofStoreUs, other } = used()
     return {
       perSecond,
       mainCpuUs: main / webhooks,
-      sendersCpuUs: ofSenders / webhooks,
+      sendersCpuUs: ofSendersUs / webhooks,
       storeCpuUs: ofStoreUs / webhooks,
       otherCpuUs: other / webhooks,
       idleShare: 1 - performance.eventLoopUtilization(loop).utilization,

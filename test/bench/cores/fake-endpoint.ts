@@ -1,13 +1,8 @@
+// Makes each thread that loads this connect to an endpoint that answers everything and costs no system call.
 import net, { type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
 const answer = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-
-/** Makes this thread connect to an endpoint that answers everything and costs no system call. */
-export function connectToFake(): void {
-  // undici looks the function up with each connection that it opens.
-  net.connect = () => new FakeSocket() as unknown as Socket
-}
 
 /** Answers each write with a 200: undici writes a request, head and body, at once. */
 class FakeSocket extends Duplex {
@@ -46,3 +41,6 @@ class FakeSocket extends Duplex {
     return this
   }
 }
+
+// undici looks the function up with each connection that it opens.
+net.connect = () => new FakeSocket() as unknown as Socket

@@ -17,3 +17,8 @@ export function threadCpuUs(id: string): number {
   const [runNs] = readFileSync(`/proc/self/task/${id}/schedstat`, 'utf8').split(' ')
   return Number(runNs) / 1_000
 }
+
+/** The ids of the threads that were started since. */
+export function newThreads(before: ReadonlySet<string>): readonly string[] {
+  return [...threadIds()].filter((id) => !before.has(id))
+}

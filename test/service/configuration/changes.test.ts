@@ -16,6 +16,7 @@ describe('changesBetween', () => {
     [{}, {}, []],
     [{}, { listen: { port: 1 } }, ['listen.port changed after_restart']],
     [{}, { tracing: true }, ['tracing changed after_restart']],
+    [{}, { senderThreads: 1 }, ['senderThreads changed after_restart']],
     [{}, { listen: { host: '::1' } }, ['listen.host changed after_restart']],
     [{}, { listen: { trustedProxies: 1 } }, ['listen.trustedProxies changed after_restart']],
     [{}, { admin }, ['admin added after_restart']],

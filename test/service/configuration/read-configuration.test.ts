@@ -52,6 +52,7 @@ describe('a configuration', () => {
       admin: undefined,
       store: `sqlite:${folder}/evroute.db`,
       tracing: null,
+      senderThreads: null,
       network: { allow: [], proxy: null },
       retention: defaultRetention,
       sources: [

@@ -17,6 +17,7 @@ test('every effective setting is listed once, with its origin', async () => {
     ['admin', null, 'default'],
     ['store', `sqlite:${folder}/evroute.db`, 'default'],
     ['tracing', null, 'default'],
+    ['senderThreads', null, 'default'],
     ['network.allow', ['10.0.0.0/8', '127.0.0.1'], 'file'],
     ['network.proxy', null, 'default'],
     ['retention.delivered', '24h', 'default'],
