@@ -67,8 +67,7 @@ export class Service implements AsyncDisposable {
   #closed: Promise<void> | undefined
 
   private constructor(store: Store, options: ServiceOptions, tracing: Tracing) {
-    const { configuration, failed, role = 'all' } = options
-    const ambient = options.runtime ?? createRuntime()
+    const { configuration, failed, role = 'all', runtime: ambient = createRuntime() } = options
     this.#log = new CoalescingLog(ambient.log, ambient.clock)
     const given = { ...ambient, log: this.#log }
     this.#store = store

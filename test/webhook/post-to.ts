@@ -32,7 +32,7 @@ export function postTo(
     endpoints: [endpoint],
     ...settings,
   })
-  const { open = (options) => new WebhookSender(options) } = settings
+  const { open = (options: SenderOptions): Sender => new WebhookSender(options) } = settings
   const sender = open({ ...settings, destination })
   onTestFinished(() => sender.close())
   const post = (text = body, messageId = 'm_1'): Promise<RequestOutcome> =>

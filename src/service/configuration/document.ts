@@ -350,15 +350,11 @@ export const documentSchema = section(
       .describe('Rules for connections to endpoints.'),
     retention: section({
       delivered: retentionTime().default('24h').describe('How long to keep delivered deliveries.'),
-      failed: retentionTime()
-        .default('30d')
-        .describe('How long to keep failed and expired deliveries.'),
+      failed: retentionTime().default('30d').describe('How long to keep failed and expired ones.'),
       untried: retentionTime()
         .default('30d')
         .describe('How long a delivery may wait for its first attempt before it expires.'),
-      messageIds: retentionTime()
-        .default('24h')
-        .describe('How long to remember messageIds for deduplication.'),
+      messageIds: retentionTime().default('24h').describe('How long to deduplicate by messageId.'),
     })
       .prefault({})
       .describe('How long the store keeps data.'),

@@ -1,8 +1,9 @@
 // The program of a thread that sends webhooks.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { AddressGuard } from '../../http/index.ts'
 import type { Endpoint } from '../../model/index.ts'
-import { Gathering } from '../../runtime/index.ts'
+import { createRuntime, Gathering } from '../../runtime/index.ts'
 import { WebhookSender } from '../sender.ts'
 import type {
   ConnectionCounts,
@@ -18,6 +19,7 @@ interface OpenSender {
   readonly endpoints: ReadonlyMap<string, Endpoint>
 }
 
+const { random } = createRuntime()
 const senders = new Map<number, OpenSender>()
 let connections = new Map<number, ConnectionCounts>()
 const answers = new Gathering<SenderAnswer>({
@@ -25,14 +27,14 @@ const answers = new Gathering<SenderAnswer>({
     parentPort?.postMessage({ answers: some, connections } satisfies SenderReport)
     connections = new Map()
   },
-  later: (send) => void setImmediate(send),
+  later: (send) => void nextTurn().then(send),
 })
 
 function open(sender: number, { guard, ...options }: ThreadSenderOptions): OpenSender {
   const opened = new WebhookSender({
     ...options,
     guard: guard && new AddressGuard(guard),
-    random: Math.random,
+    random,
     log: { warn: (message, fields) => answers.say({ kind: 'warning', sender, message, fields }) },
     onConnection: (kind) => countsOf(sender)[kind]++,
   })

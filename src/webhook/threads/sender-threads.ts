@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Gathering, startWorker, systemClock, workerProgram } from '../../runtime/index.ts'
 import type { RequestOutcome } from '../outcome.ts'
@@ -61,7 +62,7 @@ class SenderThread {
   readonly #requests = new Map<number, (outcome: RequestOutcome) => void>()
   readonly #messages = new Gathering<SenderMessage>({
     send: (messages) => this.#worker.postMessage(messages),
-    later: (send) => void setImmediate(send),
+    later: (send) => void nextTurn().then(send),
   })
   #lastSender = 0
   #lastRequest = 0

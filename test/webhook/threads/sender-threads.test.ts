@@ -24,7 +24,9 @@ import { body, postTo } from '../post-to.ts'
 function inThreads(threadsMax = 1) {
   const threads = new SenderThreads(threadsMax)
   let started = 0
-  const count = (): void => void started++
+  const count = (): void => {
+    started++
+  }
   process.on('worker', count)
   onTestFinished(async () => {
     process.off('worker', count)
