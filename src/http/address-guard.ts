@@ -10,23 +10,23 @@ import { lookupBy, systemNames, type ResolveName } from './names.ts'
 /** Options of an {@link AddressGuard}. */
 export interface AddressGuardOptions {
   /**
-   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range covers only
-   * addresses of its own form: `10.0.0.0/8` doesn't allow the NAT64 form of 10.0.0.5. A host name allows every
-   * address that it resolves to, but not its subdomains.
+   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range covers
+   * only addresses of its own form: `10.0.0.0/8` doesn't allow the NAT64 form of 10.0.0.5. A host name allows
+   * every address that it resolves to, but not its subdomains.
    */
   readonly allow?: readonly string[]
   /**
-   * `network.proxy`: the URL of a forward proxy. The proxy looks up the names of endpoints, so the guard checks
-   * {@link AddressGuard.refusalOf} only. None by default.
+   * `network.proxy`: the URL of a forward proxy; none by default. The proxy looks up the names of endpoints, so
+   * with one, the guard checks only {@link AddressGuard.refusalOf}.
    */
   readonly proxy?: string | null
-  /** Looks names up; {@link systemNames} by default. */
+  /** {@link systemNames} by default. */
   readonly resolveName?: ResolveName
 }
 
 /** Why an address is refused. */
-export interface AddressRefusal {
-  /** The kind of address: `private_address`, `loopback_address`, `metadata_address` and so on. */
+interface AddressRefusal {
+  /** Such as `private_address`, `loopback_address` or `metadata_address`. */
   readonly code: `${AddressKind}_address`
   /** The rule, and the setting that lifts it. */
   readonly message: string
@@ -35,8 +35,8 @@ export interface AddressRefusal {
 /**
  * Refuses addresses that are neither public nor in `network.allow`.
  *
- * A name is refused if any of its addresses is, because a name with public and private addresses is a mistake or an
- * attack.
+ * A name is refused if any of its addresses is refused: a name with both public and private addresses is a
+ * mistake or an attack.
  */
 export class AddressGuard {
   /** The options of the guard, for making a guard like it. */
@@ -47,7 +47,7 @@ export class AddressGuard {
   readonly #allowedNames: ReadonlySet<string>
   readonly #resolveName: ResolveName
 
-  /** @throws SettingError naming the entry of `network.allow` that cannot be read */
+  /** @throws SettingError for an entry of `network.allow` that cannot be read */
   constructor(options: AddressGuardOptions = {}) {
     const { allow = [], proxy, resolveName = systemNames.resolve } = options
     this.options = options
@@ -59,8 +59,8 @@ export class AddressGuard {
   }
 
   /**
-   * Returns why a host is refused without a look-up, because it is a non-public address or a name of this machine.
-   * Undefined for any other host.
+   * Returns why a host is refused without a look-up: it is a non-public address, or a name of this machine.
+   * Returns undefined for any other host.
    *
    * @param host - the host name of a URL, with or without the brackets of IPv6
    */
@@ -77,8 +77,8 @@ export class AddressGuard {
    * Looks a host up and checks all of its addresses.
    *
    * @returns the checked addresses. Connect to these, because the next look-up may return different ones
-   * @throws AddressRefusedError; an error with code `ENOTFOUND` for a name without addresses; or the error of the
-   *   resolver
+   * @throws AddressRefusedError; the resolver's error; or an error with the code `ENOTFOUND` for a name without
+   * addresses
    */
   async resolve(host: string): Promise<readonly LookupAddress[]> {
     const refusal = this.refusalOf(host)
@@ -105,7 +105,7 @@ export class AddressGuard {
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
     const address = parseAddress(text)
-    // Fail here instead of skipping the rules. Node would refuse an unreadable address only later.
+    // Fail here instead of skipping the rules: Node would refuse an unreadable address only later.
     if (address === undefined)
       throw new TypeError(`Cannot send to ${host}: ${text} is not an address`)
     const rule = ruleOf(address)
@@ -119,8 +119,8 @@ export class AddressGuard {
   }
 
   /**
-   * Whether a loopback address is allowed. If so, {@link resolve} decides about names of this machine by their
-   * addresses.
+   * Whether a loopback address is allowed. If so, {@link resolve} checks the addresses of names of this
+   * machine.
    */
   #allowsLoopback(): boolean {
     return ['127.0.0.1', '::1'].some((text) => this.#addressRefusal(text, 'it') === undefined)
@@ -150,10 +150,11 @@ function readEntry(text: string, setting: string): AddressBlock | string {
 }
 
 /**
- * Returns a name as URLs spell it; undefined for text that is not a name, such as an IPv4 address in a short form.
+ * Returns a name as URLs spell it; undefined for text that is not a name, such as the short form of an IPv4
+ * address.
  */
 function readName(text: string): string | undefined {
-  // A URL would cut off or drop all other characters, so they cannot be part of a name.
+  // All other characters end a name in a URL, or are dropped from it.
   if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined
   const name = bareHost(domainToASCII(text))
   return name === '' || parseAddress(name) !== undefined ? undefined : name

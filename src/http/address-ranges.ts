@@ -7,7 +7,7 @@ import {
   type IpAddress,
 } from './ip-address.ts'
 
-/** The kinds of addresses that are not public, in words that follow "it is". */
+/** The kinds of addresses that are not public, described in words that can follow "it is". */
 const kinds = {
   unspecified: 'an unspecified address',
   loopback: 'a loopback address',
@@ -30,25 +30,24 @@ const kinds = {
 export type AddressKind = keyof typeof kinds
 
 /** A range of addresses that are not public. */
-export interface AddressRange {
-  /** The range, such as `10.0.0.0/8`. */
+interface AddressRange {
+  /** Such as `10.0.0.0/8`. */
   readonly range: string
-  /** The purpose of its addresses. */
   readonly kind: AddressKind
   /** The document that reserves it. */
   readonly reference: string
 }
 
 /** The rule that an address falls under. */
-export interface AddressRule extends AddressRange {
-  /** The rule in words, such as `a private address (10.0.0.0/8)`. */
+interface AddressRule extends AddressRange {
+  /** Such as `a private address (10.0.0.0/8)`. */
   readonly text: string
 }
 
 /**
- * The ranges that are not public: those that the IANA registries of special-purpose addresses don't list as globally
- * reachable, multicast, and the metadata addresses of clouds. The first range that contains an address decides, so
- * narrower ranges come first.
+ * The ranges that are not public: those that the IANA registries of special-purpose addresses don't list as
+ * globally reachable, multicast, and the metadata addresses of clouds. The first range that contains an address
+ * applies, so narrower ranges come first.
  */
 export const addressRanges: readonly AddressRange[] = [
   ...rangesOf('unspecified', [['0.0.0.0/8', 'RFC 791, section 3.2']]),
@@ -91,7 +90,7 @@ export const addressRanges: readonly AddressRange[] = [
   ]),
   ...rangesOf('unspecified', [['::/128', 'RFC 4291']]),
   ...rangesOf('loopback', [['::1/128', 'RFC 4291']]),
-  // Refused outright: no host is reachable only this way.
+  // All refused: no host is reachable only at such an address.
   ...rangesOf('transition', [
     ['::/96', 'RFC 4291: compatible with IPv4'],
     ['::ffff:0:0:0/96', 'RFC 2765: translated from IPv4'],
@@ -127,31 +126,22 @@ export const addressRanges: readonly AddressRange[] = [
  */
 const nat64Prefix = '64:ff9b::/96'
 
-/** The rules with their ranges parsed, and the prefix of NAT64. */
-interface ParsedRanges {
-  readonly nat64: AddressBlock
-  readonly blocks: readonly (Omit<AddressRule, 'text'> & { readonly block: AddressBlock })[]
-}
+let parsed: ReturnType<typeof parseRanges> | undefined
 
-let parsed: ParsedRanges | undefined
-
-/** Parses the ranges on first use, because most programs that load this room never need them. */
-function parsedRanges(): ParsedRanges {
-  parsed ??= {
-    nat64: blockOf(nat64Prefix),
-    blocks: addressRanges.map((range) => ({ ...range, block: blockOf(range.range) })),
-  }
-  return parsed
+function parseRanges() {
+  const blocks = addressRanges.map((range) => ({ ...range, block: blockOf(range.range) }))
+  return { nat64: blockOf(nat64Prefix), blocks }
 }
 
 /**
  * Returns the rule for an address; undefined if the address is public.
  *
- * An IPv6 address that contains an IPv4 address is judged by the IPv4 address: NAT64 (RFC 6052) and, behind any
- * prefix, ISATAP (RFC 5214). A network's own NAT64 prefix cannot be recognised.
+ * An IPv6 address that contains an IPv4 address is judged by the IPv4 address. This covers NAT64 (RFC 6052)
+ * and, behind any prefix, ISATAP (RFC 5214). A network's own NAT64 prefix cannot be recognised.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
-  const { nat64, blocks } = parsedRanges()
+  // Parse the ranges on first use, because most programs that load this room never need them.
+  const { nat64, blocks } = (parsed ??= parseRanges())
   if (address.family === 6 && isInBlock(address, nat64)) return carriedRule(address)
   const found = blocks.find(({ block }) => isInBlock(address, block))
   if (found === undefined) return isIsatap(address) ? carriedRule(address) : undefined

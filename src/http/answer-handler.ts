@@ -2,28 +2,25 @@ import { headerValue, type AnswerLimits, type AnswerText } from './answer.ts'
 
 /** The parts of an answer that callers use. */
 export interface Answer extends AnswerText {
-  /** The HTTP status. */
   readonly status: number
   /** The value of `Retry-After`. */
   readonly retryAfter: string | undefined
 }
 
-/** Callbacks for an answer. */
-export interface AnswerWaiter {
+interface AnswerWaiter {
   /** Called once the body has ended, was cut off or is too long. */
   readonly answered: (answer: Answer) => void
   /** Called with the error if no answer came. */
   readonly failed: (error: Error) => void
 }
 
-/** A handler's control over its request, which undici passes to it. */
 interface RequestController {
   abort(reason: Error): void
 }
 
 /**
- * Collects the answer to a request that undici dispatches, without a stream for its body. If an error follows
- * the head, the body counts as cut off.
+ * Collects the answer to a request that undici sends, without a stream for the body. If an error follows the
+ * head, the body counts as cut off.
  */
 export class AnswerHandler {
   readonly #limits: AnswerLimits
@@ -75,25 +72,26 @@ export class AnswerHandler {
 
   /** Called once the body has ended. */
   onResponseEnd(): void {
-    this.#end({ isWhole: true, error: undefined })
+    this.#end()
   }
 
   /** Called when the request failed, or its answer was cut off. */
   onResponseError(_controller: RequestController, error: Error): void {
-    this.#end({ isWhole: false, error })
+    this.#end(error)
   }
 
-  #end({ isWhole, error }: { isWhole: boolean; error: Error | undefined }): void {
+  #end(error?: Error): void {
     if (this.#head === undefined) {
       this.#waiter.failed(error ?? new Error('The request ended without an answer'))
       return
     }
     const { status, retryAfter } = this.#head
+    const isWhole = error === undefined
     this.#waiter.answered({ status, retryAfter, text: textOf(this.#kept), isWhole })
   }
 }
 
-/** Decodes the chunks. Most answers are a single chunk, which need not be copied. */
+/** Most answers are a single chunk, which need not be copied. */
 function textOf(chunks: readonly Buffer[]): string {
   const [only = noBytes] = chunks
   return (chunks.length > 1 ? Buffer.concat(chunks) : only).toString('utf8')

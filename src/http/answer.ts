@@ -1,22 +1,21 @@
 /** How much of an answer's body to read and to keep. */
 export interface AnswerLimits {
-  /** Bytes to read before giving the connection up. */
+  /** Number of bytes to read before the connection is given up. */
   readonly readBytesMax: number
-  /** Bytes to keep, from the beginning. */
+  /** Number of bytes to keep, from the beginning. */
   readonly keptBytesMax: number
 }
 
 /** The part of an answer's body that was read. */
 export interface AnswerText {
-  /** The kept text. */
   readonly text: string
   /** False if the body was cut off or exceeds the limit. */
   readonly isWhole: boolean
 }
 
 /**
- * Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws, because the status has already
- * arrived and the caller decides what an incomplete body means.
+ * Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws, because the status has
+ * already arrived and the caller decides what an incomplete body means.
  */
 export async function readAnswer(
   body: AsyncIterable<Uint8Array>,
@@ -36,7 +35,7 @@ export async function readAnswer(
       }
     }
   } catch {
-    // The peer or a deadline cut it off. Keep the part that arrived.
+    // The peer or a timeout cut the body off. Keep the part that arrived.
     isWhole = false
   }
   return { text: Buffer.concat(kept).toString('utf8'), isWhole }

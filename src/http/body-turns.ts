@@ -7,12 +7,12 @@ const turnMsDefault = 10
 /** Size limit of a small body. Small bodies never wait behind large ones. */
 const smallBytesMax = 16 * 1024
 
-/** How many small bodies are handled in the same turn as a large one. */
+/** Number of small bodies that are handled in the same turn as a large one. */
 const smallAtOnce = 16
 
 /**
- * How many turns apart large bodies are handled. Node accepts one connection per turn, so the turns in between let
- * new clients in.
+ * Large bodies are handled this many turns apart. Node accepts one connection per turn, so new clients get in
+ * meanwhile.
  */
 const turnsApart = 4
 

@@ -1,15 +1,15 @@
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { systemClock } from '../runtime/index.ts'
-import { clientNetwork } from './client-network.ts'
+import { clientNetwork } from './ip-address.ts'
 import { FairBudget } from './fair-budget.ts'
 
-/** Requests of one connection that may wait while an earlier one is answered. */
+/** Number of requests on one connection that may wait while an earlier one is answered. */
 const pipelinedMax = 32
 
 /**
- * Shares a server's connections fairly among clients: a client that opens as many as it can leaves half of them to
- * others. Closes connections over the limit at once.
+ * Shares a server's connections fairly among clients, and closes connections over the limit at once. A client
+ * that opens as many as it can leaves half of them to others.
  */
 export function limitConnections(server: Server, connectionsMax: number): void {
   const budget = new FairBudget(connectionsMax)
@@ -53,7 +53,7 @@ export function inTurn(handler: RequestListener): RequestListener {
 export function boundUnreadAnswers(server: Server, timeoutMs: number): void {
   server.prependListener('request', ({ socket }, response) => {
     response.prependOnceListener('prefinish', () => {
-      // The system usually has all of the answer by now. Then no timer is needed.
+      // The system has usually taken the whole answer by now, so that no timer is needed.
       if (socket.writableLength === 0) return
       const timer = systemClock.schedule(timeoutMs, () => socket.destroy())
       response.once('close', () => timer.cancel())

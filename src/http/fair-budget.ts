@@ -1,7 +1,7 @@
 /**
- * An amount that clients share, such as bytes of bodies or connections. A client may hold at most as much as remains
- * free: a single client gets half, nine clients get a tenth each. Clients that take as much as they can therefore
- * never lock out a new client.
+ * An amount that clients share, such as bytes of bodies or connections. A client may hold at most as much as is
+ * still free: a client on its own gets half, and nine clients get a tenth each. So clients that take as much as
+ * they can never lock out a new client.
  */
 export class FairBudget {
   readonly #amountMax: number

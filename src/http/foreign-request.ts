@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { parseUrl } from '../model/index.ts'
+import { isLocalName } from './name-source.ts'
 
-/** Which header shows that a web page may have made a request. */
-export type ForeignSign = 'foreign_host' | 'foreign_origin'
+/** The header that shows that a web page may have made a request. */
+type ForeignSign = 'foreign_host' | 'foreign_origin'
 
-/** A name or an address, with a port or without. */
 const hostShape = /^(?:\[[\da-f:.]+\]|[^\s/@?#\\:[\]]+)(?::\d{1,5})?$/i
 
 const loopback = new BlockList()
@@ -13,9 +13,9 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 /**
- * Recognises requests that a web page may have made: those with a Host that is not loopback, because a foreign
- * name can be made to resolve to this machine (DNS rebinding), and those with an Origin other than the
- * server's.
+ * Recognises requests that a web page may have made: those with an Origin other than the server's, and those
+ * with a Host that is not loopback, because a foreign name can be made to resolve to this machine (DNS
+ * rebinding).
  *
  * @returns undefined for any other request
  */
@@ -27,7 +27,7 @@ export function foreignSign({
   return isForeignOrigin({ host, origin }) ? 'foreign_origin' : undefined
 }
 
-/** Whether a web page from another origin made a request, regardless of the request's Host. */
+/** Whether a web page from another origin made a request, whatever the request's Host. */
 export function isForeignOrigin({
   host = '',
   origin,
@@ -54,13 +54,13 @@ function nameOf(host: string): string | undefined {
 }
 
 function isLoopback(name: string): boolean {
-  if (name === 'localhost' || name.endsWith('.localhost')) return true
+  if (isLocalName(name)) return true
   const address = name.replace(/^\[(.*)\]$/, '$1')
   const version = isIP(address)
   return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Compares the host of an origin. Ignores the scheme, because a reverse proxy may speak https. */
+/** Compares only hosts: a reverse proxy may speak https for a server that speaks http. */
 function isOwnOrigin(origin: string, host: string): boolean {
   if (!/^https?:\/\//i.test(origin) || parseUrl(origin) === undefined) return false
   const { protocol, host: originHost } = new URL(origin)

@@ -4,11 +4,9 @@ import { lingerOver } from './linger.ts'
 
 /** The answer to a request. */
 export interface HttpAnswer {
-  /** The HTTP status. */
   readonly status: number
-  /** Headers, including the content type. */
+  /** Including the content type. */
   readonly headers: Readonly<Record<string, string>>
-  /** The body. */
   readonly body: string | Buffer
 }
 
@@ -27,12 +25,12 @@ export function errorAnswer(status: number, code: string, message: string): Http
   return jsonAnswer(status, { error: { code, message } })
 }
 
-/** Whether a person opened the root of this server in a browser. Programs don't accept HTML first. */
+/** Whether a person opened the root of this server in a browser. Only browsers accept HTML first. */
 export function isBrowserAtRoot({ method, url, headers }: IncomingMessage): boolean {
   return method === 'GET' && url === '/' && headers.accept?.startsWith('text/html') === true
 }
 
-/** Adds headers to an answer. The headers that it already has win. */
+/** Adds headers to an answer, except those that it already has. */
 export function withHeaders<Answer extends HttpAnswer>(
   answer: Answer,
   headers: HttpAnswer['headers'],
@@ -47,9 +45,9 @@ export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
 }
 
 /**
- * Sends an answer while the client is still sending its request. Ends the connection once the client has sent the
- * rest, has sent too much, or has taken too long. Closing the connection at once would reset it, and the reset may
- * overtake the answer. nginx calls this `lingering_close`. Never rejects.
+ * Sends an answer while the client is still sending its request, like nginx with `lingering_close`. Ends the
+ * connection once the client has sent the rest, has sent too much, or has taken too long. Closing it at once
+ * would cause a reset, which may overtake the answer. Never rejects.
  */
 export async function sendLingering(
   response: ServerResponse,
@@ -69,7 +67,10 @@ export function closeOf(response: ServerResponse): AbortSignal {
   return closed.signal
 }
 
-/** Writes all headers at once, which is faster than setting each. Returns false if it is too late for an answer. */
+/**
+ * Writes all headers at once, which is faster than setting each. Returns false if an answer can no longer be
+ * sent.
+ */
 function writeHead(response: ServerResponse, { status, headers, body }: HttpAnswer): boolean {
   if (response.destroyed || response.headersSent) return false
   const isBodiless = status === 204 || status === 304

@@ -2,15 +2,13 @@ import { isIP } from 'node:net'
 
 /** An IP address as a number. */
 export interface IpAddress {
-  /** IPv4 or IPv6. */
   readonly family: 4 | 6
-  /** 32 bits or 128. */
   readonly value: bigint
 }
 
 /** The addresses that share a prefix. */
 export interface AddressBlock extends IpAddress {
-  /** How many leading bits the addresses share. */
+  /** Number of leading bits that the addresses share. */
   readonly prefixBits: number
 }
 
@@ -20,11 +18,11 @@ const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 12
 const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
 
 /**
- * Reads an IP address. An IPv4-mapped IPv6 address becomes IPv4, so that rules see each address in only one form.
- * Drops the zone of an IPv6 address, which selects an interface.
+ * Reads an IP address. An IPv4-mapped IPv6 address becomes IPv4, so that rules see only one form of each
+ * address. The zone of an IPv6 address, which selects an interface, is dropped.
  *
- * @returns undefined for all other text, including the short, octal and hexadecimal forms of IPv4, which URLs replace
- *   by four decimal numbers
+ * @returns undefined for all other text, including the short, octal and hexadecimal forms of IPv4, which URLs
+ * replace by four decimal numbers
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const address = parseAsSpelled(text)
@@ -34,8 +32,8 @@ export function parseAddress(text: string): IpAddress | undefined {
 /**
  * Reads a block such as `10.0.0.0/8`. A single address is a block of one.
  *
- * @returns undefined for all other text, and for a block with bits set after its prefix, which could mean either the
- *   address or its network
+ * @returns undefined for all other text, and for a block with bits set after its prefix, which could mean
+ * either the address or its network
  */
 export function parseBlock(text: string): AddressBlock | undefined {
   const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
@@ -44,7 +42,7 @@ export function parseBlock(text: string): AddressBlock | undefined {
   const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
   const freeBits = widthsBits[address.family] - prefixBits
   if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
-  // Mapped blocks have a prefix of at least 96 bits: with fewer, bits after it would be set.
+  // A mapped block has a prefix of at least 96 bits, because bits are set up to there.
   return isInBlock(address, mapped)
     ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
     : { ...address, prefixBits }
@@ -70,14 +68,10 @@ function parseAsSpelled(text: string): IpAddress | undefined {
   switch (isIP(text)) {
     case 4:
       return { family: 4, value: joinGroups(text.split('.'), 8n) }
-    case 6:
-      return {
-        family: 6,
-        value: joinGroups(
-          ipv6Groups(text).map((group) => `0x${group}`),
-          16n,
-        ),
-      }
+    case 6: {
+      const groups = ipv6Groups(text).map((group) => `0x${group}`)
+      return { family: 6, value: joinGroups(groups, 16n) }
+    }
     default:
       return undefined
   }
@@ -96,4 +90,17 @@ export function ipv6Groups(text: string): readonly string[] {
 
 function joinGroups(groups: readonly string[], groupBits: bigint): bigint {
   return groups.reduce((value, group) => (value << groupBits) | BigInt(group), 0n)
+}
+
+/**
+ * Returns the part of an address that identifies a client for limits: an IPv4 address, or the /64 network of an
+ * IPv6 address, because a host can take any address in its network.
+ *
+ * @param address - as a socket reports it, which may be an IPv4-mapped IPv6 address; undefined once the client
+ * has left
+ */
+export function clientNetwork(address = ''): string {
+  if (isIP(address) !== 6) return address
+  const mapped = /^::ffff:(?<ipv4>[\d.]+)$/i.exec(address)?.groups?.['ipv4']
+  return mapped ?? ipv6Groups(address).slice(0, 4).join(':')
 }

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 import { consume } from './read-body.ts'
 
-/** How long a connection lingers: several round trips, and time for the client to finish writing. */
+/** How long to read on after an answer: several round trips, and time for the client to finish writing. */
 export const lingerMs = 10_000
 
-/** Maximum bytes read while lingering. */
+/** Maximum number of bytes to read on. */
 export const lingerBytesMax: number = 8 * 1024 * 1024
 
 /** Reads and discards the rest of what a client is sending. Never rejects. */

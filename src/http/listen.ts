@@ -16,7 +16,6 @@ import type { TlsFiles } from './tls-files.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
-  /** An address or name of this machine, such as `127.0.0.1`. */
   readonly host: string
   /** 1 to 65535, or 0 for a free port. */
   readonly port: number
@@ -24,24 +23,24 @@ export interface ListenAddress {
 
 /** Limits on the connections of a server. */
 export interface ConnectionLimits {
-  /** Time for a request's line and headers to arrive. */
+  /** How long a request's line and headers may take to arrive. */
   readonly headersTimeoutMs: number
-  /** Time for a whole request to arrive, unless its body has its own deadline. */
+  /** How long a whole request may take to arrive, unless its body has its own time limit. */
   readonly requestTimeoutMs: number
   /** How long an idle connection is kept for the next request. */
   readonly keepAliveTimeoutMs: number
-  /** Maximum bytes of a request's line and headers. */
+  /** Maximum size of a request's line and headers. */
   readonly headersBytesMax: number
-  /** Maximum number of concurrent connections. A single client gets at most half of them. */
+  /** Maximum number of concurrent connections. A client on its own gets at most half of them. */
   readonly connectionsMax: number
-  /** Time for a client to read an answer that exceeds the system's buffers. */
+  /** How long a client may take to read an answer that exceeds the system's buffers. */
   readonly answerReadTimeoutMs: number
 }
 
 /** The default limits of every port. */
 export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   headersTimeoutMs: 10_000,
-  // Longer than a body's deadline and the lingering after it.
+  // Longer than a body may take, plus the time to read on after an answer.
   requestTimeoutMs: 60_000,
   // Load balancers keep connections for 60 s (nginx, AWS). A server that closes them earlier sometimes does
   // so while the balancer sends a request, and the client gets a reset or a 502.
@@ -55,7 +54,7 @@ export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
 
 /** Options of a server. */
 export interface ListenOptions extends Partial<ConnectionLimits> {
-  /** Speaks https with this certificate; http without it. */
+  /** The certificate for https; undefined for http. */
   readonly tls?: TlsFiles | undefined
   /** Makes the answers to faulty requests. Without it, Node answers with a bare status. */
   readonly answerFault?: AnswerFault
@@ -63,7 +62,6 @@ export interface ListenOptions extends Partial<ConnectionLimits> {
 
 /** A server that accepts connections. */
 export interface Listening {
-  /** The server. */
   readonly server: Server
   /** The bound port, even if the given port was 0. */
   readonly port: number
@@ -75,9 +73,6 @@ export interface Listening {
    */
   close(graceMs?: number): Promise<void>
 }
-
-/** How long requests may take to end by default when a server closes. */
-const closeGraceMs = 500
 
 /**
  * Starts an HTTP server and resolves once it accepts connections.
@@ -107,7 +102,7 @@ export async function listen(
     server,
     port,
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
-    close: (graceMs = closeGraceMs) => {
+    close: (graceMs = 500) => {
       for (const response of unanswered) tellOfClosing(response)
       return closeServer({ server, closeConnections }, graceMs)
     },
@@ -138,8 +133,8 @@ async function serverOf(
 }
 
 /**
- * Tracks the answers that a server has yet to send. Once the server closes, they say `connection: close`, so that no
- * client reuses the connection. Listens before the handler, which may answer at once.
+ * Tracks the answers that a server has not sent yet. Once the server closes, they say `connection: close`, so
+ * that no client reuses the connection. Listens before the handler, which may answer at once.
  */
 function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()
@@ -163,7 +158,7 @@ function tellOfClosing(response: ServerResponse): void {
 /** Limits how much of a body is read after its request was answered. Node would read any length. */
 async function boundRest(request: IncomingMessage): Promise<void> {
   if (request.complete) return
-  // Node discards the rest without a limit only if nothing else reads it.
+  // If something else reads the rest, Node doesn't discard it without a limit.
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 
@@ -181,7 +176,7 @@ function listenError(error: unknown, { host, port }: ListenAddress): EvrouteErro
   if (systemCode(error) === 'EADDRINUSE') {
     return new EvrouteError({
       code: 'port_in_use',
-      message: `Cannot listen on port ${port}: another process uses it`,
+      message: `Cannot listen on port ${port}: another process is using it`,
       hint: 'Pass --port 0 for a free one.',
       cause: error,
     })

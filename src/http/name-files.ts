@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 
-/** Reads a hosts file: the addresses of each name in the order of the file, keyed by the name in lower case. */
+/** Reads the addresses of each name in a hosts file, in the order of the file. The names are in lower case. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>()
   for (const line of text.split('\n')) {
@@ -10,17 +10,14 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAdd
     // An address with a zone is link-local, and a URL cannot name its interface.
     if (family === 0 || address.includes('%')) continue
     for (const name of names.map((each) => each.toLowerCase())) {
-      const known = hosts.get(name)
-      if (known === undefined) hosts.set(name, [{ address, family }])
-      else known.push({ address, family })
+      hosts.set(name, [...(hosts.get(name) ?? []), { address, family }])
     }
   }
   return hosts
 }
 
 /** How the machine completes short names. */
-export interface SearchList {
-  /** The domains to append to a name. */
+interface SearchList {
   readonly domains: readonly string[]
   /** A name with fewer dots is tried with the domains first. */
   readonly dotsMin: number
@@ -40,14 +37,15 @@ export function parseSearchList(text: string): SearchList {
     }
     if (keyword !== 'options') continue
     const found = words.map((word) => /^ndots:(\d+)$/.exec(word)?.[1]).findLast(Boolean)
-    if (found !== undefined) dotsMin = Math.min(Number(found), dotsMinMax)
+    // 15 is the limit of glibc.
+    if (found !== undefined) dotsMin = Math.min(Number(found), 15)
   }
   return { domains, dotsMin }
 }
 
 /**
- * Returns the full names that a name can stand for, in the order to try them. A name with a final dot is already
- * full.
+ * Returns the full names that a name can stand for, in the order to try them. A name with a final dot is
+ * already full.
  */
 export function fullNames(name: string, { domains, dotsMin }: SearchList): readonly string[] {
   if (name.endsWith('.')) return [name]
@@ -55,6 +53,3 @@ export function fullNames(name: string, { domains, dotsMin }: SearchList): reado
   const dots = name.split('.').length - 1
   return dots < dotsMin ? [...completed, name] : [name, ...completed]
 }
-
-/** The same limit as in glibc. */
-const dotsMinMax = 15

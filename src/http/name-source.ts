@@ -30,22 +30,19 @@ export interface NameAnswer {
 export interface NameSourceOptions {
   /** DNS servers such as `127.0.0.1:5353`; the system's by default. */
   readonly servers?: readonly string[]
-  /** The hosts file. */
   readonly hostsPath?: string
-  /** The file with the search list. */
   readonly resolverPath?: string
   /** The system's resolver, which blocks a thread of Node's pool. */
   readonly systemLookup?: (name: string) => Promise<readonly LookupAddress[]>
-  /** Times the wait for the second address family. */
   readonly clock?: Clock
 }
 
 /**
  * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver.
  *
- * Node's own `dns.lookup` blocks one of four threads while the DNS servers of a name don't answer. Four bad names
- * would block all other look-ups, and file access. Asking DNS directly needs no thread. The system's resolver is
- * asked only for names that DNS lacks, such as mDNS names, at most two at a time.
+ * Node's own `dns.lookup` blocks one of four threads while the DNS servers of a name don't answer. Four such
+ * names would block all other look-ups, and file access. Asking DNS directly needs no thread. The system's
+ * resolver is asked only for names that DNS lacks, such as mDNS names, at most two at a time.
  */
 export class NameSource {
   readonly #options: NameSourceOptions
@@ -55,14 +52,10 @@ export class NameSource {
   readonly #systemTurns: Turns
 
   constructor(options: NameSourceOptions = {}) {
-    const {
-      clock = systemClock,
-      hostsPath = hostsFile,
-      resolverPath = '/etc/resolv.conf',
-    } = options
+    const { clock = systemClock, resolverPath = '/etc/resolv.conf' } = options
     this.#options = options
     this.#clock = clock
-    this.#hosts = new FollowedFile(hostsPath, parseHosts)
+    this.#hosts = new FollowedFile(options.hostsPath ?? hostsFile, parseHosts)
     this.#searchList = new FollowedFile(resolverPath, parseSearchList)
     this.#systemTurns = new Turns({ turnsMax: systemLookupsMax, clock })
   }
@@ -77,7 +70,7 @@ export class NameSource {
     try {
       return await this.#find(name, signal)
     } catch (error) {
-      // Without a free file descriptor, every resolver says that the name doesn't exist. Opening a file then throws
+      // Without a free file descriptor, every resolver says that the name doesn't exist. Opening a file throws
       // the real error.
       closeSync(openSync(devNull, 'r'))
       throw error
@@ -104,7 +97,7 @@ export class NameSource {
     signal: AbortSignal,
   ): Promise<NameAnswer | undefined> {
     signal.throwIfAborted()
-    // Use a new resolver for each name: it reads the current servers, and it can be cancelled on its own.
+    // A new resolver for each name reads the current servers, and can be cancelled on its own.
     const resolver = new Resolver({ timeout: firstTimeoutMs, tries })
     if (this.#options.servers !== undefined) resolver.setServers(this.#options.servers)
     const cancel = (): void => resolver.cancel()
@@ -139,7 +132,7 @@ export class NameSource {
         await this.#systemTurns.take(controller)
         return await systemLookup(name)
       } finally {
-        // Keep the turn until here, because the look-up blocks a thread even after its caller has given up.
+        // The look-up blocks a thread even after its caller has given up, so keep the turn until here.
         this.#systemTurns.end(controller)
       }
     }
@@ -153,7 +146,7 @@ export function nameError(name: string, code: 'ENOTFOUND' | 'EAI_AGAIN'): Error 
   return Object.assign(new Error(`Cannot resolve ${name}: ${reason}`), { code, hostname: name })
 }
 
-/** Whether a name always stands for this machine (RFC 6761, section 6.3), whatever the resolver says. */
+/** Whether a name always stands for this machine (RFC 6761, section 6.3). */
 export function isLocalName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
@@ -172,14 +165,16 @@ function answerOf(
   const codes = results.map((result) =>
     result.status === 'rejected' ? systemCode(result.reason) : undefined,
   )
-  // All other codes mean that these servers don't know the name.
+  // All other codes mean that the servers don't know the name.
   if (codes.some((code) => code === 'ETIMEOUT' || code === 'ECANCELLED')) {
     throw nameError(name, 'EAI_AGAIN')
   }
   return undefined
 }
 
-/** Returns the address families that the machine uses outside its loopback, by the same rule as `getaddrinfo`. */
+/**
+ * Returns the address families that the machine uses outside its loopback, by the same rule as `getaddrinfo`.
+ */
 function ownFamilies(): readonly number[] {
   const outer = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -10,13 +10,13 @@ import { Turns } from './turns.ts'
  * timeout.
  */
 const deadlineMs = 4_000
-/** Bounds on how long a DNS answer is used. */
+/** Minimum and maximum time for which a DNS answer is used. */
 const ttlMsMin = 1_000
 const ttlMsMax = 30_000
 const notFoundMs = 5_000
 const noAnswerMs = 1_000
 /**
- * Stale addresses: how long they may be used, how soon a server is asked again, and how long to wait for its answer.
+ * How long stale addresses may be used, how soon a server is asked again, and how long to wait for its answer.
  */
 const staleMsMax = 60 * 60 * 1_000
 const staleAgainMs = 5_000
@@ -30,11 +30,9 @@ const namesMax = 10_000
 /** Looks up all addresses of a name. Rejects if it has none. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
-/** Options of {@link Names}. */
-export interface NamesOptions {
-  /** The source of addresses; hosts file, DNS and system resolver by default. */
+interface NamesOptions {
+  /** Hosts file, DNS and system resolver by default. */
   readonly source?: Pick<NameSource, 'find'>
-  /** Measures the age of answers; the system's clock by default. */
   readonly clock?: Clock
 }
 
@@ -50,10 +48,10 @@ type Known = { readonly untilMs: number } & (
 )
 
 /**
- * Looks names up, and caches answers and failures. Concurrent look-ups of the same name share one query.
+ * Looks names up, and caches answers and failures. Concurrent look-ups of a name share one query.
  *
- * A look-up without an answer fails after 4 s, or sooner if others are waiting. While no server answers, the last
- * known addresses are used for up to an hour, or until a server says that the name doesn't exist.
+ * A look-up without an answer fails after 4 s, or sooner if others are waiting. While no server answers, the
+ * last known addresses are used for up to an hour.
  */
 export class Names {
   readonly #source: Pick<NameSource, 'find'>
@@ -84,7 +82,7 @@ export class Names {
     return known.addresses
   }
 
-  /** Whether an answer is still valid. Setting the clock back doesn't keep it valid for longer. */
+  /** Whether an answer is still valid. Setting the clock back must not prolong it. */
   #holds(known: Known | undefined): known is Known {
     if (known === undefined) return false
     const leftMs = known.untilMs - this.#clock.nowMs()
@@ -134,8 +132,8 @@ export class Names {
   }
 
   /**
-   * Returns the last known addresses, to be used while no server answers; undefined if there are none or they
-   * are too old.
+   * Returns the last known addresses, for use while no server answers; undefined if they are missing or too
+   * old.
    */
   #stale(remembered: Known | undefined): Known | undefined {
     const nowMs = this.#clock.nowMs()
@@ -162,13 +160,13 @@ export class Names {
   }
 }
 
-/** The names of this process. All destinations share its cache. */
+/** The names of this process, with a cache that all destinations share. */
 export const systemNames: Names = new Names()
 
 /** Makes a `lookup` function for Node's connections. */
 export function lookupBy(resolve: ResolveName): LookupFunction {
   return (host, { all }, callback) => {
-    // Call back outside the promise, which would swallow an error that the callback throws.
+    // Call back outside the promise, which would swallow an error of the callback.
     resolve(host).then(
       (addresses) =>
         queueMicrotask(() => {

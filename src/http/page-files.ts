@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { extname } from 'node:path'
 
 /**
- * Where the build puts the page. The relative path is the same from `src`, from `dist` and from the bundled command.
+ * Where the build puts the pages. The relative path is the same from `src`, from `dist` and from the bundled
+ * command.
  */
 const folder = new URL('../../dist/page/', import.meta.url)
 
@@ -25,16 +26,10 @@ const headers: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** A file of the page. */
-interface PageFile {
-  readonly bytes: Buffer
-  readonly mediaType: string
-}
-
 /** Serves the files of the pages, which are read once. */
 export class PageFiles {
   readonly #start: string
-  #files: Promise<ReadonlyMap<string, PageFile>> | undefined
+  #files: ReturnType<typeof readFiles> | undefined
 
   /** @param start - the HTML file of the page */
   constructor(start: 'index.html' | 'service.html') {
@@ -57,20 +52,15 @@ export class PageFiles {
   }
 }
 
-/** Reads all files, keyed by name. Requests only look names up, so that none can leave the folder. */
-async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
-  // A program that bundles the receiver doesn't have this folder.
-  const names = await readdir(folder, { recursive: true }).catch(() => [])
-  const files = names.flatMap((name) => {
+/** Reads all files, by name. Requests only look names up, so none of them can leave the folder. */
+async function readFiles() {
+  const files = new Map<string, { readonly bytes: Buffer; readonly mediaType: string }>()
+  // The folder is missing in a program that bundles the receiver.
+  for (const file of await readdir(folder, { recursive: true }).catch(() => [])) {
+    const name = file.replaceAll('\\', '/')
     const mediaType = mediaTypes[extname(name)]
-    return mediaType === undefined ? [] : [{ name: name.replaceAll('\\', '/'), mediaType }]
-  })
-  return new Map(
-    await Promise.all(
-      files.map(async ({ name, mediaType }) => {
-        const bytes = await readFile(new URL(name, folder))
-        return [name, { bytes, mediaType }] as const
-      }),
-    ),
-  )
+    if (mediaType === undefined) continue
+    files.set(name, { bytes: await readFile(new URL(name, folder)), mediaType })
+  }
+  return files
 }

@@ -9,16 +9,17 @@ const linkMs = 60 * 60 * 1_000
 /** Maximum number of sessions, and of links. The oldest are dropped first. */
 const rememberedMax = 100
 
-/** Options of {@link PageSessions}. */
-export interface PageSessionsOptions {
+interface PageSessionsOptions {
   readonly clock: Clock
-  /** Whether a link works repeatedly, for as long as the process runs. By default it works once, within an hour. */
+  /**
+   * Whether a link works repeatedly, for as long as the process runs. By default, it works once within an hour.
+   */
   readonly isReusable?: boolean
 }
 
 /**
- * Knows the browsers that may use a page: each opened a link with a token and got a cookie. Keeps only digests of the
- * tokens, in memory, so that comparisons reveal no secret.
+ * Knows the browsers that may use a page: each opened a link with a token and got a cookie. Only digests of the
+ * tokens are kept, so that comparisons reveal no secret.
  */
 export class PageSessions {
   readonly #clock: Clock
@@ -40,7 +41,7 @@ export class PageSessions {
   /**
    * Opens a session with the token of a link.
    *
-   * @param port - the page's port, which names the cookie, because all ports of a host share cookies
+   * @param port - the page's port. It is part of the cookie's name, because all ports of a host share cookies
    * @returns the cookie of the new session, as a header; undefined if the token is wrong, used or expired
    */
   useLink(token: string, port: number): string | undefined {

@@ -1,4 +1,4 @@
-/** A header: its name as it is spelled, and its value. */
+/** A header, with its name as it was spelled. */
 export type Header = readonly [name: string, value: string]
 
 /** Headers that belong to one connection or one request. */

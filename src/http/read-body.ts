@@ -4,53 +4,48 @@ import { FairBudget, type FairShare } from './fair-budget.ts'
 
 /** How much of a request's body to keep, and how fast it must arrive. */
 export interface BodyLimits {
-  /** Maximum bytes of the body. */
   readonly bytesMax: number
-  /** Measures the deadline; held while the body is read. */
+  /** Held while the body is read. */
   readonly clock: Clock
-  /** The minimum pace; a slower body is given up before its deadline. None by default. */
+  /** The minimum pace, below which a body is given up before its time is over; none by default. */
   readonly pace?: Consumption['pace']
 }
 
 /** Limits of a body that shares a budget with others. */
 export interface SharedBodyLimits extends BodyLimits {
-  /** The body's share of the budget. The caller releases it once the bytes are no longer used. */
+  /** The caller releases it once the bytes are no longer used. */
   readonly share: FairShare
 }
 
-/**
- * How reading a request's body ended. `bytes` are those that arrived within the limit, as they were sent, never
- * inflated.
- */
+/** How reading a request's body ended. `bytes` are those that arrived within the limit, never inflated. */
 export type BodyReading =
-  /** The whole body has arrived. */
   | { readonly kind: 'complete'; readonly bytes: Buffer }
-  /** The body exceeds the limit. `isRead`: the rest was read and discarded. */
+  /** The body exceeds the limit. If `isRead`, the rest was read and discarded. */
   | { readonly kind: 'too_large'; readonly bytes: Buffer; readonly isRead: boolean }
-  /** The body took longer than the deadline, or was slower than {@link bodyPace}. */
+  /** The body took too long, or was slower than the pace. */
   | { readonly kind: 'too_slow'; readonly bytes: Buffer }
   /** The connection ended or broke before the body did. */
   | { readonly kind: 'cut_off'; readonly bytes: Buffer }
 
-/** The result for a body that shares a budget: if there was no room for it, nothing is kept. */
+/** The result for a body that shares a budget. If there was no room for it, nothing is kept. */
 export type SharedBodyReading = BodyReading | { readonly kind: 'no_room'; readonly isRead: boolean }
 
-/** Time for a body to arrive. */
+/** How long a body may take to arrive. */
 export const bodyDeadlineMs = 30_000
 
-/** The minimum pace of bodies that share a budget: slower ones are given up, because they hold memory. */
+/** The minimum pace of bodies that share a budget. Slower ones hold memory, so they are given up. */
 export const bodyPace: Consumption['pace'] & object = Object.freeze({
   everyMs: 5_000,
   bytesMin: 5 * 1_024,
 })
 
 /**
- * How many bytes are read for each byte that may be kept. The excess is discarded, because most clients read their
- * answer only after they have sent everything, and can then reuse the connection.
+ * Number of bytes read for each byte that may be kept. The excess is discarded. Most clients read their answer
+ * only after they have sent everything, and can then reuse the connection.
  */
 const readFactor = 16
 
-/** Reads a body's bytes as they were sent, whatever its type and encoding. Never rejects. */
+/** Reads a body's bytes as they were sent. Never rejects. */
 export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<BodyReading> {
   return readInto(new KeptBytes(limits.bytesMax), request, limits)
 }
@@ -74,7 +69,6 @@ export function discardBody(
   return readSharedBody(request, { ...limits, share: nothing })
 }
 
-/** The budget of a body that is discarded. */
 const nothing = new FairBudget(0).share('')
 
 async function readInto(
@@ -103,7 +97,7 @@ async function readInto(
 
 const noBytes = Buffer.alloc(0)
 
-/** The first bytes of a body in one buffer, because many small chunks would take far more memory. */
+/** The first bytes of a body, in one buffer because many small chunks would take far more memory. */
 class KeptBytes {
   readonly #bytesMax: number
   readonly #share: FairShare | undefined
@@ -116,7 +110,7 @@ class KeptBytes {
     this.#share = share
   }
 
-  /** False if the share had no room; then nothing is kept. */
+  /** False if the share had no room, so that nothing is kept. */
   get hasRoom(): boolean {
     return this.#hasRoom
   }
@@ -152,8 +146,8 @@ class KeptBytes {
 }
 
 /**
- * Whether more of a body may arrive. It would look like the next request, so the connection has to end after the
- * answer.
+ * Whether more of a body may arrive, which would look like the next request. The connection has to end after
+ * the answer.
  */
 export function isArriving(body: SharedBodyReading): boolean {
   return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
@@ -163,11 +157,11 @@ export function isArriving(body: SharedBodyReading): boolean {
 export interface Consumption {
   /** Called with every chunk; false ends the reading. */
   readonly take: (chunk: Buffer) => boolean
-  /** Time after which the reading ends, in milliseconds. */
+  /** Maximum time to read, in milliseconds. */
   readonly timeoutMs: number
-  /** The minimum pace: with fewer bytes in this time the reading ends. None by default. */
+  /** The reading stops if fewer bytes arrive in this time; none by default. */
   readonly pace?: { readonly everyMs: number; readonly bytesMin: number } | undefined
-  /** Measures the time; held while reading. */
+  /** Held while reading. */
   readonly clock: Clock
 }
 
@@ -184,8 +178,8 @@ export function consume(
   // An `end` event that was already emitted doesn't come again.
   if (request.readableEnded) return Promise.resolve('ended')
   if (request.closed) return Promise.resolve('cut_off')
-  // Don't use `finished` with a signal, which is a large part of the work for a small request. Errors need no
-  // listener: a request emits them only if something listens, and emits `close` after each.
+  // Don't use `finished` with a signal: it is a large part of the work for a small request. Errors need no
+  // listener, because a request emits `close` after each of them.
   return new Promise((resolve) => {
     let bytesOfPace = 0
     let timer: Timer | undefined
@@ -196,7 +190,7 @@ export function consume(
       resolve(end)
     }
     const stop = (): void => {
-      // Without a listener, the request would go on flowing and discard everything.
+      // Without a listener, the request would go on and discard everything.
       request.pause()
       settle('stopped')
     }

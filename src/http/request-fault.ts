@@ -1,10 +1,4 @@
-import {
-  STATUS_CODES,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import { STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
@@ -12,8 +6,8 @@ import { sendAnswer, type HttpAnswer } from './http-answer.ts'
 import { lingerBytesMax, lingerMs } from './linger.ts'
 
 /**
- * Why a request cannot be handled: `malformed` is not HTTP or incomplete, `head_too_large` has too many bytes
- * in its request line and headers, `too_slow` exceeded a deadline.
+ * Why a request cannot be handled: `malformed` if it is incomplete or not HTTP, `head_too_large` if its line
+ * and headers are too large, `too_slow` if it exceeded a time limit.
  */
 export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
 
@@ -23,7 +17,7 @@ export type AnswerFault = (fault: RequestFault) => HttpAnswer
 /** Makes a server answer faulty requests. Node would send a status without a body. */
 export function answerFaults(server: Server, answerFault: AnswerFault): void {
   const pipelines = new WeakMap<Socket, Pipeline>()
-  /** The bytes read from a connection when its request was found faulty. */
+  /** Number of bytes read from a connection when its request was found faulty. */
   const bytesReadAtFault = new WeakMap<Socket, number>()
   server.on('request', ({ socket }, latest) => {
     pipelines.set(socket, { latest, before: pipelines.get(socket)?.latest })
@@ -33,7 +27,7 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
     if (!(socket instanceof Socket)) return
     const bytesRead = bytesReadAtFault.get(socket)
     if (bytesRead !== undefined) {
-      // Later bytes also cause this event, and are discarded.
+      // Later bytes are discarded, but also cause this event.
       if (socket.bytesRead - bytesRead > lingerBytesMax) socket.destroy()
       return
     }
@@ -57,20 +51,16 @@ interface Pipeline {
   readonly before: ServerResponse | undefined
 }
 
-/** Answers HTTP/1.1 requests without a Host, which Node would answer on its own. */
+/** Answers HTTP/1.1 requests without a Host. Otherwise Node would answer them. */
 export function requireHost(handler: RequestListener, answerFault: AnswerFault): RequestListener {
   return (request, response) => {
-    if (request.headers.host !== undefined || !speaksHttp11(request)) {
+    if (request.headers.host !== undefined || request.httpVersion !== '1.1') {
       handler(request, response)
       return
     }
     const answer = answerFault('malformed')
     sendAnswer(response, { ...answer, headers: { ...answer.headers, connection: 'close' } })
   }
-}
-
-function speaksHttp11({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
-  return httpVersionMajor === 1 && httpVersionMinor === 1
 }
 
 function faultOf(error: Error): RequestFault {
@@ -84,7 +74,7 @@ function turnOf(
   socket: Socket,
   pipeline: Pipeline | undefined,
 ): 'now' | { readonly after: ServerResponse } | 'never' {
-  // A client that only connected, as browsers do ahead of time, has asked for nothing.
+  // A client that only connected, as browsers do ahead of time, has not asked for anything.
   if (!socket.writable || socket.bytesRead === 0) return 'never'
   if (pipeline === undefined) return 'now'
   const { latest, before } = pipeline

@@ -8,17 +8,16 @@ import type { TlsFiles } from './tls-files.ts'
 const speaksHttps = 'This port speaks https\n'
 const answerToHttp = `HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: ${speaksHttps.length}\r\nconnection: close\r\n\r\n${speaksHttps}`
 
-/** An https server that can close the connections beneath its TLS. */
+/** A server that can close its connections, including the ones below TLS. */
 export interface SecureServer {
-  /** The server. */
   readonly server: Server
   /** Closes all connections, including those without a finished handshake. */
   readonly closeConnections: () => void
 }
 
 /**
- * Creates an https server. Each new connection uses the latest contents of the files. A client that speaks http is
- * answered that the port speaks https. A handshake may take as long as a request's headers.
+ * Creates an https server. Each new connection uses the latest contents of the files. A client that speaks http
+ * is told that the port speaks https. A handshake may take as long as a request's headers.
  */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
@@ -37,7 +36,7 @@ export function secureServer(
     sockets.set(name, socket)
     socket.once('close', () => sockets.delete(name))
   })
-  // Node's own listener would encrypt the answer to a fault, which needs a finished handshake.
+  // Node's own listener would encrypt the answer to a fault, but the handshake is not finished.
   server.removeAllListeners('tlsClientError')
   server.on('tlsClientError', (error: Error, secured: TLSSocket) => {
     const socket = sockets.get(nameOf(secured))

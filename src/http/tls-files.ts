@@ -42,12 +42,11 @@ export class TlsFiles {
    * @throws EvrouteError `cannot_read_file` if one of them cannot be used
    */
   static async open(paths: TlsPaths, log: Pick<Log, 'warn'>): Promise<TlsFiles> {
-    // Load it here, because few programs have such files.
     const { createSecureContext } = await import('node:tls')
     return new TlsFiles(paths, log, createSecureContext)
   }
 
-  /** The latest usable contents; the same object until they change. Never throws. */
+  /** The latest usable contents, as the same object until they change. Never throws. */
   get current(): TlsTexts {
     let seen: string | undefined
     try {
@@ -92,32 +91,24 @@ export class TlsFiles {
 }
 
 function certificateIn(text: string, path: string | undefined): X509Certificate {
-  const because = 'it contains no certificate in PEM format'
-  return attempt(
-    path,
-    () => because,
-    () => new X509Certificate(text),
-  )
+  const reason = 'it contains no certificate in PEM format'
+  return attempt(path, reason, () => new X509Certificate(text))
 }
 
 function privateKeyIn(text: string, path: string | undefined): KeyObject {
-  const because = 'it contains no private key in PEM format, or one with a passphrase'
-  return attempt(
-    path,
-    () => because,
-    () => createPrivateKey(text),
-  )
+  const reason = 'it contains no private key in PEM format, or one with a passphrase'
+  return attempt(path, reason, () => createPrivateKey(text))
 }
 
 function attempt<Result>(
   path: string | undefined,
-  reasonOf: (error: unknown) => string,
+  reason: string | ((error: unknown) => string),
   work: () => Result,
 ): Result {
   try {
     return work()
   } catch (error) {
-    throw unusable(path, reasonOf(error), error)
+    throw unusable(path, typeof reason === 'string' ? reason : reason(error), error)
   }
 }
 

@@ -1,18 +1,16 @@
 import type { Clock } from '../runtime/index.ts'
 
-/** Options of {@link Turns}. */
-export interface TurnsOptions {
+interface TurnsOptions {
   /** Maximum number of concurrent turns. */
   readonly turnsMax: number
-  /** Age from which the oldest turn is aborted if another caller is waiting; never by default. */
+  /** The age at which the oldest turn is aborted if another caller is waiting; never by default. */
   readonly safeMs?: number
-  /** Measures the age of turns. */
   readonly clock: Clock
 }
 
 /**
- * Bounds how many tasks run at once. With `safeMs`, slow tasks can't delay the rest, because the oldest one is
- * aborted.
+ * Limits how many tasks run at once. With `safeMs`, the oldest task is aborted, so that slow tasks can't delay
+ * the rest.
  */
 export class Turns {
   readonly #options: TurnsOptions
@@ -28,7 +26,7 @@ export class Turns {
   /**
    * Resolves once it is the caller's turn, which lasts until {@link end}.
    *
-   * @param controller - identifies the turn; it is aborted if the turn has to give way
+   * @param controller - identifies the turn, and is aborted if the turn has to give way
    * @throws the abort reason, if the controller is aborted before its turn
    */
   async take(controller: AbortController): Promise<void> {

@@ -21,7 +21,7 @@ export class Batch {
   #hasCalls = false
 
   /**
-   * Reads members of the document around its calls, separated by commas.
+   * Reads the members of the document that are outside of its calls.
    *
    * @param line - the line on which the members begin
    * @returns a bad row for each error

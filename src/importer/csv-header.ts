@@ -3,7 +3,10 @@ import { EvrouteError, shortText } from '../model/index.ts'
 /** The possible separators of cells, the most likely first. */
 export const csvDelimiters: readonly string[] = [',', ';', '\t']
 
-/** Returns the most frequent separator in the header, ignoring quoted text; the most likely one in a tie. */
+/**
+ * Returns the most frequent separator in the header, ignoring quoted text. In a tie, returns the most likely
+ * one.
+ */
 export function detectDelimiter(header: string): string {
   const unquoted = header.replace(/"(?:[^"]|"")*"/g, '')
   const counts = csvDelimiters.map((delimiter) => unquoted.split(delimiter).length)
@@ -26,7 +29,7 @@ export function columnNames(cells: readonly string[]): readonly string[] {
 }
 
 /**
- * Makes the error for an empty list. Most likely, the program that should have written the list failed.
+ * Makes the error for an empty list: the program that should have written it has probably failed.
  *
  * @param hint - what to do about it
  */
@@ -38,7 +41,9 @@ export function emptyList(hint: string): EvrouteError {
   })
 }
 
-/** Makes the error for a list that is only a header without a line break: rows or line breaks may have been lost. */
+/**
+ * Makes the error for a list that is only a header without a line break, because its rows may have been lost.
+ */
 export function cutOffHeader(): EvrouteError {
   return unreadableTable(
     'it ends within its header',

@@ -4,25 +4,24 @@ import { HeldText, type WholeText } from './held-text.ts'
 import { carriageReturn } from './json-bytes.ts'
 import { parseRecord, parseRecords, type ParsedRecord, type RecordRange } from './parse-records.ts'
 import { RecordScanner } from './record-scanner.ts'
-import type { BadTableRow, TableRow } from './table-row.ts'
+import { badRow, type TableRow } from './row.ts'
 
-/** The range of a record in a chunk, and its first line. */
 interface ScannedRecord extends RecordRange {
   readonly line: number
 }
 
-/** The delimiter and the column names, from the header. */
 interface Layout {
   readonly delimiter: string
   readonly names: readonly string[]
 }
 
 /**
- * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, and the delimiter is detected from it.
- * Records whose cells are all empty count as blank lines, unless they have more cells than the header.
+ * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is
+ * detected. A record whose cells are all empty counts as a blank line, unless it has more cells than the
+ * header.
  *
- * A record is a bad row if it is malformed, has a different number of cells from the header, or exceeds the size
- * limit of a call. A bad row does not affect others, and memory holds only one record. csv-parse alone does not
+ * A record is a bad row if it is malformed, has a different number of cells from the header, or exceeds the
+ * size limit of a call. A bad row does not affect others, and memory holds only one record. csv-parse does not
  * guarantee this: with `skip_records_with_error`, a malformed record also drops the valid ones after it.
  */
 export class CsvReader {
@@ -76,7 +75,7 @@ export class CsvReader {
   }
 
   /**
-   * Adds the last row if no line feed ended it. A record with an open quote is a bad row.
+   * Adds the last row, if no line feed ended it. A record with an open quote is a bad row.
    *
    * @throws EvrouteError `cannot_read_file` if the header cannot be used
    */
@@ -161,12 +160,8 @@ function rowValue(names: readonly string[], cells: readonly string[]): JsonObjec
   for (const [index, name] of names.entries()) {
     if (name !== '') fields.push([name, cells[index] ?? ''])
   }
-  // Unlike an assignment, this sets every name as plain data, including `__proto__`.
+  // Unlike an assignment, this treats `__proto__` as an ordinary name.
   return Object.fromEntries(fields)
-}
-
-function badRow(line: number, code: BadTableRow['code'], message: string): BadTableRow {
-  return { kind: 'bad', line, code, message }
 }
 
 function unusableHeader(why: string): Error {

@@ -6,14 +6,14 @@ import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 
 /**
- * The position in the document: at its `start`; in an `object`, which is a call or a batch document; among the
- * `calls` of a list; among the `members` after the calls of a batch document; or after its end (`closed`).
+ * The position in the document: at its start; in an object, which is a call or a batch document; among the
+ * calls of a list; among the members after the calls of a batch document; after its end.
  */
 type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
 /**
- * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is parsed
- * separately, so that a malformed one does not affect others.
+ * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is
+ * parsed separately, so that a malformed one does not affect others.
  */
 export class DocumentReader {
   readonly #startLine: number
@@ -136,7 +136,7 @@ export class DocumentReader {
       return
     }
     this.#state = 'object'
-    // The brace is part of the row if the object is a call.
+    // If the object is a call, the brace is part of its row.
     this.#held.append(Buffer.of(openBrace))
   }
 
@@ -192,7 +192,7 @@ export class DocumentReader {
   #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {
     const line = this.#partLine + leadingLines(text.bytes)
     const member = trimBlank(text.bytes)
-    // The first part is between the calls and the comma after them.
+    // The first part ends at the comma after the calls.
     const isFirst = this.#partsRead === 0
     if (text.isCut) return [badRow(line, 'event_too_large', 'This member of the batch is too long')]
     if (isFirst && member.length === 0) return []

@@ -3,16 +3,17 @@ import { openBrace, openBracket, skipBlank } from './json-bytes.ts'
 
 const binaryHint =
   'Calls must be UTF-8 text: NDJSON, a JSON array or {"batch": []}, gzipped or not.'
+const utf16 = ['text in UTF-16', 'Convert it first: iconv -f UTF-16 -t UTF-8 <file>'] as const
 const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string])[] = [
   [Buffer.from('PK\x03\x04'), 'a zip archive', 'Unpack it first, as in: unzip -p <file> | ... -'],
   [Buffer.of(0x28, 0xb5, 0x2f, 0xfd), 'compressed by zstd', 'Unpack it first: zstd -dc <file>'],
   [Buffer.from('BZh'), 'compressed by bzip2', 'Unpack it first: bzip2 -dc <file>'],
   [Buffer.of(0xfd, 0x37, 0x7a, 0x58, 0x5a), 'compressed by xz', 'Unpack it first: xz -dc <file>'],
-  [Buffer.of(0xff, 0xfe), 'text in UTF-16', 'Convert it first: iconv -f UTF-16 -t UTF-8 <file>'],
-  [Buffer.of(0xfe, 0xff), 'text in UTF-16', 'Convert it first: iconv -f UTF-16 -t UTF-8 <file>'],
+  [Buffer.of(0xff, 0xfe), ...utf16],
+  [Buffer.of(0xfe, 0xff), ...utf16],
 ]
 
-/** How many bytes are searched for a NUL. */
+/** Number of bytes that are searched for a NUL. */
 const headBytes = 4_096
 
 /**
@@ -23,7 +24,7 @@ const headBytes = 4_096
 export function refuseForeign(text: Buffer): void {
   const known = signatures.find(([bytes]) => text.subarray(0, bytes.length).equals(bytes))
   if (known !== undefined) throw unreadable(known[1], known[2])
-  if (text[0] !== 0 && text[1] === 0) throw unreadable('text in UTF-16', signatures[4]?.[2] ?? '')
+  if (text[0] !== 0 && text[1] === 0) throw unreadable(...utf16)
   // In JSON, a NUL only makes its row invalid.
   const first = text[skipBlank(text)]
   const isJson = first === openBrace || first === openBracket

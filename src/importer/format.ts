@@ -9,9 +9,9 @@ import {
 import { Nesting, StructureScanner } from './structure.ts'
 
 /**
- * How to continue reading: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or
- * one object over several lines; `line` is one line that begins like neither. After a `document` or a `line`, the
- * reader detects the format again.
+ * How to continue reading: `lines` is NDJSON to the end of the text; `document` is one array, one batch
+ * document or one object over several lines; `line` is one line that begins with neither a bracket nor a brace. After a `document` or a
+ * `line`, the reader detects the format again.
  */
 export type Format = 'lines' | 'document' | 'line'
 
@@ -54,8 +54,8 @@ function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
 }
 
 /**
- * Detects the format after a line that leaves an object open: the object continues, or the row is broken. Unless the
- * line opened a list, an object cannot continue with a brace.
+ * Detects the format after a line that leaves an object open. The object continues in a document, or the row is
+ * broken. Unless the line opened a list, an object cannot continue with a brace.
  */
 function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
   if (trimBlank(line).at(-1) === openBracket) return 'document'
@@ -76,7 +76,7 @@ export function endsWithBatchKey(text: Buffer): boolean {
   return /(?<!\\)"batch"\s*:\s*$/.test(text.toString('latin1', Math.max(0, text.length - 64)))
 }
 
-/** `broken` is an object with a string that does not end on its line. */
+/** In a `broken` object, a string does not end on its line. */
 type ObjectScan =
   { readonly kind: 'batch' | 'open' | 'broken' } | { readonly kind: 'closed'; readonly end: number }
 

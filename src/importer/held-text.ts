@@ -1,14 +1,13 @@
 /**
- * Maximum bytes of one row in memory, including the blanks around it, unless the caller allows larger rows. The rest
- * of a longer row is skipped.
+ * Maximum size of one row in memory, including the blanks around it, unless the caller allows larger rows. The
+ * rest of a longer row is skipped.
  */
 export const heldTextBytesMax: number = 1024 * 1024
 
 /** A text, or its beginning if it was too long. */
 export interface WholeText {
-  /** The bytes. They are valid until the next text begins. */
+  /** Valid until the next text begins. */
   readonly bytes: Buffer
-  /** Whether the text exceeded the maximum. */
   readonly isCut: boolean
 }
 
@@ -19,12 +18,11 @@ export class HeldText {
   #kept = 0
   #length = 0
 
-  /** @param bytesMax - maximum bytes to keep */
   constructor(bytesMax: number = heldTextBytesMax) {
     this.#bytesMax = bytesMax
   }
 
-  /** The length so far, including bytes above the maximum. */
+  /** Includes the bytes above the maximum, which are not kept. */
   get length(): number {
     return this.#length
   }
@@ -47,7 +45,7 @@ export class HeldText {
     return { bytes: this.#bytes.subarray(0, this.#kept), isCut: this.#length > this.#kept }
   }
 
-  /** Adds the last bytes, and returns the text. Doesn't copy a text that lies within one chunk. */
+  /** Adds the last bytes, and returns the text. A text that lies within one chunk is not copied. */
   complete(rest: Buffer): WholeText {
     if (this.#length === 0 && rest.length <= this.#bytesMax) return { bytes: rest, isCut: false }
     this.append(rest)

@@ -3,22 +3,22 @@ import { systemCode } from '../model/index.ts'
 import { refuseForeign } from './foreign-format.ts'
 
 /** A piece of a text, or the reason why the text ends early. */
-export type TextPart =
+type TextPart =
   | { readonly kind: 'text'; readonly bytes: Buffer }
   | {
       readonly kind: 'damaged'
       readonly message: string
-      /** Bytes of input that were inflated before the damage. */
+      /** Number of bytes of input before the damage. */
       readonly readBytes: number
     }
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
-/** Bytes that suffice to recognise a file format. */
+/** Enough to recognise a file format. */
 const headBytes = 8
 
 /**
- * Inflates input that begins like gzip, whether it has one member or several, and passes other input on unchanged.
- * For damaged gzip, yields the text before the damage, then a `damaged` part.
+ * Inflates gzip with one or several members, and passes other input on unchanged. For damaged gzip, yields the
+ * text before the damage, then a `damaged` part.
  *
  * @throws EvrouteError `cannot_read_file` if the input is not text in UTF-8
  */
@@ -39,7 +39,7 @@ export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator
   }
 }
 
-/** Yields the same bytes, with at least `headBytes` in the first chunk unless the input is shorter. */
+/** Yields the input with at least `headBytes` in the first chunk, unless the input is shorter. */
 async function* withWholeHead(
   input: AsyncIterable<Uint8Array>,
   headBytes: number,
@@ -59,12 +59,12 @@ async function* withWholeHead(
   if (head !== undefined && head.length > 0) yield head
 }
 
-/** Maximum inflated bytes that zlib returns at once. */
+/** Maximum number of inflated bytes that zlib returns at once. */
 const inflatedChunkBytes = 64 * 1024
 
 /**
- * Bytes of input for each call to zlib. zlib drops the output of a call that finds damage, so small calls lose less.
- * They also bound the output, which can be a thousand times as large as the input.
+ * Number of bytes of input for each call to zlib. zlib drops the output of a call that finds damage, so small
+ * calls lose less. They also limit the output, which can be a thousand times as large as the input.
  */
 const pieceBytes = 1024
 
@@ -73,7 +73,6 @@ class Inflater {
   #inflated: Buffer[] = []
   #bytesRead = 0
   #failure: Error | undefined
-  /** Whether the stream has ended or failed. */
   #isOver = false
   #settle: () => void = () => undefined
 
@@ -93,7 +92,7 @@ class Inflater {
   }
 
   static async open(): Promise<Inflater> {
-    // Load zlib only here, because most files are not compressed.
+    // Load zlib only when it is needed: most files are not compressed.
     const { createGunzip } = await import('node:zlib')
     return new Inflater(createGunzip({ chunkSize: inflatedChunkBytes }))
   }

@@ -25,8 +25,8 @@ const space = 0x20
 export const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * Returns the index of the first non-blank byte; the length if all are blank. Blanks are JSON's white space and byte
- * order marks.
+ * Returns the index of the first non-blank byte, or the length if all are blank. Blanks are JSON's white space
+ * and byte order marks.
  */
 export function skipBlank(bytes: Buffer, from = 0): number {
   let at = from
@@ -37,7 +37,7 @@ export function skipBlank(bytes: Buffer, from = 0): number {
   }
 }
 
-/** Whether the bytes may be the beginning of a byte order mark. True if there are no bytes. */
+/** Whether the bytes may be the beginning of a byte order mark. An empty text may be one too. */
 export function mayBecomeMark(bytes: Buffer): boolean {
   return bytes.length < byteOrderMark.length && byteOrderMark.indexOf(bytes) === 0
 }

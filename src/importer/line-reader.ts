@@ -4,11 +4,10 @@ import { badRow, parseRow, type Row } from './row.ts'
 
 const nothing = Buffer.alloc(0)
 
-/** Options of a {@link LineReader}. */
-export interface LineReaderOptions {
-  /** Whether to read only one line instead of all lines to the end of the text. */
+interface LineReaderOptions {
+  /** Whether to read only one line. */
   readonly isSingle: boolean
-  /** Maximum bytes of a row; by default the limit of a call. A longer row is a bad row. */
+  /** Maximum size of a row; by default the limit of a call. A longer row is a bad row. */
   readonly rowBytesMax: number | undefined
 }
 
@@ -19,7 +18,6 @@ export class LineReader {
   #line: number
   #isClosed = false
 
-  /** @param line - the number of the first line */
   constructor(line: number, options: LineReaderOptions) {
     this.#line = line
     this.#options = options
@@ -59,9 +57,9 @@ export class LineReader {
   }
 
   /**
-   * Adds the last row if no line feed ended it.
+   * Adds the last row, if no line feed ended it.
    *
-   * @param damage - why the text ends early. If given, an invalid last row is dropped.
+   * @param damage - why the text ends early. If given, an invalid last row is dropped
    */
   end(rows: Row[], damage?: string): void {
     const row = this.#rowOf(nothing)

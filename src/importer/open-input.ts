@@ -2,26 +2,24 @@ import { constants, createReadStream } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
-/** The path that stands for standard input. */
-const stdinPath = '-'
-
 /** Size of one read from a file. The rows of a read are parsed together, so larger reads take more memory. */
 const readBytes = 128 * 1024
 
 /**
  * Returns the bytes of a file, or of stdin for `-`. Iterating opens and closes the file.
  *
- * @throws EvrouteError `cannot_read_file` for a missing or unreadable file, or a folder; iterating throws the same
- *   error if reading fails
+ * @throws EvrouteError `cannot_read_file` for a folder or a missing or unreadable file; during iteration, if
+ * reading fails
  */
 export async function openInput(
   path: string,
   stdin: AsyncIterable<Uint8Array>,
 ): Promise<AsyncIterable<Uint8Array>> {
-  if (path === stdinPath) return stdin
-  const file = await stat(path).catch((error: unknown) => {
+  if (path === '-') return stdin
+  const fail = (error: unknown): never => {
     throw cannotRead(path, error)
-  })
+  }
+  const file = await stat(path).catch(fail)
   if (file.isDirectory()) {
     throw new EvrouteError({
       code: 'cannot_read_file',
@@ -29,9 +27,7 @@ export async function openInput(
       hint: 'Name a file in it.',
     })
   }
-  await access(path, constants.R_OK).catch((error: unknown) => {
-    throw cannotRead(path, error)
-  })
+  await access(path, constants.R_OK).catch(fail)
   return readFileBytes(path)
 }
 
@@ -50,7 +46,7 @@ function cannotRead(path: string, cause: unknown): EvrouteError {
     code: 'cannot_read_file',
     message: `Cannot read ${path}: ${isMissing ? 'it does not exist' : messageOf(cause)}`,
     hint: isMissing
-      ? `Check the path, or pass ${stdinPath} to read from standard input.`
+      ? 'Check the path, or pass - to read from standard input.'
       : 'Check that you may read the file.',
     cause,
   })

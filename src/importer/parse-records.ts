@@ -15,8 +15,8 @@ export interface RecordRange {
 }
 
 /**
- * Parses adjacent records: all at once if they are valid, else one by one, so that an invalid record does not
- * affect others.
+ * Parses adjacent records. If they are all valid, parses them at once, otherwise one by one, so that an invalid
+ * record does not affect others.
  */
 export function parseRecords(
   text: Buffer,
@@ -25,8 +25,13 @@ export function parseRecords(
 ): readonly ParsedRecord[] {
   const [first] = ranges
   if (first === undefined) return []
-  const sound = soundRecords(text.subarray(first.start, ranges.at(-1)?.end), delimiter)
-  if (sound?.length === ranges.length) return sound.map((cells) => ({ kind: 'cells', cells }))
+  const together = text.subarray(first.start, ranges.at(-1)?.end)
+  try {
+    const records = isUtf8(together) ? cellsOf(together, delimiter) : []
+    if (records.length === ranges.length) return records.map((cells) => ({ kind: 'cells', cells }))
+  } catch {
+    // One of them is invalid.
+  }
   return ranges.map(({ start, end }) => parseRecord(text.subarray(start, end), delimiter))
 }
 
@@ -42,15 +47,6 @@ export function parseRecord(record: Buffer, delimiter: string): ParsedRecord {
   }
 }
 
-function soundRecords(text: Buffer, delimiter: string): readonly string[][] | undefined {
-  if (!isUtf8(text)) return undefined
-  try {
-    return cellsOf(text, delimiter)
-  } catch {
-    return undefined
-  }
-}
-
 function cellsOf(text: Buffer, delimiter: string): string[][] {
   return parse(withoutReturn(text), {
     delimiter,
@@ -60,7 +56,7 @@ function cellsOf(text: Buffer, delimiter: string): string[][] {
   })
 }
 
-/** Drops a final carriage return. Without its line feed, it would become part of a cell. */
+/** Drops a final carriage return, which without its line feed would become part of a cell. */
 function withoutReturn(text: Buffer): Buffer {
   return text.at(-1) === carriageReturn ? text.subarray(0, -1) : text
 }

@@ -1,22 +1,22 @@
 import { inflate } from './inflate.ts'
-import type { TableRow } from './table-row.ts'
+import type { TableRow } from './row.ts'
 
 /**
  * Reads the rows of a list: CSV with a header, or JSON as in `readRows`. Both may be gzipped.
  *
- * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells remain strings. An invalid row is
- * a bad row and does not affect others. Memory holds at most one row of CSV.
+ * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells remain strings. An invalid
+ * row is a bad row and does not affect others. Memory holds at most one row of CSV.
  *
  * @param emptyHint - what to do about an empty list, as a sentence
  * @returns the rows in order, in groups; for CSV, the header first
- * @throws EvrouteError `cannot_read_file` for an empty list or an unusable or cut-off header. For damaged gzip it
- *   throws after the rows before the damage.
+ * @throws EvrouteError `cannot_read_file` for an empty list or an unusable header; after the rows before it,
+ * for damaged gzip
  */
 export async function* readTable(
   input: AsyncIterable<Uint8Array>,
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
-  // Load the CSV parser only here, because programs that read calls don't need it.
+  // Load the CSV parser only when it is needed: programs that read calls don't need it.
   const [{ TableReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
     import('./table-reader.ts'),
     import('./csv-header.ts'),

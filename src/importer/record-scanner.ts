@@ -1,8 +1,8 @@
 import { lineFeed, quote } from './json-bytes.ts'
 
 /**
- * Finds the ends of CSV records: line feeds outside of quotes. Only a quote at the beginning of a cell opens it; a
- * quote elsewhere makes its record invalid.
+ * Finds the ends of CSV records, which are line feeds outside of quotes. A quote opens a cell only at its
+ * beginning; elsewhere it makes its record invalid.
  */
 export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)
@@ -11,7 +11,6 @@ export class RecordScanner {
   /** Whether a quote here opens a cell or, right after a closing quote, escapes a quote. */
   #mayOpen = true
 
-  /** @param line - the number of the line on which the text begins */
   constructor(line: number) {
     this.#line = line
   }
@@ -20,7 +19,6 @@ export class RecordScanner {
     return this.#line
   }
 
-  /** Whether the scanner is within quotes. */
   get isQuoted(): boolean {
     return this.#isQuoted
   }
@@ -32,7 +30,7 @@ export class RecordScanner {
   }
 
   /**
-   * Reads to the end of the record. Scan every byte of the text once, in order.
+   * Reads to the end of the record. Pass every byte of the text once, in order.
    *
    * @returns the index of the record's line feed in the chunk; the chunk's length if the record continues
    */

@@ -1,4 +1,5 @@
 import { DocumentReader } from './document-reader.ts'
+import { inflate } from './inflate.ts'
 import { refuseCsv } from './foreign-format.ts'
 import { detectFormat } from './format.ts'
 import { heldTextBytesMax } from './held-text.ts'
@@ -9,9 +10,34 @@ import { badRow, type Row } from './row.ts'
 type Reader = LineReader | DocumentReader
 
 /**
- * Reads rows from a text that arrives in chunks: NDJSON, or successive JSON documents.
+ * Reads the rows of a stream: NDJSON, a JSON array, a batch document (`{"batch":[...]}`), or objects over
+ * several lines. All may be gzipped. The format is detected from the content.
  *
- * It keeps at most `heldTextBytesMax` bytes of the text, or `rowBytesMax` if that is more.
+ * An invalid row is a bad row and does not affect others. Memory holds at most 1 MiB of one row, or
+ * `rowBytesMax` if that is more. The `context` and `integrations` of a batch are defaults for each of its
+ * calls. If they come after the calls, they are bad rows.
+ *
+ * @param rowBytesMax - maximum size of a line; by default the limit of a call
+ * @returns the rows in order, in groups
+ * @throws EvrouteError `cannot_read_file` if the input is neither JSON nor text in UTF-8
+ */
+export async function* readRows(
+  input: AsyncIterable<Uint8Array>,
+  rowBytesMax?: number,
+): AsyncGenerator<readonly Row[]> {
+  const reader = new RowReader(rowBytesMax)
+  for await (const part of inflate(input)) {
+    const rows = part.kind === 'text' ? reader.push(part.bytes) : reader.end(part.message)
+    if (rows.length > 0) yield rows
+    if (part.kind === 'damaged') return
+  }
+  const rows = reader.end()
+  if (rows.length > 0) yield rows
+}
+
+/**
+ * Reads rows from a text that arrives in chunks: NDJSON, or successive JSON documents. Keeps at most
+ * `heldTextBytesMax` bytes of the text, or `rowBytesMax` if that is more.
  */
 export class RowReader {
   #reader: Reader | undefined
@@ -20,10 +46,7 @@ export class RowReader {
   readonly #rowBytesMax: number | undefined
   #isFirst = true
 
-  /**
-   * @param rowBytesMax - maximum bytes of a line; by default the limit of a call
-   * @param line - the number of the first line
-   */
+  /** @param rowBytesMax - maximum size of a line; by default the limit of a call */
   constructor(rowBytesMax?: number, line = 1) {
     this.#rowBytesMax = rowBytesMax
     this.#line = line

@@ -34,8 +34,31 @@ export interface BadRow extends Rejection {
 /** A row of a file, valid or not. */
 export type Row = GoodRow | BadRow
 
+/** An invalid row of a table. */
+export interface BadTableRow extends Pick<BadRow, 'kind' | 'line' | 'message'> {
+  readonly code: RejectionCode | 'invalid_csv'
+}
+
+interface TableHeader {
+  readonly kind: 'header'
+  /** The line on which the header begins, from 1. */
+  readonly line: number
+  /** The trimmed names of the columns. Columns without a name are left out. */
+  readonly columns: readonly string[]
+}
+
+/**
+ * A row of a table. In CSV, the header comes first, and the values of a good row are strings, one for each named
+ * column. In JSON, there is no header, and values are JSON values.
+ */
+export type TableRow = TableHeader | GoodRow | BadTableRow
+
 /** Makes a bad row. */
-export function badRow(line: number, code: RejectionCode, message: string): BadRow {
+export function badRow<Code extends BadTableRow['code']>(
+  line: number,
+  code: Code,
+  message: string,
+): { readonly kind: 'bad'; readonly line: number; readonly code: Code; readonly message: string } {
   return { kind: 'bad', line, code, message }
 }
 
@@ -75,8 +98,8 @@ export function leadingLines(text: Buffer): number {
   return start === 0 ? 0 : countLines(text.subarray(0, start))
 }
 
-/** The value of a text, or what is wrong with it: `UTF-8` or `JSON: <why>`, to follow "is not valid". */
-export type ParsedJson =
+/** The problem is `UTF-8` or `JSON: <why>`, and follows "is not valid". */
+type ParsedJson =
   | { readonly kind: 'valid'; readonly value: unknown }
   | { readonly kind: 'invalid'; readonly problem: string }
 

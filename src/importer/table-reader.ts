@@ -10,7 +10,7 @@ import {
   startsWithMark,
 } from './json-bytes.ts'
 import { RowReader } from './row-reader.ts'
-import type { TableRow } from './table-row.ts'
+import type { TableRow } from './row.ts'
 
 /** Maximum number of blank bytes that are kept until the format is known. */
 const blankBytesMax = 64 * 1024

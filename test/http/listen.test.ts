@@ -69,7 +69,7 @@ describe('listen', () => {
     const error = await refusal({ host: '127.0.0.1', port })
     expect(error).toMatchObject({
       code: 'port_in_use',
-      message: `Cannot listen on port ${port}: another process uses it`,
+      message: `Cannot listen on port ${port}: another process is using it`,
       hint: 'Pass --port 0 for a free one.',
       cause: { code: 'EADDRINUSE' },
     })

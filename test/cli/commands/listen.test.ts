@@ -218,7 +218,7 @@ describe('listen', () => {
     const taken = await run(['listen', '--port', port])
     expect(taken).toMatchObject({
       code: 7,
-      stderr: `evroute: Cannot listen on port ${port}: another process uses it. Pass --port 0 for a free one.\n`,
+      stderr: `evroute: Cannot listen on port ${port}: another process is using it. Pass --port 0 for a free one.\n`,
     })
     command.stop()
     await command.ended
