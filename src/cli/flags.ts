@@ -163,3 +163,41 @@ export function resultOptions(quiet = 'print only the result') {
 
 /** How a command writes, from {@link outputOptions}. */
 export type OutputValues = ValuesOf<ReturnType<typeof outputOptions>>
+
+/** The values of `--store`, for help. */
+const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
+
+/** The options that name a store. */
+export const storeOptions = {
+  config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
+  store: option(
+    '--store <url>',
+    `the store, instead of the configured one: ${storeForms}; also EVROUTE_STORE`,
+  ),
+}
+
+/** The options that name a store or a service. */
+export const targetOptions = {
+  ...storeOptions,
+  api: option('--api <url>', 'a running service instead: the URL of its admin API'),
+  token: option(
+    '--token <token>',
+    'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
+  ),
+}
+
+/** The options of every command that works on a store or a service. */
+export const accessOptions = {
+  ...targetOptions,
+  json: flag('--json', 'write NDJSON records to stdout'),
+  color: flag('--no-color', 'print without colours'),
+}
+
+/** The values of {@link storeOptions}. */
+export type StoreValues = ValuesOf<typeof storeOptions>
+
+/** The values of {@link targetOptions}. */
+export type TargetValues = ValuesOf<typeof targetOptions>
+
+/** The values of {@link accessOptions}. */
+export type AccessValues = ValuesOf<typeof accessOptions>

@@ -71,9 +71,6 @@ export async function readHeaders(
   return read
 }
 
-/** The values of `--store`, for help. */
-export const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
-
 /**
  * Reads the URL of the store from `--store` or EVROUTE_STORE. `env:NAME` and `@file` keep a password off the
  * command line.

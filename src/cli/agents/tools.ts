@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { eventTypes } from '../../model/index.ts'
-import type { TargetValues } from '../store-access/access.ts'
+import type { TargetValues } from '../flags.ts'
 import { eventsMax, receiversMax, waitSecondsMax, type AgentReceivers } from './agent-receivers.ts'
 import { flagsOf, type RunForAgent } from './run-command.ts'
 

@@ -5,7 +5,7 @@ import type { ExitCode } from '../exit-code.ts'
 import { countFlag, idColumnsOption } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
-import { accessOptions, type AccessValues } from '../store-access/access.ts'
+import { accessOptions, type AccessValues } from '../flags.ts'
 import type { AudiencesRun } from '../store-access/operations.ts'
 
 const membersMax = 1_000_000

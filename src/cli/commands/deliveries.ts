@@ -4,7 +4,7 @@ import { command, commandFamily, flag, option, type ValuesOf } from '../command.
 import type { Selection } from '../deliveries/change.ts'
 import { choicesOf, countFlag, eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
 import { usageError } from '../output/error.ts'
-import { accessOptions } from '../store-access/access.ts'
+import { accessOptions } from '../flags.ts'
 
 const limitMax = 1_000_000_000
 
@@ -12,10 +12,9 @@ const exitCodesText =
   'Exit codes: 0 success, even if nothing matched, 2 usage, an unknown id or a wrong token,\n' +
   '7 the store or the service cannot be used, 130 interrupted.'
 
-/** The argument that names deliveries. */
 const idText = 'crm/17, 17, or a messageId for all deliveries of its event'
 
-/** Makes the options that filter deliveries. `states` are the states that `--state` accepts. */
+/** @param states - the states that `--state` accepts */
 function filterOptions(states: readonly LoggedState[]) {
   return {
     states: option(
@@ -48,7 +47,7 @@ const addList = command({
   isDefault: true,
   summary: 'list deliveries, newest first',
   description: 'Lists the deliveries that match every flag, newest first.',
-  // A mistyped command name arrives here as an excess argument. Answer with a better message than commander's.
+  // A mistyped name of a command arrives here as an argument. The error of `refuseArguments` says so.
   adjust: (added) => added.allowExcessArguments(),
   options: {
     ...filterOptions(['pending', 'delivered', 'failed', 'expired']),
@@ -180,10 +179,7 @@ function refuseArguments([name]: readonly string[]): void {
   )
 }
 
-/**
- * Reads which deliveries are selected: by an id, by options that filter, or all. Exactly one of the three must
- * be given.
- */
+/** Reads which deliveries are selected. Exactly one must be given: an id, options that filter, or `--all`. */
 function selectionOf(
   id: string | undefined,
   values: FilterValues & { readonly all: boolean },
@@ -202,7 +198,7 @@ function selectionOf(
   return (nowMs) => (id === undefined ? { filter: filterOf(values, nowMs) } : { id })
 }
 
-/** Returns the filter that the options describe. */
+/** Converts the options to a filter. */
 export function filterOf(values: FilterValues, nowMs: number): DeliveryFilter {
   const { states, types, userId, destinationId, messageId, since, until } = values
   return {
@@ -212,7 +208,7 @@ export function filterOf(values: FilterValues, nowMs: number): DeliveryFilter {
   }
 }
 
-/** Returns the first option that filters, as typed. */
+/** Returns the flag of the first given option that filters. */
 export function firstFilterFlag(values: FilterValues): string | undefined {
   const filters = Object.entries(filterOptions([]))
   const [, given] = filters.find(([name]) => values[name as keyof FilterValues] !== undefined) ?? []

@@ -1,5 +1,5 @@
 import { command, flag, type ValuesOf } from '../command.ts'
-import { targetOptions } from '../store-access/access.ts'
+import { targetOptions } from '../flags.ts'
 
 const options = {
   allowSend: flag('--allow-send', 'also offer send_calls, check_handler and retry_deliveries'),

@@ -1,9 +1,8 @@
 import { SettingError, type RegulationType } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
-import { countFlag, idColumnsOption, repeatable } from '../flags.ts'
+import { accessOptions, countFlag, idColumnsOption, repeatable, storeOptions } from '../flags.ts'
 import { usageError } from '../output/error.ts'
 import { regulationTexts, regulationTypesText } from '../regulations/regulation-types.ts'
-import { accessOptions, readAccess, readStoreAccess, storeOptions } from '../store-access/access.ts'
 import type { DeleteCommand } from '../regulations/delete.ts'
 
 const deleteOptions = {
@@ -57,6 +56,7 @@ cannot be rewritten yet, 130 interrupted.`,
   run: async (values, { io }) => {
     const deletion = readDeletion(values)
     if (values.dryRun) {
+      const { readAccess } = await import('../store-access/readers.ts')
       const access = await readAccess(values, io)
       const { planDeletion } = await import('../regulations/plan-deletion.ts')
       return planDeletion(deletion, access, { io, json: values.json })
@@ -153,7 +153,7 @@ const addRelease = command({
 ${exitCodesText}`,
   run: async (values, { io }, [archive]: [string]) => {
     const { releaseArchive } = await import('../regulations/show.ts')
-    return releaseArchive(archive, await readStoreAccess(values, io), io)
+    return releaseArchive(archive, values, io)
   },
 })
 

@@ -1,10 +1,10 @@
 import { plainText } from '../../model/index.ts'
 import { command, flag, option } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
+import { accessOptions, storeOptions } from '../flags.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { readGiven } from '../secret.ts'
-import { accessOptions, readStoreAccess, storeOptions, storeUrlOf } from '../store-access/access.ts'
 
 /** Adds `evroute audit`. */
 export const addAuditCommand = command({
@@ -23,7 +23,7 @@ Exit codes: 0 the ledger balances, 1 it does not, 2 usage or a wrong token, 7 th
 cannot be used.`,
   run: async (values, { io }) => {
     const { runReaders } = await import('../store-access/readers.ts')
-    const { auditStore } = await import('../deliveries/audit.ts')
+    const { auditStore } = await import('../deliveries/show.ts')
     return runReaders(values, io, (run) => auditStore(run))
   },
 })
@@ -48,7 +48,8 @@ To restore it, name it in the configuration: "store": "sqlite:./evroute-2026-11-
 
 Exit codes: 0 the backup is on disk, 2 usage or a wrong configuration, 7 the store or the file cannot be used.`,
   run: async (values, { io }, [to]: [string]) => {
-    const from = await storeUrlOf(await readStoreAccess(values, io), io)
+    const { storeUrlOf } = await import('../store-access/readers.ts')
+    const from = await storeUrlOf(values, io)
     const { backUpStore } = await import('../../store/index.ts')
     const { bytes } = await backUpStore({ from, to })
     await writeData(io, `${plainText(to)}: ${formatCount(bytes)} bytes\n`)

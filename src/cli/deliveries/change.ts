@@ -13,9 +13,8 @@ export type Selection = { readonly id: string } | { readonly filter: DeliveryFil
 
 /** Makes deliveries due at once, with a new retry window, and reports how many. */
 export async function retryDeliveries(selection: Selection, run: ReadersRun): Promise<ExitCode> {
-  const { io, json, deliveries } = run
+  const { io, json, deliveries, nowMs } = run
   const filter = await filterFor(selection, run)
-  const { nowMs } = run
   const count = await changeAll((limit) => deliveries.retry({ nowMs, filter, limit }), run)
   if (json) {
     await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
@@ -68,7 +67,7 @@ async function changeAll(
   for (;;) {
     const count = await change(deliveriesAtOnce)
     total += count
-    // Yield, so that signals are handled and other users of the store get their turn.
+    // Let the event loop turn, so that signals are handled. Other processes can use the store meanwhile.
     await nextTurn()
     if (count < deliveriesAtOnce || io.stop.aborted) return total
   }
@@ -88,7 +87,6 @@ const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
   service: 'The service sends them now, unless their endpoints are down or limited.',
 }
 
-/** Explains why no delivery was retried. */
 async function reasonsOf(
   selection: Selection,
   filter: DeliveryFilter,

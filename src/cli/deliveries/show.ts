@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  auditEquations,
+  equationText,
   parseDeliveryId,
+  type AuditEquation,
   type DeliveryFields,
   type DeliveryFilter,
   type DeliveryKey,
@@ -19,7 +22,7 @@ import {
   shortText,
 } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
-import { DataWriter } from '../io.ts'
+import { DataWriter, writeData } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { payloadText } from '../output/json.ts'
 import { formatMoment, formatPast, formatSecond, formatSpan, momentOf } from '../output/moments.ts'
@@ -38,9 +41,6 @@ import {
   type StatusView,
   type TableView,
 } from './status.ts'
-
-/** If there are more deliveries than the limit, the hint proposes a limit larger by this factor. */
-const moreFactor = 10
 
 /** Lists deliveries, newest first. If there are more than the limit, says so on stderr. */
 export async function listDeliveries(
@@ -67,16 +67,12 @@ export async function listDeliveries(
     else if (deliveries.length > 0) stdout.write(table.page(deliveries))
     await stdout.ready()
   }
-  if (isMore) io.stderr.write(`... and more; --limit ${limit * moreFactor}\n`)
+  if (isMore) io.stderr.write(`... and more; to see them, pass --limit ${limit * 10}\n`)
   else if (shown === 0 && !io.stop.aborted && !json) io.stderr.write('No delivery matches.\n')
-  if (!json) {
-    const shownFaults = (destinations ?? []).filter(({ id }) => shownAt.has(id))
-    const texts = [
-      ...narrowTexts(table),
-      ...shownFaults.flatMap((destination) => faultTexts(destination, nowMs)),
-    ]
-    io.stderr.write(texts.map((text) => `${text}\n`).join(''))
-  }
+  if (json) return exitCodes.ok
+  const shownDestinations = (destinations ?? []).filter(({ id }) => shownAt.has(id))
+  const faults = shownDestinations.flatMap((destination) => faultTexts(destination, nowMs))
+  io.stderr.write([...narrowTexts(table), ...faults].map((text) => `${text}\n`).join(''))
   return exitCodes.ok
 }
 
@@ -84,7 +80,7 @@ function narrowTexts({ dropped }: TextTable<DeliveryFields>): readonly string[] 
   return dropped.length === 0 ? [] : [`The terminal is too narrow for ${dropped.join(', ')}.`]
 }
 
-/** The minimum width of ids: enough for any number, which alone identifies a delivery. */
+/** The minimum width of ids: enough for any number. The number is enough to identify a delivery. */
 const idColumnsMin = 18
 
 /** Makes a table of deliveries, most important column first. */
@@ -130,7 +126,7 @@ export function cutId(id: string, columnsMax: number): string {
   return room < 2 ? id.slice(slash + 1) : cutToColumns(id.slice(0, slash), room) + id.slice(slash)
 }
 
-/** Explains why the delivery failed, or when its next attempt is due. */
+/** Says why the delivery failed, or when its next attempt is due. */
 function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): string {
   const { reason, dueAt } = delivery
   if (dueAt === null) return plainText(reason ?? '')
@@ -172,15 +168,16 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
 const excerptCharactersMax = 400
 const outcomeLooks = { success: 'good', retry: 'warning', final: 'bad' } as const
 
-/** Formats the whole history of a delivery for people. */
 function storyText(story: StoryRecord, view: TableView): string {
   const { style } = view
   const bytes = formatCount(Buffer.byteLength(story.body))
-  const parts = [
-    ['', style.strong('Requests'), ...requestLines(story, view)],
-    ['', style.strong('Body') + style.faint(` (${bytes} bytes)`), bodyText(story, style)],
+  const requests = story.requests.flatMap((request) => requestText(request, view))
+  const lines = [
+    ...['', style.strong('Requests')],
+    ...(requests.length === 0 ? [style.faint('  none yet')] : requests),
+    ...['', style.strong('Body') + style.faint(` (${bytes} bytes)`), bodyText(story, style)],
   ]
-  return `${pairsText(pairsOf(story.delivery, view), style)}${parts.flat().join('\n')}\n`
+  return `${pairsText(pairsOf(story.delivery, view), style)}${lines.join('\n')}\n`
 }
 
 function pairsOf(delivery: DeliveryFields, view: TableView): (readonly [string, string])[] {
@@ -209,11 +206,6 @@ function holdText({ url, until }: DeliveryFields['holds'][number], nowMs: number
   return `${plainText(url)}: ${why}`
 }
 
-function requestLines({ requests }: StoryRecord, view: TableView): readonly string[] {
-  if (requests.length === 0) return [view.style.faint('  none yet')]
-  return requests.flatMap((request) => requestText(request, view))
-}
-
 function requestText(request: RequestFields, { nowMs, style, columns }: TableView): string[] {
   const { at, attempt, lane, outcome, error, status, url, ms, excerpt } = request
   const answer = style[outcomeLooks[outcome]](plainText(error ?? String(status)))
@@ -231,21 +223,21 @@ function bodyText({ body }: StoryRecord, style: Style): string {
   return payloadText(payload, style).replace(/^/gm, '  ')
 }
 
-/** Deliveries per page, or per request to change them. */
+/** The number of deliveries per page, or per request to change them. */
 export const deliveriesAtOnce = 500
 
 /**
  * Makes a filter for the delivery with this id or number, or for all deliveries of the event with this
  * messageId.
  *
- * @throws EvrouteError `invalid_usage` if it names no delivery
+ * @throws EvrouteError `invalid_usage` if there is no such delivery
  */
 export async function filterOfId(
   text: string,
   { deliveries, from }: Pick<ReadersRun, 'deliveries' | 'from'>,
 ): Promise<DeliveryFilter> {
   const key = parseDeliveryId(text) ?? (await keyOfNumber(text, deliveries))
-  // A messageId may look like a delivery id, so try both.
+  // A messageId may look like the id of a delivery, so try both.
   for (const filter of [...(key === undefined ? [] : [key]), { messageId: text }]) {
     const found = await deliveries.list({ filter, limit: 1 })
     if (found.length > 0) return filter
@@ -268,10 +260,7 @@ async function keyOfNumber(
   return key?.id === number ? key : undefined
 }
 
-/**
- * Yields pages of deliveries, newest first, up to a limit. Lets the event loop run before each page, so that
- * signals are handled.
- */
+/** Yields pages of deliveries, newest first. Lets the event loop turn before each page, so that signals are handled. */
 export async function* pagesOf(
   { deliveries, io }: Pick<ReadersRun, 'deliveries' | 'io'>,
   { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
@@ -288,4 +277,29 @@ export async function* pagesOf(
     beforeId = parseDeliveryId(page.at(-1)?.id ?? '')?.id
     left -= page.length
   }
+}
+
+/** Prints the equations that the counts of a store must satisfy. Returns 1 if one does not hold. */
+export async function auditStore({ deliveries, io, json, style }: ReadersRun): Promise<ExitCode> {
+  const audit = await deliveries.audit()
+  const equations = auditEquations(audit)
+  const wrong = equations.filter(({ difference }) => difference !== 0)
+  if (json) {
+    await writeData(io, recordLine(audit))
+  } else {
+    await writeData(io, equations.map((equation) => equationLine(equation, style)).join(''))
+    const count = `${wrong.length} of ${equations.length} equations`
+    const text = `The ledger does not balance: ${count} ${wrong.length === 1 ? 'does' : 'do'} not hold`
+    if (wrong.length > 0) io.stderr.write(`${text}\n`)
+  }
+  return wrong.length === 0 ? exitCodes.ok : exitCodes.internal
+}
+
+function equationLine(equation: AuditEquation, style: Style): string {
+  const { difference, whole, parts } = equation
+  if (parts.length === 0 && difference === 0) return `${style.good('✔')} no ${whole.name}\n`
+  const text = equationText(equation, formatCount)
+  if (difference === 0) return `${style.good('✔')} ${text}\n`
+  const side = difference > 0 ? 'too many' : 'too few'
+  return `${style.bad('✖')} ${text}: ${style.bad(`${formatCount(Math.abs(difference))} ${side} on the left`)}\n`
 }

@@ -5,7 +5,7 @@ import { formatPast, formatSecond, momentOf } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
-/** What a service reports about one of its destinations. */
+/** The status of a destination, as far as it explains why its deliveries wait. */
 export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabled'> {
   readonly endpoints: readonly Pick<EndpointFields, 'url' | 'probeAt' | 'rate' | 'faults'>[]
 }
@@ -13,8 +13,8 @@ export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabl
 /**
  * Why a due delivery has not been sent yet.
  *
- * - `unknown`: the store alone does not show it.
- * - `disabled`: the service sends nothing to its destination.
+ * - `unknown`: only the service knows.
+ * - `disabled`: its destination is disabled.
  * - `removed`: its destination is not configured.
  * - `in_turn`: it is being sent, or is waiting for its turn.
  * - `parked`: every endpoint that it may use is down.
@@ -23,25 +23,20 @@ export type Wait =
   | { readonly kind: 'unknown' | 'disabled' | 'removed' }
   | {
       readonly kind: 'in_turn'
-      /** The rates of its endpoints, such as `50/s`. */
+      /** The limited rates of the endpoints, such as `50/s`. */
       readonly rates?: string | undefined
     }
   | {
       readonly kind: 'parked'
-      /** The endpoints that are down. */
       readonly urls: readonly string[]
-      /** When the first of them is probed, in milliseconds since 1970. */
+      /** When the first of the endpoints is probed, in milliseconds since 1970. */
       readonly untilMs: number
     }
 
 /** Returns why a due delivery has not been sent yet; undefined if it is not due. */
 export type WaitOf = (delivery: DeliveryFields) => Wait | undefined
 
-/**
- * Makes a function that says why a due delivery has not been sent yet.
- *
- * @param destinations - the destinations of the service that delivers; undefined if only a store is known
- */
+/** @param destinations - the destinations of the service that delivers; undefined if only a store is open */
 export function waitsAt(
   nowMs: number,
   destinations: readonly DestinationStatus[] | undefined,
@@ -70,10 +65,7 @@ function waitFor({ endpoints }: DestinationStatus, { holds }: DeliveryFields, no
   return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
 }
 
-/**
- * Returns the extra fields in the record of a delivery that is parked, or whose destination is disabled or
- * removed.
- */
+/** Returns the fields that the record of a waiting delivery has in addition. */
 export function waitFields(wait: Wait | undefined): {
   readonly parked?: object
   readonly destinationIs?: 'disabled' | 'removed'
@@ -91,7 +83,7 @@ export function waitFields(wait: Wait | undefined): {
   }
 }
 
-/** Says why a delivery is parked and until when; undefined if it is not parked. */
+/** Says why a delivery is parked, and until when; undefined if it is not parked. */
 export function parkedText(wait: Wait | undefined, nowMs: number): string | undefined {
   if (wait?.kind !== 'parked') return undefined
   const { urls, untilMs } = wait
@@ -111,14 +103,13 @@ export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): rea
   )
 }
 
-/** What the status text of a delivery depends on besides the delivery. */
+/** What the status text of a delivery depends on, besides the delivery. */
 export interface StatusView {
   readonly nowMs: number
-  /** Returns why a due delivery has not been sent yet. */
   readonly waitOf: WaitOf
 }
 
-/** How a table is shown on a terminal. */
+/** How deliveries are shown. */
 export interface TableView extends StatusView {
   readonly style: Style
   readonly columns: number | undefined
@@ -141,8 +132,11 @@ export function statusText(delivery: DeliveryFields, { nowMs, waitOf }: StatusVi
       return `delivered with its ${ordinal(delivery.attempts)} attempt${ending(delivery, nowMs)}`
     case 'failed':
       return `failed${ending(delivery, nowMs)}: ${failureText(delivery)}`
-    case 'expired':
-      return `expired${ending(delivery, nowMs)}: ${expiryText(delivery)}`
+    case 'expired': {
+      const otherwise = 'its retry window ended before an endpoint accepted it'
+      const why = causeText(delivery.reason, expiries, () => otherwise)
+      return `expired${ending(delivery, nowMs)}: ${why}`
+    }
   }
 }
 
@@ -182,8 +176,7 @@ function waitingText(delivery: DeliveryFields, nowMs: number, wait: Wait | undef
 }
 
 function ending({ settledAt }: DeliveryFields, nowMs: number): string {
-  if (settledAt === null) return ''
-  return ` at ${formatPast(momentOf(settledAt), nowMs)}`
+  return settledAt === null ? '' : ` at ${formatPast(momentOf(settledAt), nowMs)}`
 }
 
 function failureText({ reason }: DeliveryFields): string {
@@ -200,17 +193,13 @@ const failures = {
   no_endpoint_left: 'no endpoint of its destination can take it any more',
 }
 
-function expiryText({ reason }: DeliveryFields): string {
-  return causeText(reason, expiries, () => 'its retry window ended before an endpoint accepted it')
-}
-
 const expiries = {
   abandoned: 'it waited too long for its first attempt',
   window_over: 'its retry window ended while it was waiting',
   breaker_open: 'it was parked until its retry window ended, because no endpoint answered',
 }
 
-/** @param otherwise - explains the causes if `texts` has none of them */
+/** @param otherwise - explains causes that have no text */
 function causeText(
   reason: string | null,
   texts: Readonly<Record<string, string>>,
@@ -222,7 +211,7 @@ function causeText(
   return `${text} (${causes.join(', ')})`
 }
 
-/** `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`. */
+/** Formats an ordinal number: `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`. */
 export function ordinal(count: number): string {
   const isTeen = count % 100 >= 11 && count % 100 <= 13
   const suffix = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th')

@@ -30,7 +30,7 @@ import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { tellOfTerminalInput } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { jsonReply, sendRequest } from '../request.ts'
+import { jsonReply, sendRequest } from '../store-access/service-api.ts'
 import { readGiven } from '../secret.ts'
 import { resultRecord, reportResults } from './report-results.ts'
 

@@ -6,14 +6,14 @@ import type {
 } from '../../privacy/index.ts'
 import { openDeliveryLog } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
+import type { StoreValues } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { formatPast, formatSpan, momentOf } from '../output/moments.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { pairsText, textTable, type TableColumn } from '../output/table.ts'
-import { storeUrlOf, type StoreAccess } from '../store-access/access.ts'
-import type { ReadersRun } from '../store-access/readers.ts'
+import { storeUrlOf, type ReadersRun } from '../store-access/readers.ts'
 import { regulationTexts } from './regulation-types.ts'
 
 /** Maximum number of regulations per request. */
@@ -34,7 +34,7 @@ export async function listRegulations(
   if (json) await writeData(io, shown.map(recordLine).join(''))
   else if (shown.length === 0) io.stderr.write('There are no regulations yet\n')
   else await writeData(io, textTable(shown, tableColumns(nowMs), { style, columns }))
-  if (found.length > limit) io.stderr.write(`... and more; --limit ${limit * 10}\n`)
+  if (found.length > limit) io.stderr.write(`... and more; to see them, pass --limit ${limit * 10}\n`)
   return exitCodes.ok
 }
 
@@ -81,8 +81,8 @@ export async function showRegulation(id: string, run: ReadersRun): Promise<ExitC
 }
 
 /** Releases an archive that no longer exists, so that no regulation waits for it. */
-export async function releaseArchive(name: string, access: StoreAccess, io: Io): Promise<ExitCode> {
-  const log = await openDeliveryLog(await storeUrlOf(access, io), { write: true })
+export async function releaseArchive(name: string, values: StoreValues, io: Io): Promise<ExitCode> {
+  const log = await openDeliveryLog(await storeUrlOf(values, io), { write: true })
   try {
     const isReleased = await log.sharedRegulations?.release({ name })
     if (isReleased !== true) {

@@ -12,29 +12,33 @@ import { AudiencePreviews, OfflineService, type Configuration } from '../../serv
 import { storeName } from '../../store/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import type { AccessValues } from '../flags.ts'
 import { namingColumnFlag } from '../input.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
-import { findTarget, readAccess, type Access, type AccessValues } from './access.ts'
-import { askConfiguredService, inUse } from './configured-service.ts'
-import { regulationRecords, withStore } from './readers.ts'
-import { RemoteAudiences, remoteRegulations, type ChangedRegulations } from './remote.ts'
+
+import { findTarget, readAccess, regulationRecords, withStore, type Access } from './readers.ts'
+import {
+  askConfiguredService,
+  inUse,
+  RemoteAudiences,
+  remoteRegulations,
+  type ChangedRegulations,
+} from './remote.ts'
 import { ServiceApi } from './service-api.ts'
 
-/** The audiences and regulations that a command works on. */
 interface OpenedOperations {
   readonly audiences: AudienceOperations
   readonly regulations: ChangedRegulations
-  /** Set if this process delivers; undefined if a running service does, or nothing is delivered. */
+  /** The service in this process; undefined if a running service delivers, or nothing is delivered. */
   readonly offline: OfflineWork | undefined
 }
 
 type OpenedAudiences = Omit<OpenedOperations, 'regulations'>
 
-/** The service in this process. */
 interface OfflineWork {
   readonly service: Pick<OfflineService, 'idle' | 'ledger' | 'stop'>
   readonly storeUrl: string
@@ -47,28 +51,23 @@ interface WorkRun extends CommandOutput {
   readonly elapsedMs: () => number
 }
 
-/** The context of a command that changes audiences, or previews a change. */
+/** What a command gets that changes audiences, or previews a change. */
 export type AudiencesRun = OpenedAudiences & WorkRun
 
-/** The context of a command that changes audiences or regulations. */
+/** What a command gets that changes audiences or regulations. */
 export type OperationsRun = OpenedOperations & WorkRun
 
-/** The note about deliveries that will be retried. */
 const retryNote =
   'It will be retried until its retry window ends. Ctrl-C leaves the rest in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens the operations that the options name, and runs the work. If the options name a service, that service does
- * the work. Otherwise, this process works on the store of the configuration. If another process delivers from that
- * store, or it is in memory, the configured service does the work.
+ * Runs a command on the service or the store that the options name. If the store is in memory, or another process is
+ * delivering from it, the configured service does the work.
  */
 export const runOperations = runnerOf(withOperations)
 
-/**
- * Like {@link runOperations} for a dry run, which delivers nothing. It only reads the store, so another
- * process may deliver from it.
- */
+/** Runs a dry run, which only reads the store and delivers nothing. Another process may be delivering from it. */
 export const runPreview = runnerOf(withPreviews)
 
 interface OpeningParts {
@@ -155,7 +154,6 @@ async function withPreviews<Result>(
   })
 }
 
-/** Finds the store or service to work on, and the configuration of a store. */
 async function findWork({
   access,
   io,
@@ -181,13 +179,13 @@ async function openOffline(
     return await OfflineService.open({ configuration, runtime, storeUrl })
   } catch (error) {
     const isInUse = error instanceof EvrouteError && error.code === 'store_in_use'
-    // The configured service delivers from its own store only.
+    // The configured service uses only the configured store.
     if (!isInUse || !isStoreOf(configuration, storeUrl)) throw error
     return askConfiguredService(configuration, inUse(storeUrl), io.stop)
   }
 }
 
-/** Whether a URL is the store of a configuration. Paths in a configuration are absolute. */
+/** Whether a URL names the store of a configuration, in which paths are absolute. */
 function isStoreOf({ store }: Configuration, url: string): boolean {
   const fileOf = (text: string): string => resolve(text.replace(/^sqlite:/, ''))
   return fileOf(store) === fileOf(url)
@@ -199,9 +197,9 @@ function remote(api: ServiceApi): OpenedOperations {
 }
 
 /**
- * Counts settled deliveries, as parts of a progress line.
+ * Counts settled deliveries, for the progress line.
  *
- * @param next - shows problems to a person; undefined if programs get only the counts
+ * @param next - gets all calls too; undefined for none
  */
 function watchDeliveries(next: Observer | undefined): Observer & {
   readonly progress: () => readonly string[]
@@ -227,10 +225,10 @@ export async function drained({ report, stdout }: WorkRun): Promise<void> {
 }
 
 /**
- * Delivers and erases everything that is possible now, prints the summary, and returns the exit code. If a
- * running service does the work, only tells the user so.
+ * Delivers and erases everything that is possible now, and prints the summary. If a running service does that, only
+ * says so.
  *
- * @param tellMore - reports more before the summary
+ * @param tellMore - prints more before the summary, and returns its exit code
  */
 export async function finishWork(
   run: AudiencesRun,

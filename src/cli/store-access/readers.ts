@@ -11,7 +11,14 @@ import {
   type ListRequest,
   type StoryRecord,
 } from '../../delivery/index.ts'
-import { emptyLedger, plainText } from '../../model/index.ts'
+import {
+  checkUrl,
+  emptyLedger,
+  EvrouteError,
+  plainText,
+  SettingError,
+  systemCode,
+} from '../../model/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
@@ -20,52 +27,171 @@ import {
   type WholeRegulationFields,
 } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
+import type { Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import type { DestinationStatus } from '../deliveries/status.ts'
 import { codeOfEnd, gravest, type ExitCode } from '../exit-code.ts'
+import {
+  defaultConfigurationPath,
+  type AccessValues,
+  type StoreValues,
+  type TargetValues,
+} from '../flags.ts'
 import type { Io } from '../io.ts'
 import { commandOutput, type CommandOutput } from '../output/style.ts'
-import { findTarget, readAccess, type Access, type AccessValues } from './access.ts'
+import { readGiven, readStoreUrl } from '../secret.ts'
 import type { ServiceApi } from './service-api.ts'
 
-/** The deliveries of a store or a service, as the records that programs get. */
+interface StoreAccess {
+  readonly kind: 'store'
+  /** The configuration that names the store. */
+  readonly path: string
+  /** Whether `--config` names the configuration. */
+  readonly isPathGiven: boolean
+  /** The URL of `--store` or EVROUTE_STORE. It may contain a password. */
+  readonly storeUrl: string | undefined
+}
+
+/** The running service that a command asks. */
+export interface ServiceAccess {
+  readonly kind: 'service'
+  readonly url: string
+  readonly token: string
+}
+
+/** The store or service that a command works on. */
+export type Access = StoreAccess | ServiceAccess
+
+/** Reads which store or service the options name. A service takes precedence over the store of the configuration. */
+export async function readAccess(values: TargetValues, io: Io): Promise<Access> {
+  const { config, store, api, token } = values
+  if (api === undefined) {
+    if (token === undefined) return readStoreAccess(values, io)
+    throw new SettingError('--token', 'Cannot use --token without --api')
+  }
+  if (config !== undefined || store !== undefined) {
+    const other = config === undefined ? '--store' : '--config'
+    throw new SettingError('--api', `Cannot use --api together with ${other}`)
+  }
+  return { kind: 'service', url: checkUrl('--api', api), token: await readToken(token, io) }
+}
+
+async function readStoreAccess({ config, store }: StoreValues, io: Io): Promise<StoreAccess> {
+  return {
+    kind: 'store',
+    path: config ?? defaultConfigurationPath,
+    isPathGiven: config !== undefined,
+    storeUrl: await readStoreUrl(store, io),
+  }
+}
+
+async function readToken(token: string | undefined, io: Io): Promise<string> {
+  const given = (token ?? io.env['EVROUTE_ADMIN_TOKEN']) || undefined
+  const read = await readGiven(given, io, '--token')
+  if (read === undefined) {
+    throw new SettingError(
+      '--token',
+      'Cannot ask the service without its admin token',
+      'Pass --token <value>, env:NAME or @file, or set EVROUTE_ADMIN_TOKEN.',
+    )
+  }
+  if (!/\p{Cc}/u.test(read)) return read
+  throw new SettingError(
+    '--token',
+    'Cannot use the admin token: it has a line break or another control character',
+    'Check the file or variable that it comes from.',
+  )
+}
+
+/** The store or service that {@link readAccess} names. */
+type Target =
+  | { readonly kind: 'service'; readonly api: ServiceApi }
+  | {
+      readonly kind: 'store'
+      readonly url: string
+      /** Whether a flag or EVROUTE_STORE names the store. If false, the configuration does. */
+      readonly isNamed: boolean
+    }
+
+/**
+ * Finds the store or the service that a command works on. A configured store in memory can only be reached through
+ * the configured service.
+ *
+ * @param configuration - of commands that need more of it than the store
+ */
+export async function findTarget(
+  access: Access,
+  io: Io,
+  configuration?: Configuration,
+): Promise<Target> {
+  if (access.kind === 'service') {
+    // Import on demand: commands on a store don't need a client.
+    const { ServiceApi } = await import('./service-api.ts')
+    return { kind: 'service', api: new ServiceApi(access, io.stop) }
+  }
+  const { storeUrl, isPathGiven } = access
+  const isNamed = storeUrl !== undefined && (storeUrl !== 'memory:' || !isPathGiven)
+  if (isNamed && configuration === undefined) return { kind: 'store', url: storeUrl, isNamed }
+  const read = configuration ?? (await readConfigurationOf(access, io))
+  const url = storeUrl ?? read.store
+  if (url !== 'memory:') return { kind: 'store', url, isNamed }
+  const { askConfiguredService, inMemory } = await import('./remote.ts')
+  return { kind: 'service', api: await askConfiguredService(read, inMemory, io.stop) }
+}
+
+/** Reads the URL of the store that the options name: that of `--store` or EVROUTE_STORE, else the configured one. */
+export async function storeUrlOf(values: StoreValues, io: Io): Promise<string> {
+  const access = await readStoreAccess(values, io)
+  return access.storeUrl ?? (await readConfigurationOf(access, io)).store
+}
+
+async function readConfigurationOf(
+  { path, isPathGiven }: StoreAccess,
+  io: Io,
+): Promise<Configuration> {
+  const { readFileOf } = await import('../configuration/read-for-command.ts')
+  try {
+    return await readFileOf(path, io)
+  } catch (error) {
+    const cause = error instanceof EvrouteError ? error.cause : undefined
+    if (isPathGiven || systemCode(cause) !== 'ENOENT') throw error
+    throw new SettingError(
+      '--store',
+      `Cannot tell which store is meant: there is no ${path} here`,
+      'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; a running service is asked with --api <url>.',
+    )
+  }
+}
+
+/** A {@link DeliveryLog} of a store or a service. It returns records as they are printed with `--json`. */
 export interface Deliveries extends Pick<DeliveryLog, 'retry' | 'discard'> {
-  /** Deliveries, newest first. */
   list(request: ListRequest): Promise<readonly DeliveryListRecord[]>
-  /** The history of a delivery; undefined if it does not exist. */
   story(key: DeliveryKey): Promise<StoryRecord | undefined>
-  /** Compares the ledger with the rows of the store. */
   audit(): Promise<AuditRecord>
-  /** The status of the destinations; absent if only a store is open. */
+  /** Returns the status of the destinations. Only a service knows it. */
   destinations?(): Promise<readonly DestinationStatus[]>
 }
 
-/** Reads regulations, as the records that programs get. */
+/** A {@link RegulationReader} of a store or a service. It returns records as they are printed with `--json`. */
 export interface RegulationRecords {
-  /** One regulation; undefined if it does not exist. */
   find(id: string): Promise<WholeRegulationFields | undefined>
-  /** Regulations, newest first. */
-  list(request: {
-    readonly limit: number
-    readonly beforeId?: string | undefined
-  }): Promise<readonly ListedRegulationFields[]>
+  list(request: Parameters<RegulationReader['list']>[0]): Promise<readonly ListedRegulationFields[]>
 }
 
 /** The contents of a store or a service. */
 export interface OpenedReaders {
-  /** Whether the contents come from a store or from a service. */
   readonly from: Access['kind']
   readonly deliveries: Deliveries
   readonly audiences: AudienceReader
   readonly regulations: RegulationRecords
 }
 
-/** The context of a command that reads a store or asks a service. */
+/** What a command gets that reads a store or asks a service. */
 export interface ReadersRun extends OpenedReaders, CommandOutput {
   readonly nowMs: number
 }
 
-/** The options of a command on a store or a service. */
+/** The options of a command on the contents of a store or a service. */
 export interface ReadersValues extends AccessValues {
   /** Whether to show whole URLs of endpoints; false by default. */
   readonly reveal?: boolean
@@ -74,9 +200,9 @@ export interface ReadersValues extends AccessValues {
 }
 
 /**
- * Opens the store or service that the options name, and runs the work. Another process may deliver from the store. A
- * store that an option names must exist. If the store of a configuration does not exist yet, it is empty, unless the
- * command changes it.
+ * Opens the store or service that the options name, and runs the work. Another process may be delivering from the
+ * store. If the store of a configuration does not exist, it counts as empty, unless the command changes it. A missing
+ * store that an option names is an error.
  */
 export async function runReaders(
   values: ReadersValues,
@@ -89,7 +215,15 @@ export async function runReaders(
   const withOutput = (readers: OpenedReaders): Promise<ExitCode> =>
     work({ ...readers, ...output, nowMs: systemClock.nowMs() })
   if (target.kind === 'service') {
-    const code = await withOutput(await serviceReaders(target.api, reveal))
+    const { remoteDeliveries } = await import('./service-api.ts')
+    const { RemoteAudiences, remoteRegulations } = await import('./remote.ts')
+    const { api } = target
+    const code = await withOutput({
+      from: 'service',
+      deliveries: remoteDeliveries(api, reveal),
+      audiences: new RemoteAudiences(api),
+      regulations: remoteRegulations(api),
+    })
     return gravest([code, codeOfEnd(io)])
   }
   const { url, isNamed } = target
@@ -101,27 +235,17 @@ export async function runReaders(
   return gravest([await withStore(url, opening, withOutput), codeOfEnd(io)])
 }
 
-async function serviceReaders(api: ServiceApi, reveal: boolean): Promise<OpenedReaders> {
-  const { remoteDeliveries, RemoteAudiences, remoteRegulations } = await import('./remote.ts')
-  return {
-    from: 'service',
-    deliveries: remoteDeliveries(api, reveal),
-    audiences: new RemoteAudiences(api),
-    regulations: remoteRegulations(api),
-  }
-}
-
 interface StoreOpening {
   readonly write: boolean
   readonly reveal: boolean
-  /** Called if the store does not exist; the work then sees an empty one. If undefined, a missing store is an error. */
+  /** Called if the store does not exist; the work then reads an empty one. If undefined, a missing store is an error. */
   readonly missing: (() => void) | undefined
 }
 
 /**
- * Opens a store, runs the work, and closes the store. Another process may deliver from it.
+ * Opens a store, runs the work, and closes the store. Another process may be delivering from it.
  *
- * @throws EvrouteError `store_unusable`, also if the store does not exist but must
+ * @throws EvrouteError `store_unusable`, for example if the store is missing and `missing` is undefined
  */
 export async function withStore<Result>(
   url: string,
@@ -160,7 +284,7 @@ function storedDeliveries(log: DeliveryLog, reveal: boolean): Deliveries {
   }
 }
 
-/** The regulations of a store. */
+/** Reads the regulations of a store. */
 export function regulationRecords(reader: RegulationReader): RegulationRecords {
   return {
     find: async (id) => {

@@ -1,6 +1,4 @@
 import type {
-  DeliveriesRecord,
-  DestinationsRecord,
   AudienceMembersRecord,
   AudienceOperations,
   AudienceRemoveOutcome,
@@ -22,84 +20,14 @@ import type {
   SyncListener,
   SyncOutcome,
 } from '../../audience/index.ts'
-import { formatDeliveryId, type DeliveryFilter, type RetryRequest } from '../../delivery/index.ts'
-import { formatTimestamp } from '../../model/index.ts'
+import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { RegulationRequest, WholeRegulationFields } from '../../privacy/index.ts'
-import type { Deliveries, RegulationRecords } from './readers.ts'
-import type { ServiceApi, ServiceRecord, Upload } from './service-api.ts'
+import type { Configuration } from '../../service/index.ts'
+import { storeName } from '../../store/index.ts'
+import type { RegulationRecords } from './readers.ts'
+import { queryText, ServiceApi, type ServiceRecord, type Upload } from './service-api.ts'
 
-/** Opens the deliveries of a running service. `reveal` asks for whole URLs of endpoints. */
-export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
-  const queryOf = (parameters: Parameters): string =>
-    queryText({ ...parameters, reveal: reveal ? 'true' : undefined })
-  const change = async (kind: 'retry' | 'discard', request: RetryRequest): Promise<number> => {
-    const answer = await api.read<{ readonly deliveries: number }>(
-      { path: `v1/deliveries/${kind}`, body: selectionOf(request) },
-      kind,
-    )
-    return answer.deliveries
-  }
-  return {
-    list: async ({ filter, limit, beforeId }) => {
-      const query = queryOf({ limit, before: beforeId, ...conditionsOf(filter) })
-      const path = `v1/deliveries${query}`
-      return (await api.read<DeliveriesRecord>({ path }, 'deliveries')).deliveries
-    },
-    story: ({ destinationId, id }) => {
-      const path = `v1/deliveries/${encodeURIComponent(destinationId)}/${id}${queryOf({})}`
-      return api.find(path, 'story')
-    },
-    retry: (request) => change('retry', request),
-    discard: (request) => change('discard', request),
-    audit: () => api.read({ path: 'v1/audit' }, 'audit'),
-    destinations: async () => {
-      const path = `v1/destinations${queryOf({})}`
-      return (await api.read<DestinationsRecord>({ path }, 'destinations')).destinations
-    },
-  }
-}
-
-/** The parameters of a query; several values repeat the parameter. */
-type Parameters = Readonly<Record<string, string | number | readonly string[] | undefined>>
-
-/** The query of a path, with its question mark; empty without parameters. */
-function queryText(parameters: Parameters): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) {
-    for (const each of [value].flat()) if (each !== undefined) query.append(name, String(each))
-  }
-  return query.size === 0 ? '' : `?${query.toString()}`
-}
-
-/** The body of a retry or discard request: conditions, or all deliveries. */
-function selectionOf({ filter, limit }: RetryRequest): object {
-  const conditions = conditionsOf(filter)
-  const isAll = Object.values(conditions).every((condition) => condition === undefined)
-  return { ...conditions, ...(isAll ? { all: true } : {}), limit }
-}
-
-/** The earliest time sent to the API: a duration ago can reach further back than dates can be written. */
-const earliestMs = Date.UTC(1970, 0, 1)
-
-/** A filter, with the parameter names of the API. */
-function conditionsOf(filter: DeliveryFilter): Parameters {
-  const { destinationId, id, sinceMs, untilMs } = filter
-  const isOne = destinationId !== undefined && id !== undefined
-  const written = (atMs: number | undefined): string | undefined =>
-    atMs === undefined ? undefined : formatTimestamp(Math.max(atMs, earliestMs))
-  return {
-    id: isOne ? formatDeliveryId({ destinationId, id }) : undefined,
-    destination: isOne ? undefined : destinationId,
-    state: filter.states,
-    type: filter.types,
-    user: filter.userId,
-    message: filter.messageId,
-    since: written(sinceMs),
-    until: written(untilMs),
-  }
-}
-
-/** One line of a service's progress while it syncs or removes an audience. */
+/** A line that a service writes while it syncs or removes an audience. */
 type ProgressLine =
   | (RejectedRow & { readonly kind: 'rejected' })
   | (MemberFields & { readonly kind: 'change' })
@@ -122,7 +50,6 @@ type LastLine =
       readonly left: number
     }
 
-/** The listener for progress, and how to wait until it can take more. */
 type Listening = Pick<AudienceSyncRequest, 'listener' | 'drained'>
 
 /** The audiences of a running service. */
@@ -149,19 +76,24 @@ export class RemoteAudiences implements AudienceOperations {
     }))
   }
 
-  /** @throws EvrouteError for a refusal of the service, such as `sync_running` */
+  /** @throws EvrouteError if the service refuses, for example `sync_running` */
   async sync(
     request: AudienceSyncRequest,
     list: AsyncIterable<Uint8Array>,
   ): Promise<AudienceSyncOutcome> {
-    const path = `v1/audiences/sync${syncQuery(request)}`
+    const { name, key, computationClass, sourceId, columns, isDryRun } = request
+    const query = queryText({
+      ...{ name, key, class: computationClass, source: sourceId, valueColumn: columns.value },
+      ...{ idColumn: columns.userIds, dryRun: isDryRun ? 'true' : undefined },
+    })
+    const path = `v1/audiences/sync${query}`
     const line = await this.#follow({ path, body: list }, request)
     if (line.kind === 'removal') throw this.#api.stranger()
     const { outcome, audience, ...counts } = line
     return { kind: outcome, audience: audienceOf(audience), counts }
   }
 
-  /** @throws EvrouteError for a refusal of the service, such as `sync_running` */
+  /** @throws EvrouteError if the service refuses, for example `sync_running` */
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const { key, isDryRun } = request
     const path = `${pathOf(key)}/remove${isDryRun ? '?dryRun=true' : ''}`
@@ -206,14 +138,6 @@ export class RemoteAudiences implements AudienceOperations {
   }
 }
 
-function syncQuery(request: AudienceSyncRequest): string {
-  const { name, key, computationClass, sourceId, columns, isDryRun } = request
-  return queryText({
-    ...{ name, key, class: computationClass, source: sourceId, valueColumn: columns.value },
-    ...{ idColumn: columns.userIds, dryRun: isDryRun ? 'true' : undefined },
-  })
-}
-
 function pathOf(key: string): string {
   return `v1/audiences/${encodeURIComponent(key)}`
 }
@@ -240,18 +164,18 @@ function changeOf({ userId, anonymousId, email, value }: MemberFields): Membersh
   }
 }
 
-/** The outcome of a request for a regulation. */
-type CreatedRegulation =
-  | { readonly kind: 'created'; readonly id: string }
-  | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
-
-/** Creates and reads deletion requests. */
+/** Creates and reads regulations. */
 export interface ChangedRegulations extends RegulationRecords {
-  /** Stores a regulation. The service carries it out after the answer. */
-  create(request: RegulationRequest): Promise<CreatedRegulation>
+  /** Stores a regulation. It is carried out later. */
+  create(
+    request: RegulationRequest,
+  ): Promise<
+    | { readonly kind: 'created'; readonly id: string }
+    | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
+  >
 }
 
-/** Opens the deletion requests of a running service. */
+/** Opens the regulations of a running service. */
 export function remoteRegulations(api: ServiceApi): ChangedRegulations {
   return {
     create: async ({ type, userIds, sourceIds }) => {
@@ -266,5 +190,55 @@ export function remoteRegulations(api: ServiceApi): ChangedRegulations {
       const path = `v1/regulations${queryText({ limit, before: beforeId })}`
       return (await api.read<RegulationsRecord>({ path }, 'regulations')).regulations
     },
+  }
+}
+
+interface WhyAsked {
+  /** Why the command cannot do the work itself, as the beginning of a sentence. */
+  readonly because: string
+  /** What to do if no service answers. */
+  readonly hint: string
+}
+
+/** Why a command asks a service if the store is in memory. */
+export const inMemory: WhyAsked = {
+  because: 'The store is memory:, so everything that a command does is lost when it ends',
+  hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
+}
+
+/** Why a command asks a service if another process is delivering from the store. */
+export function inUse(storeUrl: string): WhyAsked {
+  return {
+    because: `Another process is delivering from ${storeName(storeUrl)}`,
+    hint: 'If it is a service, name its admin API with --api and --token. Otherwise, run this again when it has ended.',
+  }
+}
+
+/**
+ * Connects to the running service of a configuration.
+ *
+ * @throws EvrouteError `store_in_use` if none is running; SettingError if a different program answers, or if the
+ * service refuses the token
+ */
+export async function askConfiguredService(
+  { admin }: Pick<Configuration, 'admin'>,
+  { because, hint }: WhyAsked,
+  stop: AbortSignal,
+): Promise<ServiceApi> {
+  const refuse = (why: string, cause?: unknown): EvrouteError =>
+    new EvrouteError({ code: 'store_in_use', message: `${because}, ${why}`, hint, cause })
+  if (admin === undefined) throw refuse('and the configuration has no admin API to ask')
+  if (admin.port === 0)
+    throw refuse('and the admin API of the configuration uses a random free port')
+  if (admin.tls !== undefined)
+    throw refuse('and its admin API uses https, whose host name the configuration does not tell')
+  const url = `http://127.0.0.1:${admin.port}/`
+  const api = new ServiceApi({ kind: 'service', url, token: admin.token }, stop)
+  try {
+    await api.read({ path: 'v1/audiences' }, 'audiences')
+    return api
+  } catch (error) {
+    const isSilent = error instanceof EvrouteError && !(error instanceof SettingError)
+    throw isSilent ? refuse(`and no service answers at ${url}`, error) : error
   }
 }

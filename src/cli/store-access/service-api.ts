@@ -1,7 +1,13 @@
-import type { IncomingMessage } from 'node:http'
+import { request as requestHttp, type IncomingMessage } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import type { DeliveriesRecord, DestinationsRecord } from '../../admin-api/index.ts'
 import {
   evrouteVersion,
   EvrouteError,
+  formatTimestamp,
   isJsonObject,
   messageOf,
   parseJson,
@@ -9,8 +15,8 @@ import {
   SettingError,
   systemCode,
 } from '../../model/index.ts'
-import { jsonReply, sendRequest, type JsonReply } from '../request.ts'
-import type { ServiceAccess } from './access.ts'
+import { formatDeliveryId, type DeliveryFilter, type RetryRequest } from '../../delivery/index.ts'
+import type { Deliveries, ServiceAccess } from './readers.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
 const answerTimeoutMs = 30_000
@@ -24,13 +30,13 @@ export interface Question {
   readonly body?: object
 }
 
-/** A POST with a streamed body. The service reports progress meanwhile. */
+/** A POST with a streamed body. The service reports its progress meanwhile. */
 export interface Upload {
   readonly path: string
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** A record of the API. Its version fixes the fields of each kind. */
+/** A record of the API. Its kind and version determine its fields. */
 export type ServiceRecord = Readonly<Record<string, unknown>> & { readonly kind: string }
 
 /** A client for the admin API of a running service. Its errors explain why the service cannot be asked. */
@@ -40,7 +46,7 @@ export class ServiceApi {
   readonly #stop: AbortSignal
   readonly #stopOfChanges = new AbortController()
 
-  /** @param stop - aborts requests; its reason becomes the error */
+  /** @param stop - aborts requests. The abort reason becomes their error */
   constructor({ url, token }: ServiceAccess, stop: AbortSignal) {
     this.#url = url
     this.#stop = stop
@@ -49,7 +55,7 @@ export class ServiceApi {
     stop.addEventListener('abort', stopSoon, { once: true })
     this.#headers = {
       accept: 'application/json',
-      // `fetch` writes headers as Latin-1, so this keeps the token's UTF-8 bytes.
+      // Node writes headers as Latin-1, so this sends the UTF-8 bytes of the token.
       authorization: `Bearer ${Buffer.from(token).toString('latin1')}`,
       'user-agent': `evroute/${evrouteVersion}`,
     }
@@ -65,7 +71,7 @@ export class ServiceApi {
     return this.#recordOf(await this.#ask(question), kind) as Answer
   }
 
-  /** Like {@link ServiceApi.read}; undefined if the service does not find what the path names. */
+  /** Like {@link ServiceApi.read}, but undefined if the service answers `not_found`. */
   async find<Answer>(path: string, kind: string): Promise<Answer | undefined> {
     const reply = await this.#ask({ path })
     if (refusalIn(reply)?.code === 'not_found') return undefined
@@ -74,8 +80,7 @@ export class ServiceApi {
 
   /**
    * Streams bytes to the service and yields its records while it works, without a timeout. If the command
-   * must end early, cuts the connection. Otherwise the service would take a part of a list for the whole
-   * list.
+   * must end early, cuts the connection, so that the service doesn't take a part of a list for the whole list.
    *
    * @throws EvrouteError for a refusal; `store_unusable` if the service does not answer or breaks off; any error
    * of reading the bytes
@@ -120,7 +125,7 @@ export class ServiceApi {
 
   /** Makes the error for a service that reports a failure in the middle of its work. */
   failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
-    // The service noticed invalid input only during its work.
+    // The service can notice invalid input during its work.
     return code === 'invalid_request' ? this.#refuses(message) : this.brokenOff(message)
   }
 
@@ -130,7 +135,6 @@ export class ServiceApi {
     return unusable(`The service at ${this.#url} stopped early: ${plainText(why)}`, hint)
   }
 
-  /** Sends a request. Returns the reply whatever its status: an error status does not throw. */
   async #ask({ path, body }: Question): Promise<JsonReply> {
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const isChange = body !== undefined
@@ -219,7 +223,7 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Passes bytes on. Notes why they could not be read, because the request itself fails with a different error. */
+/** Yields the bytes. An error of reading them aborts `failure`, because the request fails with a different error. */
 async function* noting(
   bytes: AsyncIterable<Uint8Array>,
   failure: AbortController,
@@ -232,13 +236,10 @@ async function* noting(
   }
 }
 
-/** Maximum length of a line. No service sends a longer one. */
+/** Maximum length of a line in an answer. No service sends a longer one. */
 const lineCharactersMax = 4 * 1_024 * 1_024
 
-/**
- * Parses a stream of NDJSON, line by line. Yields undefined for a line that is not JSON. The last line
- * needs no line break.
- */
+/** Parses a stream of NDJSON. Yields undefined for a line that is not JSON, and at the end for a line that is too long. */
 async function* recordsOf(response: IncomingMessage): AsyncGenerator {
   let held = ''
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
@@ -251,4 +252,114 @@ async function* recordsOf(response: IncomingMessage): AsyncGenerator {
     }
   }
   if (held !== '') yield parseJson(held)
+}
+
+/**
+ * Opens the deliveries of a running service.
+ *
+ * @param reveal - whether to ask for whole URLs of endpoints
+ */
+export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
+  const queryOf = (parameters: Parameters): string =>
+    queryText({ ...parameters, reveal: reveal ? 'true' : undefined })
+  const change = async (kind: 'retry' | 'discard', request: RetryRequest): Promise<number> => {
+    const answer = await api.read<{ readonly deliveries: number }>(
+      { path: `v1/deliveries/${kind}`, body: selectionOf(request) },
+      kind,
+    )
+    return answer.deliveries
+  }
+  return {
+    list: async ({ filter, limit, beforeId }) => {
+      const query = queryOf({ limit, before: beforeId, ...conditionsOf(filter) })
+      const path = `v1/deliveries${query}`
+      return (await api.read<DeliveriesRecord>({ path }, 'deliveries')).deliveries
+    },
+    story: ({ destinationId, id }) => {
+      const path = `v1/deliveries/${encodeURIComponent(destinationId)}/${id}${queryOf({})}`
+      return api.find(path, 'story')
+    },
+    retry: (request) => change('retry', request),
+    discard: (request) => change('discard', request),
+    audit: () => api.read({ path: 'v1/audit' }, 'audit'),
+    destinations: async () => {
+      const path = `v1/destinations${queryOf({})}`
+      return (await api.read<DestinationsRecord>({ path }, 'destinations')).destinations
+    },
+  }
+}
+
+type Parameters = Readonly<Record<string, string | number | readonly string[] | undefined>>
+
+/** Formats the query of a URL, with its question mark; empty without parameters. A list repeats its parameter. */
+export function queryText(parameters: Parameters): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    for (const each of [value].flat()) if (each !== undefined) query.append(name, String(each))
+  }
+  return query.size === 0 ? '' : `?${query.toString()}`
+}
+
+/** Returns the body of a request to retry or discard deliveries. */
+function selectionOf({ filter, limit }: RetryRequest): object {
+  const conditions = conditionsOf(filter)
+  const isAll = Object.values(conditions).every((condition) => condition === undefined)
+  return { ...conditions, ...(isAll ? { all: true } : {}), limit }
+}
+
+/** Converts a filter to the parameters of the API. */
+function conditionsOf(filter: DeliveryFilter): Parameters {
+  const { destinationId, id, sinceMs, untilMs } = filter
+  const isOne = destinationId !== undefined && id !== undefined
+  // A long time ago can be before the earliest date that can be written, so send 1970 instead.
+  const written = (atMs: number | undefined): string | undefined =>
+    atMs === undefined ? undefined : formatTimestamp(Math.max(atMs, 0))
+  return {
+    id: isOne ? formatDeliveryId({ destinationId, id }) : undefined,
+    destination: isOne ? undefined : destinationId,
+    state: filter.states,
+    type: filter.types,
+    user: filter.userId,
+    message: filter.messageId,
+    since: written(sinceMs),
+    until: written(untilMs),
+  }
+}
+
+interface HttpRequest {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Aborts the request and its answer. */
+  readonly signal: AbortSignal
+  /** The body, in parts; empty by default. */
+  readonly body?: Iterable<string> | AsyncIterable<Uint8Array>
+}
+
+/**
+ * Sends a request without a timeout. Resolves as soon as the answer begins, which may be before the body has been
+ * sent. Follows no redirects, because they could send the token to another host.
+ */
+export function sendRequest(
+  url: URL,
+  { body = [], ...options }: HttpRequest,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp
+    // Keep listening for errors: after the answer has begun, they make the answer fail too.
+    const request = send(url, options).on('response', resolve).on('error', reject)
+    pipeline(Readable.from(body), request).catch((error: unknown) =>
+      request.destroy(error as Error),
+    )
+  })
+}
+
+interface JsonReply {
+  readonly status: number
+  /** The parsed body; undefined if it is not JSON. */
+  readonly body: unknown
+}
+
+/** Reads the body of an answer. */
+export async function jsonReply(response: IncomingMessage): Promise<JsonReply> {
+  return { status: response.statusCode ?? 0, body: parseJson(await text(response)) }
 }

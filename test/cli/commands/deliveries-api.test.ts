@@ -151,7 +151,10 @@ describe('deliveries --api', () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => ({})) })
     const argv = ['deliveries', '--json', '--limit', '1202']
     const { code, records, stderr } = await overApi(url, argv)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '... and more; --limit 12020\n' })
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: '... and more; to see them, pass --limit 12020\n',
+    })
     expect(records.map(({ id }) => id)).toEqual(
       Array.from({ length: 1_202 }, (_, index) => `crm/${1_203 - index}`),
     )

@@ -164,12 +164,15 @@ describe('deliveries list', () => {
     const { url } = await storeOf(1_203, {})
     const fifty = await list(url, '--json')
     expect(fifty.records).toHaveLength(50)
-    expect(fifty).toMatchObject({ code: 0, stderr: '... and more; --limit 500\n' })
+    expect(fifty).toMatchObject({
+      code: 0,
+      stderr: '... and more; to see them, pass --limit 500\n',
+    })
     const text = await list(url, '--limit', '2')
     expect(text.stdout.match(/^crm\/\d+/gm)).toEqual(['crm/1203', 'crm/1202'])
-    expect(text.stderr).toBe('... and more; --limit 20\n')
+    expect(text.stderr).toBe('... and more; to see them, pass --limit 20\n')
     const almost = await list(url, '--json', '--limit', '1202')
-    expect(almost.stderr).toBe('... and more; --limit 12020\n')
+    expect(almost.stderr).toBe('... and more; to see them, pass --limit 12020\n')
     expect(almost.records).toHaveLength(1_202)
     const all = await idsOf(url, '--limit', '1203')
     expect(all).toEqual(Array.from({ length: 1_203 }, (_, index) => `crm/${1_203 - index}`))

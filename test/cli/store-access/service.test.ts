@@ -153,7 +153,7 @@ describe('a running service', () => {
     await serving(place)
     const { code, stdout, stderr } = await place.run(shoppers, { stdin: 'id\nu_1\n' })
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-    expect(stderr).toContain(`Another process delivers from ${place.store}, ${why}. If it is`)
+    expect(stderr).toContain(`Another process is delivering from ${place.store}, ${why}. If it is`)
   })
 
   test('is not asked for another store than its own', async () => {
