@@ -34,12 +34,15 @@ export type PlanReason = RoutingReason | 'duplicate'
 
 /** What would happen to one event. */
 export interface Plan {
+  /** The id of the event. */
   readonly messageId: string
+  /** The type of the event. */
   readonly type: string
   /** Whether the destination gets the event, and why; undefined if only a service can decide. */
   readonly decision: (Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }) | undefined
   /** Whether to name the destination, because it comes from a configuration. */
   readonly isNamed?: boolean
+  /** The URLs of the destination. */
   readonly urls: readonly string[]
   /** The names of the static headers for each URL. */
   readonly headerNames?: readonly (readonly string[])[]

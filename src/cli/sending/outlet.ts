@@ -8,8 +8,9 @@ import type { SendingOptions } from './sending-options.ts'
 /** Grace period for queued calls and for requests when a command is interrupted. */
 export const stopGraceMs = 300
 
-/** The ledger of deliveries; with the number of calls that a service acknowledged, if a service gets them. */
+/** The ledger of the deliveries of an outlet. */
 export interface OutletLedger extends DeliveryLedger {
+  /** The number of calls that a service acknowledged. */
   readonly acknowledged?: number
 }
 
@@ -57,9 +58,11 @@ export interface OutletParts {
 export type OfferResult =
   { readonly kind: 'taken' | 'closed' } | ({ readonly kind: 'rejected' } & Rejection)
 
-/** The file of a row, if there are several, and the line on which it begins, from 1. */
+/** The position of a row in the input. */
 export interface RowPosition {
+  /** The file, if there are several. */
   readonly file?: string | undefined
+  /** The line on which the row begins, from 1. */
   readonly line: number
 }
 
