@@ -2,21 +2,17 @@ import type { CallType } from '../model/index.ts'
 
 /** A serialised call. */
 export interface EncodedCall {
-  /** Identifies the call. */
   readonly messageId: string
-  /** The type of the call. */
   readonly type: CallType
-  /** The call as JSON. */
   readonly json: string
-  /** The length of `json` in UTF-8 bytes. */
+  /** Length of `json` in UTF-8 bytes. */
   readonly bytes: number
 }
 
 /** The limits of a batch. */
 export interface BatchLimits {
-  /** Maximum number of calls in a batch. */
   readonly callsMax: number
-  /** Maximum UTF-8 bytes of a batch's calls, including the commas between them. */
+  /** In UTF-8 bytes, including the commas between the calls. */
   readonly bytesMax: number
 }
 
@@ -30,7 +26,7 @@ export class Batcher {
     this.#limits = limits
   }
 
-  /** The number of calls that are waiting for a full batch. */
+  /** Number of calls that wait for a full batch. */
   get size(): number {
     return this.#calls.length
   }
@@ -38,8 +34,8 @@ export class Batcher {
   /**
    * Adds a call.
    *
-   * @returns a full batch, if there is one: with this call if the batch reached `callsMax`; without it if the call
-   * would have exceeded `bytesMax`
+   * @returns a full batch, if there is one: with this call if the batch has reached `callsMax`; without it if
+   * the call would have exceeded `bytesMax`
    */
   push(call: EncodedCall): readonly EncodedCall[] | undefined {
     const overfull = this.#bytes + comma(this.#calls) + call.bytes > this.#limits.bytesMax
@@ -59,7 +55,7 @@ export class Batcher {
   }
 }
 
-/** A batch that is waiting to be sent. Later batches may join it, up to its limits. */
+/** A batch that waits to be sent. Later batches may join it, up to its limits. */
 export class WaitingBatch {
   readonly #limits: BatchLimits
   readonly #calls: EncodedCall[]
@@ -79,7 +75,7 @@ export class WaitingBatch {
   /**
    * Adds all calls of a later batch.
    *
-   * @returns false, without any change, if they would exceed a limit
+   * @returns false if they would exceed a limit, so that nothing changed
    */
   join(calls: readonly EncodedCall[]): boolean {
     const bytes = this.#bytes + 1 + bytesOf(calls)

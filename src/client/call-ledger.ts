@@ -1,10 +1,9 @@
 import type { CloseReport, FailedCall } from './result.ts'
 
 /** How many failed calls are kept before `closing()`. */
-export interface KeptLimits {
-  /** Maximum number of calls. */
+interface KeptLimits {
   readonly callsMax: number
-  /** Maximum UTF-8 bytes of their JSON; 16 MB by default. */
+  /** Size of their JSON in UTF-8 bytes; 16 MB by default. */
   readonly bytesMax?: number
 }
 
@@ -24,7 +23,7 @@ export class CallLedger {
     this.#limits = { bytesMax: 16 * 1024 * 1024, ...limits }
   }
 
-  /** The number of calls queued or in flight. */
+  /** Number of calls that are queued or in flight. */
   get pending(): number {
     return this.#queued - this.#delivered - this.#failed
   }
@@ -58,7 +57,7 @@ export class CallLedger {
     }
   }
 
-  /** Keeps every failed call from now on. There are at most as many as pending calls. */
+  /** Keeps every failed call from now on: there are at most as many as pending calls. */
   closing(): void {
     this.#isClosing = true
   }

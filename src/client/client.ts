@@ -23,7 +23,10 @@ import { Sender, type Failure } from './sender.ts'
 
 /** Options of {@link Client.close}. */
 export interface CloseOptions {
-  /** How long to wait for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by default. */
+  /**
+   * How long to wait for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by
+   * default.
+   */
   readonly timeoutMs?: number | undefined
 }
 
@@ -137,8 +140,9 @@ export class Client {
   }
 
   /**
-   * Resolves when the queue has room. Await it to slow a fast reader down to the client's pace. Room for one call
-   * wakes all waiting callers, so check the result of each call if several callers wait.
+   * Resolves when the queue has room. Await it to slow a fast reader down to the client's pace. All waiting
+   * callers wake as soon as there is room for one call, so several callers must check the results of their
+   * calls.
    *
    * ```ts
    * for await (const row of rows) {
@@ -152,18 +156,19 @@ export class Client {
     await new Promise<void>((resolve) => this.#waitingForRoom.push(resolve))
   }
 
-  /** Sends every queued call. Resolves once these and the calls in flight have been delivered or have failed. */
+  /**
+   * Sends every queued call. Resolves once these and the calls in flight have been delivered or have failed.
+   */
   async flush(): Promise<void> {
     this.#send(this.#batcher.flush())
     await this.#sender.idle()
   }
 
   /**
-   * Refuses further calls, sends the queued ones and waits for them, including retries. Gives up after `timeoutMs`.
-   * Closing again returns the same promise.
+   * Refuses further calls, sends the queued ones and waits for them, including retries, but at most
+   * `timeoutMs`. Closing again returns the same promise.
    *
-   * @returns the counts and the undelivered calls: all that fail from then on, and the newest that failed before, at
-   *   most `queueMax` calls and 16 MB of JSON
+   * @returns the counts and the undelivered calls, within the limits in {@link CloseReport}
    * @throws SettingError if `timeoutMs` is invalid
    */
   close({ timeoutMs = closeTimeoutMs }: CloseOptions = {}): Promise<CloseReport> {
@@ -171,7 +176,7 @@ export class Client {
     return this.#closing
   }
 
-  /** Adds a listener. `delivered` and `failed` happen once per call, `retry` happens once per retry of a batch. */
+  /** Adds a listener. `delivered` and `failed` happen once per call, `retry` once per retry of a batch. */
   on<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): this {
     this.#events.on(name, listener)
     return this

@@ -43,7 +43,7 @@ export class ClientEvents {
     this.#emitter.off(name, listener as AnyListener)
   }
 
-  /** Whether an event has a listener. Without one, the caller doesn't need to create the event's record. */
+  /** Whether an event has a listener. If not, the caller need not create the event's record. */
   has(name: ClientEventName): boolean {
     return this.#emitter.listenerCount(name) > 0
   }

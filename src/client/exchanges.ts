@@ -3,7 +3,7 @@ import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 /** Maximum number of exchanges that one signal serves. */
 const exchangesPerSignalMax = 100
 
-/** A controller that can abort an exchange, and how many exchanges it has served. */
+/** A controller that can abort an exchange, with the number of exchanges that it has served. */
 interface ExchangeEnd {
   readonly controller: AbortController
   served: number
@@ -12,23 +12,22 @@ interface ExchangeEnd {
 /**
  * Hands batches to a transport, and gives up all exchanges on `abort()`.
  *
- * Exchanges reuse signals one after another, because creating a signal takes about 10 µs on Node 20. That is a tenth
- * of the work for a batch of 20 calls. Each signal serves a limited number of exchanges, because objects that a
- * transport derives from a signal are freed only with the signal.
+ * Exchanges reuse signals one after another, because creating a signal takes about 10 µs on Node 20, which is a
+ * tenth of the work for a batch of 20 calls. Each signal serves a limited number of exchanges, because objects
+ * that a transport derives from a signal are freed only with the signal.
  */
 export class Exchanges {
   readonly #transport: Transport
   readonly #giveUps = new Set<() => void>()
   readonly #spare: ExchangeEnd[] = []
 
-  /** @param transport - sends the batches */
   constructor(transport: Transport) {
     this.#transport = transport
   }
 
   /**
-   * Hands a batch to the transport and waits for the outcome. Resolves with undefined on `abort()`, whatever the
-   * transport does. Rejects if the transport does.
+   * Hands a batch to the transport. Resolves with undefined on `abort()`, even if the transport does not end.
+   * Rejects if the transport does.
    */
   send(batch: EncodedBatch): Promise<TransportOutcome | undefined> {
     return new Promise((resolve, reject) => {

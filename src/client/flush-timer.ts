@@ -1,16 +1,12 @@
 import type { Clock, Timer } from '../runtime/index.ts'
 
-/** Options of a {@link FlushTimer}. */
-export interface FlushTimerOptions {
-  /** The clock that schedules flushes. */
+interface FlushTimerOptions {
   readonly clock: Clock
-  /** Milliseconds from one flush to the next. */
   readonly afterMs: number
-  /** Called when a flush is due. */
   readonly flush: () => void
 }
 
-/** Requests a flush `afterMs` after the last one. Runs only while armed. */
+/** Calls `flush` `afterMs` after the last flush, but only while it is armed. */
 export class FlushTimer {
   readonly #options: FlushTimerOptions
   #lastFlushMs: number

@@ -7,20 +7,20 @@ export interface HttpTransportOptions {
   readonly endpoint: string
   /** The source's write key, which is sent as the user name of Basic authentication, with an empty password. */
   readonly writeKey: string
-  /** How long one request may take, in milliseconds: connecting, headers and body together. */
+  /** How long a request may take in milliseconds, including connecting. */
   readonly timeoutMs: number
   /** Clock for dates in `Retry-After`. A manual clock does not advance while a request is in flight. */
   readonly clock: Clock
 }
 
 /**
- * Makes a transport that posts batches to an endpoint over its own connections. It never compresses bodies or follows
- * redirects. The deadline runs in real time.
+ * Makes a transport that posts batches to an endpoint over its own connections. It never compresses bodies or
+ * follows redirects. The timeout runs in real time.
  *
  * Node checks certificates unless the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  // Load HTTP only here: it takes longer to load than the rest of a client, and other transports don't need it.
+  // Load HTTP only when it is needed: it takes longer to load than the rest of a client.
   const isSecure = new URL(options.endpoint).protocol === 'https:'
   const opened = Promise.all([
     import('./pooled-transport.ts'),

@@ -3,7 +3,7 @@ import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './
 
 /** A batch from a client in this process. */
 export interface InProcessBatch {
-  /** The calls, parsed from their JSON, so that they share nothing with the caller. */
+  /** Parsed from JSON, so that they share nothing with the caller. */
   readonly calls: readonly unknown[]
   /** When the batch was sent: UTC, ISO 8601 with milliseconds. */
   readonly sentAt: string
@@ -15,8 +15,8 @@ export type AcceptBatch = (
 ) => Promise<{ readonly rejected: readonly RejectedCall[] }>
 
 /**
- * Makes a transport that hands batches to a function in this process instead of sending them. If its promise rejects,
- * the batch's calls fail with the code `internal`.
+ * Makes a transport that hands batches to a function in this process. If its promise rejects, the calls of the
+ * batch fail with the code `internal`.
  */
 export function createInProcessTransport(accept: AcceptBatch): Transport {
   return Object.freeze({

@@ -1,33 +1,30 @@
 import type { EncodedCall, WaitingBatch } from './batch.ts'
 
-/** A batch in line. */
 interface Waiting {
   readonly batch: WaitingBatch
   readonly start: () => void
 }
 
-/**
- * Starts batches in order of arrival, a few at a time. A new batch joins the last one in line if it fits.
- */
+/** Starts batches in order of arrival, a few at a time. A new batch joins the last one in line if it fits. */
 export class Line {
   readonly #inFlightMax: number
   readonly #waiting: Waiting[] = []
   #inFlight = 0
 
-  /** @param inFlightMax - maximum number of batches in flight at the same time, at least 1 */
+  /** @param inFlightMax - maximum number of batches in flight, at least 1 */
   constructor(inFlightMax: number) {
     this.#inFlightMax = inFlightMax
   }
 
   /**
-   * Adds calls to the last batch in line. Returns false and changes nothing if no batch is waiting or the calls don't
-   * fit.
+   * Adds calls to the last batch in line. If no batch waits or the calls don't fit, returns false and changes
+   * nothing.
    */
   join(calls: readonly EncodedCall[]): boolean {
     return this.#waiting.at(-1)?.batch.join(calls) === true
   }
 
-  /** Resolves when the batch may start. From then on, no batch joins it. Call {@link end} when it has ended. */
+  /** Resolves when the batch may start. No batch joins it any more. Call {@link end} when it has ended. */
   turnOf(batch: WaitingBatch): Promise<void> {
     return new Promise((start) => {
       this.#waiting.push({ batch, start })
@@ -35,7 +32,6 @@ export class Line {
     })
   }
 
-  /** Starts the next batch, because one has ended. */
   end(): void {
     this.#inFlight--
     this.#startNext()

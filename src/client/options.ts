@@ -7,24 +7,25 @@ import type { Transport } from './transport.ts'
 export interface ClientOptions {
   /**
    * The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. Node checks certificates:
-   * NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check off.
+   * NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check off.
    */
   readonly endpoint?: string | undefined
   /**
-   * Number of calls that fill a batch, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4 are in
-   * flight. With 1, every call is a batch of its own.
+   * Number of calls that fill a batch, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4
+   * are in flight. With 1, every call is a batch of its own.
    */
   readonly flushAt?: number | undefined
   /** A synonym for `flushAt`. */
   readonly size?: number | undefined
   /**
-   * Maximum number of calls in a merged batch, `flushAt` to 2,500; `flushAt` by default, so that full batches are not
-   * merged. Batches are merged while they wait for 4 others in flight. A larger number makes requests fewer and
-   * larger when calls come faster than the endpoint answers. No request exceeds 500,000 bytes.
+   * Maximum number of calls in a merged batch, `flushAt` to 2,500. By default it is `flushAt`, so that full
+   * batches are not merged. Batches are merged while they wait for 4 others in flight. If calls come faster
+   * than the endpoint answers, a larger number makes requests fewer and larger. No request exceeds 500,000
+   * bytes.
    */
   readonly batchMax?: number | undefined
   /**
-   * How long after the last flush a batch is sent even if it is not full, in milliseconds, 0 to 86,400,000; 5,000 by
+   * How long after the last flush a batch is sent that is not full, in milliseconds, 0 to 86,400,000; 5,000 by
    * default.
    */
   readonly flushAfterMs?: number | undefined
@@ -46,23 +47,19 @@ type CheckedOption = 'flushAt' | 'batchMax' | 'flushAfterMs' | 'queueMax' | 'dis
 export type ClientSettings = {
   readonly [Name in CheckedOption]-?: NonNullable<ClientOptions[Name]>
 } & {
-  /** The source's write key. */
   readonly writeKey: string
-  /** Clock, randomness, ids and log. */
   readonly runtime: Runtime
 }
 
-/** Defaults and ranges of options that are whole numbers. */
 const numbers = {
   flushAfterMs: { initial: 5_000, range: [0, 86_400_000] },
   queueMax: { initial: 10_000, range: [1, 1_000_000] },
   timeoutMs: { initial: 10_000, range: [1, 300_000] },
 } as const
 
-/** Maximum number of calls that a service accepts in one batch. */
 const batchCallsMax = limits.intakeBatchEventsMax
 
-/** Long enough for any key, and short enough that a batch always has room for the largest call. */
+/** Long enough for any key. Short enough that the largest call always fits into a batch. */
 const writeKeyLengthMax = 1_000
 
 /**

@@ -8,7 +8,7 @@ import type { HttpTransportOptions } from './http-transport.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 import { verdict } from './verdict.ts'
 
-/** Maximum bytes of an answer; enough for a list that rejects every call of a batch. */
+/** Maximum size of an answer, enough for a list that rejects every call of a batch. */
 const answerBytesMax = 1024 * 1024
 
 /** Posts batches over its own connections. */
@@ -87,7 +87,7 @@ export class PooledTransport implements Transport {
     return Promise.resolve()
   }
 
-  /** Adds one listener per signal, not per request, because a listener costs as much as a timer. */
+  /** Adds one listener per signal, because a listener for each request would cost as much as a timer. */
   #until(signal: AbortSignal): Set<Http.ClientRequest> {
     const known = this.#requestsUntil.get(signal)
     if (known !== undefined) return known
@@ -109,7 +109,7 @@ function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answe
     if (bytes > answerBytesMax) response.destroy()
     else chunks.push(chunk)
   })
-  // The event `close` follows an error, and `complete` is false then.
+  // After an error, `close` follows and `complete` is false.
   response.on('error', () => undefined)
   response.on('close', () => {
     collected({
@@ -125,7 +125,6 @@ function giveUp(request: Http.ClientRequest): void {
   request.destroy(new Error('no one is waiting for it any more'))
 }
 
-/** The request exceeded its deadline. */
 class DeadlineError extends Error {}
 
 function reasonOf(error: Error): string {

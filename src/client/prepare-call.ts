@@ -11,30 +11,22 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { EncodedCall } from './batch.ts'
 
-/** A call that is ready to be queued, or the reason for its refusal. */
-export type PreparedCall =
+type PreparedCall =
   | { readonly kind: 'prepared'; readonly call: EncodedCall }
   | ({ readonly kind: 'refused' } & Rejection)
 
 const library = Object.freeze({ name: 'evroute', version: evrouteVersion })
 const contextOfLibrary = Object.freeze({ library })
 
-/** A copy of a call. The named fields may change, and undefined fields are not serialised. */
-interface Draft {
-  type: unknown
-  messageId: unknown
-  userId: unknown
-  anonymousId: unknown
-  groupId: unknown
-  previousId: unknown
-  timestamp: unknown
-  sentAt: unknown
-  context: unknown
-  [field: string]: unknown
-}
+/** A copy of a call. Only the named fields change. Undefined fields are not serialised. */
+type Draft = Record<string, unknown> &
+  Record<'type' | 'messageId' | 'timestamp' | 'sentAt' | 'context' | IdField, unknown>
+
+type IdField = 'userId' | 'anonymousId' | 'groupId' | 'previousId'
 
 /**
- * Checks a call, fills in absent fields and serialises it. Never changes or keeps the given value, and never throws.
+ * Checks a call, fills in missing fields and serialises it. Never throws, and never changes or keeps the given
+ * value.
  *
  * @param type - the call's type; undefined to take it from the value
  */
@@ -62,7 +54,7 @@ export function prepareCall(
 
 function draftOf(value: object, type: CallType | undefined): Draft {
   const draft: Draft = {
-    // Define the fields that may change before the copy, because adding one later takes half a microsecond.
+    // Define the fields that may change before the copy: adding one later takes half a microsecond.
     type: undefined,
     messageId: undefined,
     userId: undefined,
@@ -78,7 +70,6 @@ function draftOf(value: object, type: CallType | undefined): Draft {
   return draft
 }
 
-/** Fills in absent fields. */
 function complete(
   draft: Draft,
   messageId: string,
@@ -111,8 +102,8 @@ function contextWithLibrary(context: unknown): unknown {
 }
 
 /**
- * Returns an id as a string; undefined for null and the empty string. A number that parsing rounded stays a number,
- * so that intake can warn about it.
+ * Returns an id as a string; undefined for null and the empty string. A number that parsing has rounded stays a
+ * number, so that intake can warn about it.
  */
 function idOf(id: unknown): string | number | undefined {
   if (typeof id === 'number') return isRounded(id) ? id : String(id)

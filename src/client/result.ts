@@ -13,18 +13,17 @@ export type EnqueueRefusalCode = RejectionCode | 'queue_full' | 'closed'
 export type EnqueueResult =
   /** The call will end in exactly one {@link CallResult}. */
   | { readonly status: 'queued'; readonly messageId: string }
-  /** This call was not queued. Other calls are not affected. */
+  /** The call was not queued. */
   | { readonly status: 'refused'; readonly code: EnqueueRefusalCode; readonly message: string }
   /** The client was made with `disabled: true`. */
   | { readonly status: 'disabled' }
 
 /** A call that the endpoint accepted. */
 export interface DeliveredCall {
-  /** Always `delivered`. */
   readonly status: 'delivered'
-  /** Identifies the call. */
+  /** The id of the call. */
   readonly messageId: string
-  /** Its type. */
+  /** The type of the call. */
   readonly type: CallType
 }
 
@@ -32,17 +31,17 @@ export interface DeliveredCall {
  * A call that was queued and not delivered. The code is the endpoint's own if it gave one, or
  *
  * - `http_<status>`: the endpoint refused the batch with this status
- * - `event_too_large`: the endpoint refused the call as too large, even alone in its batch
+ * - `event_too_large`: the call is too large for the endpoint, even as the only one in a batch
  * - `retries_exhausted`: the last of 10 attempts failed; the message says why
- * - `close_timeout`: the client was closed before the endpoint answered; the endpoint may have accepted the call
+ * - `close_timeout`: the client was closed before the endpoint answered; the endpoint may have accepted the
+ *   call
  * - `internal`: the transport threw an error
  */
 export interface FailedCall {
-  /** Always `failed`. */
   readonly status: 'failed'
-  /** Identifies the call. */
+  /** The id of the call. */
   readonly messageId: string
-  /** Its type. */
+  /** The type of the call. */
   readonly type: CallType
   /** The serialised call. `client.enqueue(JSON.parse(json))` records it again. */
   readonly json: string
@@ -69,15 +68,11 @@ export interface BatchRetry {
   readonly reason: string
 }
 
-/** The outcomes of a client's calls: `queued = delivered + failed`, always. */
+/** The counts of a client's calls. `queued` is the sum of `delivered` and `failed`. */
 export interface CloseReport {
-  /** Calls that were queued. */
   readonly queued: number
-  /** Queued calls that were delivered. */
   readonly delivered: number
-  /** Queued calls that were not delivered. */
   readonly failed: number
-  /** Calls that were refused, and not queued. */
   readonly refused: number
   /**
    * The failed calls, oldest first: all that failed after `close()` was called, and the newest that failed before, at

@@ -5,20 +5,18 @@ const delayFirstMs = 100
 const delayMaxMs = 10_000
 const retryAfterMaxMs = 5 * 60 * 1_000
 
-/** The facts that decide how long to wait before the next attempt. */
-export interface FailedAttempt {
-  /** The number of the failed attempt, from 1. */
+interface FailedAttempt {
   readonly attempt: number
-  /** The shortest wait that the endpoint asked for; undefined if it asked for none. */
+  /** The minimum wait that the endpoint asked for. */
   readonly afterMs: number | undefined
 }
 
 /**
- * Returns the wait before the next attempt: 100 ms doubling to 10 s, minus a random part of up to half, so that
- * clients don't all retry at once. The wait is longer if the endpoint asks for it, up to 5 minutes.
+ * Returns the wait before the next attempt, in milliseconds: 100 ms doubling to 10 s, minus a random part of up
+ * to half, so that clients don't all retry at once. The wait is longer if the endpoint asks for it, up to 5
+ * minutes.
  *
  * @param random - from 0 up to, but not including, 1
- * @returns milliseconds
  */
 export function retryDelayMs({ attempt, afterMs = 0 }: FailedAttempt, random: number): number {
   const backoffMs = Math.min(delayFirstMs * 2 ** (attempt - 1), delayMaxMs)

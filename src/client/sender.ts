@@ -4,57 +4,42 @@ import { bytesOf, WaitingBatch, type BatchLimits, type EncodedCall } from './bat
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
 import { Exchanges } from './exchanges.ts'
 import { Line } from './line.ts'
-import type { BatchRetry } from './result.ts'
+import type { BatchRetry, FailedCall } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
 import type { RejectedCall, Transport, TransportOutcome } from './transport.ts'
 
 /** Maximum number of batches in flight at the same time, including those that wait for a retry. */
-export const batchesInFlightMax = 4
+const batchesInFlightMax = 4
 
 /** Why a call was not delivered. */
-export interface Failure {
-  /** The stable name of the reason. */
-  readonly code: string
-  /** The reason in words. */
-  readonly message: string
-  /** The number of requests with the call. */
-  readonly attempts: number
-}
+export type Failure = Pick<FailedCall, 'code' | 'message' | 'attempts'>
 
-/** Observes the outcome of each call: exactly one of `delivered` and `failed`. */
-export interface SenderObserver {
-  /** The call was accepted. */
+interface SenderObserver {
   delivered(call: EncodedCall): void
-  /** The call will not be delivered. */
   failed(call: EncodedCall, failure: Failure): void
-  /** A batch will be retried after a wait. */
   retrying(retry: BatchRetry): void
 }
 
 /** Options of a {@link Sender}. */
 export interface SenderOptions {
-  /** The source's write key, which is part of every body. */
   readonly writeKey: string
   readonly transport: Transport
   /** The limits of a waiting batch, which later batches may join. */
   readonly waitingLimits: BatchLimits
-  /** Clock, randomness, ids and log. */
   readonly runtime: Runtime
-  /** Observes the outcomes. Its methods must not throw. */
   readonly observer: SenderObserver
 }
 
 type FinalOutcome = Exclude<TransportOutcome, { kind: 'retry' }>
 
-/** The outcome of a batch, and the number of its attempts. */
 interface Ending {
   readonly outcome: FinalOutcome
   readonly attempts: number
 }
 
 /**
- * Delivers batches: a few at a time, with retries, and in halves if they are too large. Batches may join while they
- * wait for their first attempt.
+ * Delivers a few batches at a time, with retries. Splits batches that are too large into halves. Other batches
+ * may join a batch that waits for its first attempt.
  */
 export class Sender {
   readonly #options: SenderOptions
@@ -95,7 +80,7 @@ export class Sender {
     this.#line.end()
   }
 
-  /** @param attemptsBefore - the number of requests that contained the calls before their batch was halved */
+  /** @param attemptsBefore - number of requests that contained the calls before their batch was halved */
   async #deliver(calls: readonly EncodedCall[], attemptsBefore: number): Promise<void> {
     const { outcome, ...ending } = await this.#tryUntilFinal(calls)
     const attempts = attemptsBefore + ending.attempts
@@ -138,7 +123,7 @@ export class Sender {
     }
   }
 
-  /** Tries once, with a new `sentAt`. Undefined if `abort()` ended the attempt. */
+  /** Tries once, with a new `sentAt`. Returns undefined if `abort()` ended the attempt. */
   async #try(calls: readonly EncodedCall[]): Promise<TransportOutcome | undefined> {
     const { runtime, writeKey } = this.#options
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
@@ -157,25 +142,17 @@ export class Sender {
     attempts: number,
   ): void {
     const rejections = new Map<number, RejectedCall>()
+    const { observer, runtime } = this.#options
     for (const rejection of rejected) {
       const place = placeOf(rejection, calls)
-      if (place !== undefined) rejections.set(place, rejection)
-      else {
-        const { code } = rejection
-        this.#options.runtime.log.warn('a rejection names no call of its batch', { code })
-      }
-    }
-    if (rejections.size === 0) {
-      for (const call of calls) this.#options.observer.delivered(call)
-      return
+      const { code } = rejection
+      if (place === undefined) runtime.log.warn('a rejection names no call of its batch', { code })
+      else rejections.set(place, rejection)
     }
     calls.forEach((call, index) => {
       const rejection = rejections.get(index)
-      if (rejection === undefined) this.#options.observer.delivered(call)
-      else {
-        const { code, message } = rejection
-        this.#options.observer.failed(call, { code, message, attempts })
-      }
+      if (rejection === undefined) observer.delivered(call)
+      else observer.failed(call, { code: rejection.code, message: rejection.message, attempts })
     })
   }
 

@@ -2,18 +2,17 @@
 export interface EncodedBatch {
   /** The request's body: `{"batch":[...],"sentAt":"...","writeKey":"..."}`. */
   readonly body: string
-  /** The number of calls in the batch. */
+  /** Number of calls in the batch. */
   readonly callCount: number
 }
 
 /**
- * A rejected call of an accepted batch. `index` identifies it or, if no call has that index, `messageId`. The client
- * logs a warning and ignores the entry if neither identifies a call.
+ * A rejected call of an accepted batch. `index` identifies it or, if no call has that index, `messageId`. If
+ * neither identifies a call, the client logs a warning and ignores the entry.
  */
 export interface RejectedCall {
   /** The call's position in the batch, from 0. */
   readonly index?: number | undefined
-  /** The call's messageId. */
   readonly messageId?: string | undefined
   /** The stable name of the reason. */
   readonly code: string
@@ -21,13 +20,13 @@ export interface RejectedCall {
   readonly message: string
 }
 
-/** How one attempt to send a batch ended. */
+/** How an attempt to send a batch ended. */
 export type TransportOutcome =
   /** The batch was accepted, except for the listed calls. */
   | { readonly kind: 'accepted'; readonly rejected: readonly RejectedCall[] }
-  /** The failure may be temporary; `afterMs` is the shortest wait before a retry, if known. */
+  /** The failure may be temporary. `afterMs` is the minimum wait before a retry, if known. */
   | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
-  /** The request was too large; smaller batches may be accepted. */
+  /** The request was too large. Smaller batches may be accepted. */
   | { readonly kind: 'too_large'; readonly reason: string }
   /** The batch was refused for good. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
@@ -36,13 +35,13 @@ export type TransportOutcome =
 export interface Transport {
   /**
    * Sends a batch once; the client decides about retries. A failure is an outcome. If the promise rejects, the
-   * batch counts as refused with the code `internal`.
+   * calls of the batch fail with the code `internal`.
    *
-   * A transport holds the clock while it waits for the network. It must not hold it while it waits for other parts
-   * of the program, which may need the clock.
+   * A transport holds the clock while it waits for the network, but not while it waits for other parts of the
+   * program, which may need the clock.
    *
-   * @param signal - aborts when the client stops waiting. Later batches get the same signal, so remove listeners
-   * when `send` ends.
+   * @param signal - aborts when the client stops waiting. Later batches get the same signal, so remove
+   * listeners when `send` ends
    */
   send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>
   /** Frees the transport's resources. The client calls it once, after the last `send`. */

@@ -1,32 +1,32 @@
 import type { Answer } from '../http/index.ts'
-import { isJsonObject, parseRetryAfter, type JsonObject } from '../model/index.ts'
+import { isJsonObject, parseJson, parseRetryAfter, type JsonObject } from '../model/index.ts'
 import type { RejectedCall, TransportOutcome } from './transport.ts'
 
-/** Server errors that a retry cannot fix: not implemented, HTTP version not supported. */
+/** Server errors that a retry cannot fix: not implemented, and HTTP version not supported. */
 const finalServerErrors = new Set([501, 505])
-/** The wording of services that answer 400 to a batch over their limit. */
+/** What services say when they answer 400 to a batch over their limit. */
 const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
-/** How many characters of an endpoint's text a message quotes at most. */
+/** Maximum number of characters of an endpoint's text that a message quotes. */
 const textLengthMax = 300
 
 /**
- * Decides what an answer means. Accepted: any 2xx. Retried: 408, 429 and every 5xx except 501 and 505. Too large:
- * 413, or a 400 that says so. Refused: every other answer, including redirects.
+ * Decides what an answer means. Every 2xx is accepted. 408, 429 and every 5xx except 501 and 505 are retried. A
+ * 413, or a 400 that says so, is too large. Every other answer is refused, including redirects.
  *
- * A 2xx with an incomplete body is retried, because the missing part may be the list of rejected calls. The service
- * deduplicates the other calls by their messageIds.
+ * A 2xx with an incomplete body is retried, because the missing part may be the list of rejected calls. The
+ * service deduplicates the other calls by their messageIds.
  *
  * @param nowMs - the current time, for a date in `Retry-After`
  */
 export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const { status } = answer
-  const body = parseObject(answer.text)
+  // Not every endpoint answers in JSON. Without a body, the status decides.
+  const parsed = parseJson(answer.text)
+  const body = isJsonObject(parsed) ? parsed : undefined
   const isSuccess = status >= 200 && status < 300
   if (isSuccess && answer.isWhole) return { kind: 'accepted', rejected: rejectedCalls(body) }
   const message = describe(answer, body)
-  if (isSuccess) {
-    return { kind: 'retry', reason: `${message}, but its answer was incomplete` }
-  }
+  if (isSuccess) return { kind: 'retry', reason: `${message}, but its answer was incomplete` }
   if (isTransient(status)) {
     const afterMs = parseRetryAfter(answer.retryAfter, nowMs)
     return { kind: 'retry', reason: message, ...(afterMs === undefined ? {} : { afterMs }) }
@@ -64,14 +64,4 @@ function describe({ status }: Answer, body: JsonObject | undefined): string {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, textLengthMax) : undefined
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    // Not every endpoint answers in JSON. Then the status alone decides.
-    return undefined
-  }
 }
