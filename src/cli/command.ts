@@ -1,11 +1,11 @@
 import { Option, type Command } from 'commander'
 import type { Io } from './io.ts'
 
-/** What a command receives in addition to its options and arguments. */
+/** What a command gets in addition to its options and arguments. */
 export interface CommandContext {
   readonly io: Io
   readonly argv: readonly string[]
-  /** Sets the exit code: one of evroute's, or the code of a child process. */
+  /** Sets the exit code, which may be that of a child process. */
   readonly end: (code: number) => void
   /** Runs another command, and returns its exit code. */
   readonly run: RunCommand
@@ -14,7 +14,7 @@ export interface CommandContext {
 /** Runs a command with its own streams. */
 export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
 
-/** Adds a command to the program or to a command family. */
+/** Adds a command to the program, or to a command that has subcommands. */
 export type AddCommand = (parent: Command, context: CommandContext) => void
 
 interface OptionParts {
@@ -62,11 +62,7 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, choices }, this.otherwise)
   }
 
-  /**
-   * Refuses the option together with others.
-   *
-   * @param conflicts - the options that this one excludes, in camel case
-   */
+  /** Refuses the option together with others, which are named in camel case. */
   conflicts(conflicts: readonly string[]): CommandOption<Value> {
     return new CommandOption({ ...this.#parts, conflicts }, this.otherwise)
   }
@@ -76,7 +72,7 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, group }, this.otherwise)
   }
 
-  /** Makes the option of commander. */
+  /** Makes an option for commander. */
   build(): Option {
     const { flags, text, parse, choices, conflicts = [], group, ...parts } = this.#parts
     const built = new Option(flags, text).conflicts([...conflicts])
@@ -107,11 +103,10 @@ export function option<Value>(
   text: string,
   parse?: (text: string, previous?: Value) => Value,
 ): CommandOption<Value | undefined> {
-  const parts = { flags, text, parse: parse as OptionParts['parse'] }
-  return new CommandOption<Value | undefined>(parts, undefined)
+  return new CommandOption({ flags, text, parse: parse as OptionParts['parse'] }, undefined)
 }
 
-/** Makes an option without a value: false unless given. An option such as `--no-color` is true unless given. */
+/** Makes an option without a value. It is false unless given; one such as `--no-color` is true unless given. */
 export function flag(flags: string, text: string): CommandOption<boolean> {
   return new CommandOption({ flags, text }, flags.startsWith('--no-'))
 }
@@ -123,7 +118,7 @@ export type ValuesOf<Table extends Options> = {
   readonly [Name in keyof Table]: Table[Name] extends CommandOption<infer Value> ? Value : never
 }
 
-/** Fills in the defaults for the options that are not given. */
+/** Adds the defaults of the options that are not given. */
 export function withDefaults<Table extends Options>(
   options: Table,
   given: Partial<ValuesOf<Table>>,
@@ -143,7 +138,7 @@ export function inGroup<Table extends Options>(heading: string, options: Table):
 
 interface CommandTexts {
   readonly name: string
-  /** Whether its parent runs it if no command is named. */
+  /** Whether its parent runs it if no subcommand is named. */
   readonly isDefault?: boolean
   /** One line for the list of commands. */
   readonly summary: string
@@ -157,9 +152,9 @@ type ArgumentParts = readonly [term: string, text: string, otherwise?: string]
 interface CommandParts<Table extends Options, Args> extends CommandTexts {
   readonly arguments?: readonly ArgumentParts[]
   readonly options: Table
-  /** Makes changes to the command that the other parts cannot express. */
+  /** Changes what the other parts cannot express. */
   readonly adjust?: (command: Command) => void
-  /** Returns the exit code. The program reports errors, and picks the exit code for them. */
+  /** Returns the exit code. The program reports errors, and returns the exit code for them. */
   readonly run: (values: ValuesOf<Table>, context: CommandContext, args: Args) => Promise<number>
 }
 

@@ -29,7 +29,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 /** Exit codes from most to least severe. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** Returns the most severe of several exit codes; 0 for none. The code of a child process ranks just above 5. */
+/** Returns the most severe of several exit codes; 0 for none. That of a child process is a bit more severe than 5. */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok
@@ -59,10 +59,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof EvrouteError ? codesOfErrors[error.code] : exitCodes.internal
 }
 
-/**
- * Returns the exit code of a command that ended early: 130 after a signal, 0 if the reader of its output
- * closed the pipe.
- */
+/** Returns the exit code of a command that ended early: 130 after a signal, 0 if the reader of stdout closed it. */
 export function codeOfEnd({ stop }: Pick<Io, 'stop'>): ExitCode {
   const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
   return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok
@@ -73,18 +70,14 @@ export function isOutputClosed({ stop }: Pick<Io, 'stop'>): boolean {
   return stop.reason === 'output_closed'
 }
 
-/** Whether an error only means that the command is ending early. Libraries may wrap the stop reason as the cause. */
+/** Whether an error only means that the command must end early. Libraries may add the reason as the cause. */
 export function isEnd(error: unknown, { stop }: Pick<Io, 'stop'>): boolean {
   if (!stop.aborted) return false
   if (error === stop.reason) return true
   return error instanceof Error && error.cause !== undefined && isEnd(error.cause, { stop })
 }
 
-/**
- * Resolves with the result of the work, or with undefined if the command ended early.
- *
- * @throws any other error of the work
- */
+/** Resolves with the result of the work; undefined if it failed because the command must end early. */
 export async function unlessEnded<Result>(
   work: Promise<Result>,
   io: Pick<Io, 'stop'>,

@@ -44,7 +44,7 @@ export function choiceOf<Choice extends string>(
   }
 }
 
-/** Makes a parser that collects words of a repeatable flag. */
+/** Makes a parser that collects the words of a repeatable flag. */
 export function choicesOf<Choice extends string>(
   choices: readonly Choice[],
 ): (text: string, previous?: readonly Choice[]) => readonly Choice[] {
@@ -58,13 +58,13 @@ export const idColumnsOption = option(
   repeatable,
 ).or([])
 
-/** Checks the text of an id. */
+/** Refuses an empty id. */
 export function idFlag(text: string): string {
   if (text !== '') return text
   throw new InvalidArgumentError('It must not be empty.')
 }
 
-/** Checks a timestamp flag and keeps its text. */
+/** Checks a timestamp, and returns its text. */
 export function timestampFlag(text: string): string {
   if (parseTimestamp(text) !== undefined) return text
   throw new InvalidArgumentError(
@@ -72,7 +72,7 @@ export function timestampFlag(text: string): string {
   )
 }
 
-/** Checks a timestamp or a duration ago and keeps its text, for {@link momentMs}. */
+/** Checks a text for {@link momentMs}, and returns it. */
 export function momentFlag(text: string): string {
   if (momentMs(text, 0) !== undefined) return text
   throw new InvalidArgumentError(
@@ -80,7 +80,7 @@ export function momentFlag(text: string): string {
   )
 }
 
-/** Parses a timestamp or a duration ago into milliseconds since 1970; undefined if it is neither. */
+/** Parses a timestamp, or a duration before now, into milliseconds since 1970; undefined if it is neither. */
 export function momentMs(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined
   const agoMs = parseDuration(text)
@@ -124,7 +124,7 @@ export function integrationFlag(
 /** The configuration file that commands read by default. */
 export const defaultConfigurationPath = 'evroute.config.json'
 
-/** The value of `--language`, for help. */
+/** The values of `--language`, for help. */
 export const languageNames = 'node, express, fastify, hono, go, python, php, ruby'
 
 /** Returns the code of the handler that `--language` asks for. */
@@ -139,7 +139,7 @@ export async function handlerIn(language: string): Promise<string> {
   )
 }
 
-/** Makes the options for output, in their own group. */
+/** Makes the options for output, with the texts of two of them. */
 export function outputOptions({
   quiet = 'print only the result',
   verbose = 'print a line for every request',

@@ -5,14 +5,14 @@ import type { Io } from './io.ts'
 
 /** Says that a command is reading from the terminal. Otherwise it would seem to hang. */
 export function tellOfTerminalInput(paths: readonly string[], io: Io): void {
-  // Accessing stdin opens it, which takes time. Do so only if it is read.
+  // To access stdin is to open it, which takes time.
   if (!paths.includes('-') || io.stdin.isTTY !== true) return
   io.stderr.write(
     'Reading from the terminal. Press Ctrl-D to end the input, Ctrl-C to end the command.\n',
   )
 }
 
-/** Maximum size of a body. It is far above any webhook, but protects memory if the wrong file is given. */
+/** Maximum size of a body: far above that of any webhook. It protects memory if a wrong file is given. */
 const bodyBytesMax = 64 * 1024 * 1024
 
 /**
@@ -44,8 +44,8 @@ async function readBytes(path: string, io: Io): Promise<Buffer> {
 }
 
 /**
- * Opens a file, or stdin for `-`, as a stream of bytes. If the command ends early, the iterator throws the
- * signal's reason. If it simply ended, an incomplete list would count as complete.
+ * Opens a file, or stdin for `-`, as a stream of bytes. If the command must end early, the iterator throws the
+ * reason, so that an incomplete list never counts as complete.
  *
  * @throws EvrouteError `cannot_read_file`
  */
@@ -63,17 +63,8 @@ const columnFlags = new Map([
 export function namingColumnFlag(error: unknown): unknown {
   if (!(error instanceof SettingError)) return error
   const { setting, message, hint } = error
-  return new SettingError(
-    columnFlags.get(setting) ?? setting,
-    withFlag(message),
-    hint === undefined ? undefined : withFlag(hint),
-  )
-}
-
-/** Replaces the name of a setting at the end of a sentence by its flag. */
-function withFlag(text: string): string {
-  return text.replace(
-    /(?<=with )(?:idColumn|valueColumn)(?=\.?$)/,
-    (setting) => columnFlags.get(setting) ?? setting,
-  )
+  const flagOf = (name: string): string => columnFlags.get(name) ?? name
+  const withFlag = (text: string): string =>
+    text.replace(/(?<=with )(?:idColumn|valueColumn)(?=\.?$)/, flagOf)
+  return new SettingError(flagOf(setting), withFlag(message), hint && withFlag(hint))
 }

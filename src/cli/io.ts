@@ -15,16 +15,14 @@ export interface OutputStream {
 
 /** The streams, environment and signals that a command uses. */
 export interface Io {
-  /** The input of `--file -`. */
   readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
-  /** Data only. */
+  /** For data only. Everything else, such as errors and progress, goes to stderr. */
   readonly stdout: OutputStream
-  /** For everything that is not data, such as errors and progress. */
   readonly stderr: OutputStream
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the command must end early. The reason is a {@link StopReason}. */
   readonly stop: AbortSignal
-  /** Aborts only on a signal, for work that continues after stdout is closed. */
+  /** Aborts on a signal, but not if stdout is closed. */
   readonly interrupted: AbortSignal
   /**
    * Calls the listener on each SIGHUP. The returned function removes it. Without a listener, a SIGHUP ends
@@ -43,26 +41,20 @@ export interface Io {
 /** Why a command must end early: a signal, a closed stdout, or the error `cannot_write_file`. */
 export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 
-/** The streams and signals of the process, until they are released. */
-export interface ProcessIo extends Io {
-  /** Removes the signal handlers and stops reading stdin. */
-  readonly release: () => void
-}
-
 /**
- * Returns the streams, environment and signals of this process.
+ * Returns the streams, environment and signals of this process, and a function that releases them.
  *
  * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130. SIGQUIT,
  * and SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run in each
  * case. A process without a terminal ignores SIGHUP, because nohup may have started it: Node resets the signals
  * that its parent ignores.
  */
-export async function processIo(): Promise<ProcessIo> {
+export async function processIo(): Promise<Io & { readonly release: () => void }> {
   const interruption = new AbortController()
   const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
     if (interruption.signal.aborted) process.exit(130)
-    // Continue below the ^C that the terminal echoes. In raw mode it echoes nothing.
+    // Begin a new line after the ^C that the terminal echoes. In raw mode it echoes nothing.
     const showsKeys = process.stderr.isTTY && !process.stdin.isRaw
     if (signal === 'SIGINT' && showsKeys) process.stderr.write('\n')
     interruption.abort(signal)
@@ -77,7 +69,7 @@ export async function processIo(): Promise<ProcessIo> {
   const terminal = await processTerminal(() => onSignal('SIGINT'))
   let isInputRead = terminal !== undefined
   return {
-    // Open stdin lazily: it takes as long as all the rest here, and few commands read it.
+    // Open stdin on demand: it takes as long as all the rest here, and few commands read it.
     get stdin() {
       isInputRead = true
       return process.stdin
@@ -125,7 +117,7 @@ function hangUp(signal: NodeJS.Signals): void {
   if ([stdin, stdout, stderr].some(({ isTTY }) => isTTY)) endAtOnce(signal)
 }
 
-/** Ends the process at once. The default action of the signal would skip the `exit` listeners. */
+/** Ends the process at once, after the `exit` listeners. The default action of a signal would skip them. */
 function endAtOnce(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal])
 }
@@ -140,7 +132,7 @@ function reasonOf(error: Error): StopReason {
   })
 }
 
-/** Writes data to stdout no faster than it is read. Writes nothing after the reader has left. */
+/** Writes data to stdout no faster than it is read. Writes nothing after stdout was closed. */
 export class DataWriter {
   readonly #io: Io
   #drained: Promise<void> | undefined
@@ -169,7 +161,7 @@ export class DataWriter {
   }
 }
 
-/** Writes data and waits for a slow reader. Resolves at once if the reader has left. */
+/** Writes data, and waits until a slow reader has caught up. */
 export async function writeData(io: Io, text: string): Promise<void> {
   const writer = new DataWriter(io)
   writer.write(text)
@@ -182,7 +174,7 @@ function isOutputGone({ reason }: AbortSignal): boolean {
 
 async function drained(io: Io): Promise<void> {
   const drain = new Promise<void>((resolve) => io.stdout.once('drain', resolve))
-  // Loaded here, because `--version` starts without the runtime.
+  // Import here: `--version` starts without the runtime.
   const { stoppable } = await import('../runtime/index.ts')
   await stoppable(drain, io.stop)
 }

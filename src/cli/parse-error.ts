@@ -25,10 +25,10 @@ export function triedCommand(program: Command, argv: readonly string[]): TriedCo
 }
 
 /**
- * Refuses an option whose value is missing. Commander would take the next option as its value, as in
- * `--event --secret`.
+ * Refuses an option whose value is missing, as in `--event --secret`. Commander would take the next option as its
+ * value.
  *
- * @throws EvrouteError `invalid_usage` for an option without its value
+ * @throws EvrouteError `invalid_usage`
  */
 export function refuseMissingValues({ command, name, rest }: TriedCommand): void {
   // The name of a default command may be left out, so check the options of subcommands too.
@@ -43,18 +43,14 @@ export function refuseMissingValues({ command, name, rest }: TriedCommand): void
     at += 1
     const value = rest[at]
     const isOption = value === '--' || optionOf(value?.replace(/=.*/s, '') ?? '') !== undefined
-    if (value !== undefined && isOption) throw missingValue(name, flagOf(option.flags), value)
+    if (value === undefined || !isOption) continue
+    const flag = flagOf(option.flags)
+    const hint = `If ${value} is the value, write ${flag}=${value}.`
+    throw usageError(`Cannot run \`${name}\`: ${flag} needs a value`, hint)
   }
 }
 
-function missingValue(name: string, flag: string, next: string): EvrouteError {
-  return usageError(
-    `Cannot run \`${name}\`: ${flag} needs a value`,
-    `If ${next} is the value, write ${flag}=${next}.`,
-  )
-}
-
-/** Turns commander's error about a command line into one that says what is wrong and what to try. */
+/** Converts commander's error to one that says what is wrong and what to try. */
 export function parseError(error: CommanderError, tried: TriedCommand): EvrouteError {
   const [text = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
   const found = [...text.matchAll(/'(.*?)'(?=[ .]|$)/g)].map(([, name = '']) => name)
@@ -71,18 +67,21 @@ interface Refusal extends TriedCommand {
   readonly found: readonly string[]
 }
 
-interface Description {
+type Describe = (refusal: Refusal) => {
   readonly message: string
   readonly hint?: string | undefined
 }
 
 /** Keyed by the codes of commander's errors. */
-const descriptions: Readonly<Record<string, (refusal: Refusal) => Description>> = {
+const descriptions: Readonly<Record<string, Describe>> = {
   // Commander's message is the help text, which does not say what is wrong.
   'commander.help': ({ command, name, rest }) =>
     command.parent === null || rest.length > 0
       ? { message: `Cannot show help for ${quoted(rest.slice(1))}: there is no such command` }
-      : { message: `Cannot run \`${name}\`: a command is missing`, hint: commandsText(command) },
+      : {
+          message: `Cannot run \`${name}\`: a command is missing`,
+          hint: `Its commands are ${command.commands.map((each) => each.name()).join(', ')}.`,
+        },
   'commander.missingArgument': ({ found: [argument = ''], ...tried }) => ({
     message: `Cannot run \`${tried.name}\`: <${argument}> is missing`,
     hint: tryText(tried),
@@ -128,10 +127,6 @@ function withoutShort(flags: string): string {
 
 function quoted(words: readonly string[]): string {
   return words.map((word) => JSON.stringify(word)).join(' ')
-}
-
-function commandsText({ commands }: Command): string {
-  return `Its commands are ${commands.map((each) => each.name()).join(', ')}.`
 }
 
 /** Suggests `-V` for `-v`; undefined if there is no such option. */

@@ -11,7 +11,7 @@ export interface TreeCommand {
   readonly stdio: StdioOptions
 }
 
-/** How to signal a program and the processes that it started: by a system call, by a program, or not at all. */
+/** A way to signal a program and the processes that it started. */
 export type TreeSignal =
   | { readonly kind: 'kill'; readonly pid: number; readonly signal: NodeJS.Signals | 0 }
   | { readonly kind: 'run'; readonly program: string; readonly args: readonly string[] }
@@ -26,7 +26,7 @@ export function spawnTree({ program, args, env, stdio }: TreeCommand): ChildProc
   return spawn(program, args, { env: { ...env }, stdio, detached })
 }
 
-/** Decides how to signal a process tree on a platform. Signal 0 asks whether the tree exists. */
+/** Decides how to signal a process tree on a platform. Signal 0 only checks whether the tree exists. */
 export function treeSignal(
   platform: NodeJS.Platform,
   pid: number,

@@ -7,12 +7,7 @@ import { asCalled, programName } from './output/command-line.ts'
 import { writeError } from './output/error.ts'
 import { parseError, refuseMissingValues, triedCommand } from './parse-error.ts'
 
-/**
- * Runs one command. It never exits the process and never throws.
- *
- * @param argv - the arguments after the program's name
- * @returns the exit code
- */
+/** Runs one command, and returns its exit code. It never exits the process and never throws. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let ended: number = exitCodes.ok
   const program = await createProgram({ io, argv, end: (code) => (ended = code), run: runCommand })
@@ -29,8 +24,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     return ended
   } catch (thrown) {
     if (isEnd(thrown, io)) return codeOfEnd(io)
-    // After printing help or the version, commander throws an error. If process.exitCode is already set, the
-    // error has that code.
+    // Commander throws after it has printed help or the version. If process.exitCode is set, the error has that code.
     if (thrown instanceof CommanderError && (isHelpShown || thrown.exitCode === 0)) {
       return exitCodes.ok
     }
@@ -40,7 +34,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
   }
 }
 
-/** Reports an error as the command line asks for: as JSON or as text, with or without colour. */
+/** Reports an error in the form that the command line asks for: as JSON or as text, with or without colour. */
 export async function tellError(error: unknown, argv: readonly string[], io: Io): Promise<void> {
   // Arguments after `--` belong to the child command.
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
@@ -106,14 +100,13 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
 }
 
 const helpColumnsMax = 80
-/** Descriptions of options wrap down to this width. */
+/** The minimum width in which the descriptions of options wrap. */
 const descriptionColumnsMin = 20
 
-/** Printed at the end of the help text. */
 const epilogue = `
 \`evroute <command> --help\` shows flags and examples. Try \`evroute demo\`.`
 
-/** Builds the command line, with the command that the arguments name. It never exits. */
+/** Builds the command line, with the command that the arguments name. */
 export async function createProgram(context: CommandContext): Promise<Command> {
   const { io } = context
   const program = new Command('evroute')
@@ -121,7 +114,7 @@ export async function createProgram(context: CommandContext): Promise<Command> {
     .version(evrouteVersion, '-V, --version')
     .exitOverride()
     .configureOutput({
-      // Show examples with the name the program was called by, so that they can be pasted.
+      // Show examples with the name that the program was called by, so that they can be pasted.
       writeOut: (text) =>
         io.stdout.write(asCalled(text, io).replace(/^ {2}evroute /gm, `  ${programName(io)} `)),
       // `main` writes all errors.
@@ -140,11 +133,6 @@ export async function createProgram(context: CommandContext): Promise<Command> {
     minWidthToWrap: descriptionColumnsMin,
     subcommandTerm: (command) => command.name(),
   })
-  addColorFlag(program)
-  return program
-}
-
-function addColorFlag(program: Command): void {
   for (const command of [program, ...program.commands]) {
     const hasIt = command.options.some(({ long }) => long === '--no-color')
     if (!hasIt) command.option('--no-color', 'print without colours')
@@ -152,4 +140,5 @@ function addColorFlag(program: Command): void {
   program.hook('preAction', (_, command) => {
     if (program.getOptionValue('color') === false) command.setOptionValue('color', false)
   })
+  return program
 }

@@ -11,11 +11,10 @@ export function readSecret(value: string | undefined, io: Io): Promise<string | 
 }
 
 /**
- * Reads the value of a flag: the value itself, the contents of a file for `@file` (without the final line break), or
- * a variable for `env:NAME`.
+ * Reads the value of a flag: for `@file` the contents of the file, without the final line break; for `env:NAME` the
+ * variable; otherwise the value itself.
  *
  * @param flag - the flag that errors name
- * @returns undefined if there is no value
  * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file` for a file
  */
 export async function readGiven(
@@ -24,7 +23,7 @@ export async function readGiven(
   flag: string,
 ): Promise<string | undefined> {
   if (given === undefined) return undefined
-  // An empty secret would silently disable signatures.
+  // An empty secret would disable signatures without a message.
   if (given === '') {
     const hint = 'Check the variable that it comes from.'
     throw new SettingError(flag, `Cannot use an empty ${flag}`, hint)
@@ -71,19 +70,13 @@ export async function readHeaders(
   return read
 }
 
-/**
- * Reads the URL of the store from `--store` or EVROUTE_STORE. `env:NAME` and `@file` keep a password off the
- * command line.
- *
- * @returns undefined if neither is given
- */
+/** Reads `--store` like {@link readGiven}. Falls back to EVROUTE_STORE. */
 export function readStoreUrl(given: string | undefined, io: Io): Promise<string | undefined> {
   return readGiven(given ?? (io.env['EVROUTE_STORE'] || undefined), io, '--store')
 }
 
 /**
- * Reads the secrets of a configuration's destinations. If a signature is wrong, they show whether the sender
- * used one of them by mistake.
+ * Reads the secrets of the destinations of a configuration, for diagnoses: a sender may use one of them by mistake.
  *
  * @param path - the configuration file; undefined for none
  */

@@ -20,11 +20,7 @@ import { DataWriter, writeData, type Io } from '../io.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
 
-/**
- * Checks a handler, and prints verdicts and mistakes.
- *
- * @returns 0 if the handler is right, 6 if it is wrong, 4 if it never answered, 130 after a signal
- */
+/** Checks a handler. Prints a verdict for each case, and the mistakes that explain the wrong ones. */
 export async function check(url: string, values: CheckValues, io: Io): Promise<ExitCode> {
   const { types, only, timeoutMs } = values
   const handler = values.language === undefined ? '' : `\n${await handlerIn(values.language)}`
@@ -36,11 +32,8 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
     ? recordOutput(writer)
     : textOutput(writer, { style, columns: io.stdout.columns }, values.quiet)
   const runtime = createRuntime()
-  const onVerdict = (verdict: CaseVerdict): void => output.verdict(verdict)
-  const prepared = prepareHandlerCheck(
-    { url, headers, types, only, timeoutMs, secret, signal: io.stop, onVerdict },
-    runtime,
-  )
+  const options = { url, headers, types, only, timeoutMs, secret, signal: io.stop }
+  const prepared = prepareHandlerCheck({ ...options, onVerdict: output.verdict }, runtime)
   output.ready(url, prepared.cases.length)
   const startMs = runtime.clock.nowMs()
   const report = await prepared.run()
@@ -52,20 +45,10 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
   return report.hasAnswered ? exitCodes.badSignature : exitCodes.deliveryFailed
 }
 
-/**
- * Prints a handler that verifies signatures correctly.
- *
- * @throws SettingError for an unsupported language
- */
-export async function printHandler(language: string, io: Io): Promise<ExitCode> {
-  await writeData(io, await handlerIn(language))
-  return exitCodes.ok
-}
-
 interface CheckOutput {
-  ready(url: string, cases: number): void
-  verdict(verdict: CaseVerdict): void
-  ended(report: HandlerReport, durationMs: number): void
+  readonly ready: (url: string, cases: number) => void
+  readonly verdict: (verdict: CaseVerdict) => void
+  readonly ended: (report: HandlerReport, durationMs: number) => void
 }
 
 function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckOutput {
@@ -79,10 +62,7 @@ function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckO
       const { expected, reaction } = verdict
       // The summary counts cases that were not sent.
       if (reaction === 'not_sent') return
-      if (heading !== expected)
-        tell(`
-${view.style.faint(headings[expected])}
-`)
+      if (heading !== expected) tell(`\n${view.style.faint(headings[expected])}\n`)
       heading = expected
       tell(verdictText(verdict, view))
     },
@@ -147,32 +127,27 @@ function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckV
 
 function answerOf({ status, error, reaction }: CaseVerdict): string {
   if (status !== null) return String(status)
-  // Short, so that the columns stay below each other.
+  // The column is narrow.
   return error === 'connection_closed' ? 'closed' : (error ?? reaction)
 }
 
-/** Formats a mistake of the handler, its fix, and the cases that revealed it. */
 function findingText(finding: HandlerFinding, { style, columns = Infinity }: CheckView): string {
   const { message, fix, cases } = finding
   const [first = '', ...rest] = wrapped(message, columns - 2)
   const lines = [
     `${style.bad('✖')} ${style.strong(first)}`,
     ...rest.map((line) => `  ${style.strong(line)}`),
-    ...indented('Fix: ', fix, columns),
-    ...indented('Cases: ', casesText(cases), columns).map((line) => style.faint(line)),
+    ...wrapped(`Fix: ${fix}`, columns - 2).map((line) => `  ${line}`),
+    ...wrapped(`Cases: ${casesText(cases)}`, columns - 2).map((line) => style.faint(`  ${line}`)),
   ]
   return `\n${lines.join('\n')}\n`
 }
 
-/** Names the first few cases. The rows above the finding show all of them. */
+/** Names the first few cases. The verdicts above show all of them. */
 function casesText(cases: readonly string[]): string {
   const more = cases.length - casesNamedMax
   if (more <= 1) return cases.join(', ')
   return `${cases.slice(0, casesNamedMax).join(', ')} and ${more} more`
-}
-
-function indented(label: string, text: string, columns: number): readonly string[] {
-  return wrapped(`${label}${text}`, columns - 2).map((line) => `  ${line}`)
 }
 
 /** Wraps a text between words. A word that is too long gets its own line. */

@@ -1,6 +1,15 @@
 import { limits, SettingError } from '../../model/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
-import { durationUpTo, eventTypesFlag, headerFlag, repeatable, languageNames } from '../flags.ts'
+import { exitCodes } from '../exit-code.ts'
+import {
+  durationUpTo,
+  eventTypesFlag,
+  handlerIn,
+  headerFlag,
+  languageNames,
+  repeatable,
+} from '../flags.ts'
+import { writeData } from '../io.ts'
 
 const options = {
   ...inGroup('The webhooks:', {
@@ -46,18 +55,14 @@ handler must not get every type.
 Exit codes: 0 the handler is right, 2 usage, 4 it did not answer, 6 it is wrong,
 130 interrupted. Languages: ${languageNames}.`,
   run: async (values, { io }, [url]: [string | undefined]) => {
-    const { check, listCases, printHandler } = await import('../checking/check.ts')
+    const { check, listCases } = await import('../checking/check.ts')
     if (values.list) return listCases(values, io)
-    if (url === undefined && values.language !== undefined) return printHandler(values.language, io)
-    return check(requireUrl(url), values, io)
+    if (url !== undefined) return check(url, values, io)
+    if (values.language === undefined) {
+      const hint = 'Try `evroute check http://127.0.0.1:3000/webhooks --secret s3cret`.'
+      throw new SettingError('url', 'Cannot check a handler without its URL', hint)
+    }
+    await writeData(io, await handlerIn(values.language))
+    return exitCodes.ok
   },
 })
-
-function requireUrl(url: string | undefined): string {
-  if (url !== undefined) return url
-  throw new SettingError(
-    'url',
-    'Cannot check a handler without its URL',
-    'Try `evroute check http://127.0.0.1:3000/webhooks --secret s3cret`.',
-  )
-}

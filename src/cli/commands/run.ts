@@ -71,10 +71,8 @@ expectation was not met or a delivery is pending, 130 interrupted, 2 usage, 7 a
 file cannot be used.`,
   run: async (values, { io }, [words]: [readonly string[]]) => {
     if (values.scenario === undefined) {
-      const { readRunOptions } = await import('../running/run-options.ts')
-      const options = await readRunOptions(values, words, io)
       const { run } = await import('../running/run.ts')
-      return run(options, io)
+      return run(values, words, io)
     }
     if (words.length > 0) {
       throw new SettingError('--scenario', 'Cannot run a command in a scenario: it has its own')

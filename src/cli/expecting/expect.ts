@@ -42,12 +42,13 @@ export async function expect(
 ): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const looking = resultsOf(texts.map(parseExpectation), values, io)
-  // If the command ends early, a later rejection would have no handler.
+  // Handle a rejection that comes after the command was stopped.
   looking.catch(() => undefined)
   const found = await stoppable(looking, io.stop)
   if (found === undefined) return exitCodes.interrupted
   const { results, badRows } = found
-  if (values.json) await writeData(io, recordsOf(results))
+  const records = results.map((result) => ({ kind: 'expectation', ...resultRecord(result) }))
+  if (values.json) await writeData(io, records.map(recordLine).join(''))
   const view = { ...values, title: 'evroute expect', durationMs: elapsedMs() }
   const code = await reportResults(results, view, io)
   return gravest([code, badRows > 0 ? exitCodes.badInput : exitCodes.ok])
@@ -81,18 +82,8 @@ async function resultsOf(
   return { results: await Promise.all(asking), badRows: 0 }
 }
 
-function recordsOf(results: readonly ExpectationResult[]): string {
-  return results
-    .map((result) => recordLine({ kind: 'expectation', ...resultRecord(result) }))
-    .join('')
-}
-
-interface Question {
+interface Question extends Pick<ExpectValues, 'after' | 'timeoutMs' | 'token'> {
   readonly api: string
-  readonly after: number
-  readonly timeoutMs: number | undefined
-  readonly token: string | undefined
-  /** Aborts the request. The abort reason becomes the error. */
   readonly stop: AbortSignal
 }
 
@@ -111,7 +102,7 @@ async function askReceiver(
   url.searchParams.set('after', String(after))
   if (timeoutMs !== undefined) url.searchParams.set('timeout', `${timeoutMs}ms`)
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  // Without a timeout, because the receiver limits the wait.
+  // No timeout: the receiver limits the wait.
   const asking = sendRequest(url, { method: 'GET', headers, signal: stop })
   const { status, body } = await asking.then(jsonReply).catch((error: unknown) => {
     if (stop.aborted) throw error
@@ -123,7 +114,18 @@ async function askReceiver(
   })
   const result = isJsonObject(body) ? resultOf(expectation, body) : undefined
   if (result !== undefined) return result
-  throw refusalOf(status, body) ?? stranger(api)
+  const { message } = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : {}
+  if (typeof message !== 'string') {
+    throw new SettingError(
+      '--api',
+      `The server at ${plainText(api)} is not an evroute receiver`,
+      'Pass the URL that `evroute listen` prints.',
+    )
+  }
+  const text = `The receiver refused the request: ${plainText(message)}`
+  if (status !== 409) throw new SettingError('--api', text)
+  const hint = 'Pass --after with the seq of a later event.'
+  throw new EvrouteError({ code: 'expectation_unmet', message: text, hint })
 }
 
 function resultOf(expectation: Expectation, body: JsonObject): ExpectationResult | undefined {
@@ -151,31 +153,10 @@ function eventOf(record: JsonValue | undefined): NumberedSubject | undefined {
   return isJsonObject(record) ? readEventRecord(record) : undefined
 }
 
-function refusalOf(status: number, body: unknown): EvrouteError | undefined {
-  const error = isJsonObject(body) ? body['error'] : undefined
-  if (!isJsonObject(error) || typeof error['message'] !== 'string') return undefined
-  const message = `The receiver refused the request: ${plainText(error['message'])}`
-  return status === 409
-    ? new EvrouteError({
-        code: 'expectation_unmet',
-        message,
-        hint: 'Pass --after with the seq of a later event.',
-      })
-    : new SettingError('--api', message)
-}
-
-function stranger(api: string): SettingError {
-  return new SettingError(
-    '--api',
-    `The server at ${plainText(api)} is not an evroute receiver`,
-    'Pass the URL that `evroute listen` prints.',
-  )
-}
-
 interface CaptureResults {
   /** One result per expectation, in order. */
   readonly results: readonly ExpectationResult[]
-  /** The number of rows that are not records of `listen`. They count towards no expectation. */
+  /** The number of rows that are not records of `listen`. */
   readonly badRows: number
 }
 
@@ -214,8 +195,8 @@ async function captureResults(
   return { results: (trackers ?? begin(0)).map(expectationResult), badRows }
 }
 
-/** Maximum number of bad rows that get their own line. The rest are only counted. */
+/** Maximum number of lines about bad rows. The rest are only counted. */
 const badRowLinesMax = 10
 
-/** Maximum length of a problem. It is limited because parsers quote the row in their messages. */
+/** Maximum length of a problem. The message of a parser may contain the row. */
 const problemCharactersMax = 120

@@ -4,7 +4,7 @@ import { SettingError } from '../../model/index.ts'
 import { inGroup, option, type ValuesOf } from '../command.ts'
 import { repeatable } from '../flags.ts'
 
-/** The parsed flags for expectations. */
+/** The parsed expectations and `--filter`. */
 export interface ExpectationSettings {
   readonly expectations: readonly Expectation[]
   readonly filter: Match | undefined
@@ -12,7 +12,7 @@ export interface ExpectationSettings {
 }
 
 /**
- * Parses the values of {@link expectationOptions}, and of `--filter`.
+ * Parses expectations and `--filter`.
  *
  * @param secret - the secret for checking signatures; without it, expectations about signatures are refused
  */
@@ -47,14 +47,13 @@ function refuseSignatures(expectations: readonly Expectation[]): void {
   )
 }
 
-/** A report file to write. */
+/** A report file to write. An existing file is replaced. */
 export interface ReportFile {
   readonly kind: 'junit'
-  /** The path. An existing file is replaced. */
   readonly path: string
 }
 
-/** `--report` */
+/** The option of commands that can write a report for CI. */
 export const reportOption = option(
   '--report <kind=file>',
   'write a report, as junit=<file>',
@@ -70,7 +69,7 @@ export const expectationOptions = inGroup('Expectations:', {
 })
 
 interface ExpectationValues extends ValuesOf<typeof expectationOptions> {
-  /** `--filter` */
+  /** The value of `--filter`. */
   readonly shown: string | undefined
 }
 

@@ -14,11 +14,10 @@ import {
 import { styleOf, type Style } from '../output/style.ts'
 import type { ReportFile } from './expectation-flags.ts'
 
-/** Options for reporting results. */
-export interface ResultsView {
+interface ResultsView {
   readonly title: string
   readonly durationMs: number
-  /** Whether to write errors as JSON lines. */
+  /** Whether to write unmet expectations as JSON. */
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
@@ -28,12 +27,8 @@ export interface ResultsView {
 }
 
 /** Converts the result of an expectation to its JSON record. */
-export function resultRecord({
-  text,
-  state,
-  matched,
-  account,
-}: ExpectationResult): Readonly<Record<string, unknown>> {
+export function resultRecord(result: ExpectationResult): Readonly<Record<string, unknown>> {
+  const { text, state, matched, account } = result
   return { text, state, matched, account }
 }
 
@@ -49,7 +44,13 @@ export async function reportResults(
   io: Io,
 ): Promise<ExitCode> {
   await printResults(results, options, io)
-  const report = reportOf(results, options)
+  const { title, durationMs, cases = [] } = options
+  const expected = results.map(({ text: name, account: message, shortfall }) => {
+    if (shortfall === undefined) return { name, failure: undefined }
+    const failure = { type: shortfall.reason, message, detail: shortfallText(shortfall) }
+    return { name, failure }
+  })
+  const report = { title, cases: [...expected, ...cases], durationMs }
   await writeGithub(report, io)
   for (const { path } of options.reports) await writeReport(path, junitXml(report))
   const isFailed = report.cases.some(({ failure }) => failure !== undefined)
@@ -81,7 +82,7 @@ function unmetError({ text, account, shortfall }: ExpectationResult): EvrouteErr
   return new EvrouteError({ code: 'expectation_unmet', message: `${text}: ${account}${detail}` })
 }
 
-/** Formats a result as one line. If it failed, further lines show why. */
+/** Formats a result as one line, and for an unmet expectation the reason on further lines. */
 function resultText(result: ExpectationResult, style: Style, columns = 80): string {
   const { text, account, shortfall } = result
   const line = `${plainText(text)}: ${account}`
@@ -92,20 +93,6 @@ function resultText(result: ExpectationResult, style: Style, columns = 80): stri
 }
 
 const indent = '  '
-
-function reportOf(
-  results: readonly ExpectationResult[],
-  { title, durationMs, cases = [] }: ResultsView,
-): Report {
-  const expected = results.map(({ text, account, shortfall }) => ({
-    name: text,
-    failure:
-      shortfall === undefined
-        ? undefined
-        : { type: shortfall.reason, message: account, detail: shortfallText(shortfall) },
-  }))
-  return { title, cases: [...expected, ...cases], durationMs }
-}
 
 async function writeGithub(report: Report, io: Io): Promise<void> {
   const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY } = io.env

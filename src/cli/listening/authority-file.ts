@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { cannotWrite } from '../output/error.ts'
 
-/** A file with the certificate of a test authority, so that senders can trust it. */
+/** A file with the certificate of a test authority. Senders trust the authority if NODE_EXTRA_CA_CERTS names the file. */
 export class AuthorityFile {
-  /** The path of the file, to be set as NODE_EXTRA_CA_CERTS. */
   readonly path: string
   readonly #remove = (): void => rmSync(dirname(this.path), { recursive: true, force: true })
 
@@ -29,7 +28,6 @@ export class AuthorityFile {
     }
   }
 
-  /** Removes the file. */
   remove(): void {
     process.off('exit', this.#remove)
     this.#remove()

@@ -3,7 +3,7 @@ import { recordLine, type EvrouteError } from '../../model/index.ts'
 import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 import { cannotWrite } from '../output/error.ts'
 
-/** An NDJSON file to which every request is appended, with its raw bytes in base64. */
+/** An NDJSON file to which requests are appended, each with its raw bytes in base64. */
 export class Capture {
   readonly #path: string
   readonly #file: FileHandle
@@ -15,15 +15,11 @@ export class Capture {
     this.#file = file
   }
 
-  /**
-   * Opens a file for appending. If a crash left an incomplete last line, ends that line first. Otherwise the
-   * next record would become part of it.
-   *
-   * @throws EvrouteError `cannot_write_file`
-   */
+  /** @throws EvrouteError `cannot_write_file` */
   static async open(path: string): Promise<Capture> {
     try {
       const file = await open(path, 'a', 0o600)
+      // A crash can leave an incomplete line. The next record must not become part of it.
       if (await isTorn(path)) await file.appendFile('\n')
       return new Capture(path, file)
     } catch (error) {
@@ -31,7 +27,7 @@ export class Capture {
     }
   }
 
-  /** Aborts when a write fails. Nothing is written after that. */
+  /** Aborts when a write fails. Later requests are not written. */
   get failed(): AbortSignal {
     return this.#failure.signal
   }
@@ -63,7 +59,7 @@ export class Capture {
   }
 }
 
-/** Whether a file ends without a line break; false for pipes and devices. */
+/** Whether a file ends in the middle of a line; false for pipes and devices. */
 async function isTorn(path: string): Promise<boolean> {
   const info = await stat(path)
   if (!info.isFile() || info.size === 0) return false

@@ -39,11 +39,11 @@ interface EventView {
   readonly program: string
 }
 
-/** Below this width, neither the time nor the duration is shown. */
+/** Below this width, the time and the duration are left out. */
 const wideColumns = 100
-/** Below this width, ids are shortened and the signature's verdict is only a symbol. */
+/** Below this width, ids are shortened, and the signature is only a sign. */
 const narrowColumns = 80
-/** Below this width, neither the user nor the injected fault is shown. */
+/** Below this width, the user and the injected fault are left out. */
 const narrowestColumns = 60
 const summaryColumnsMin = 8
 
@@ -73,10 +73,7 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
   warning: 'warning',
 }
 
-/**
- * Formats a request as one line. If something is wrong, the reason and the fix follow. In verbose mode, the
- * payload follows too.
- */
+/** Formats a request as one line. Lines about what is wrong follow, and in verbose mode the payload. */
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
   if (event.reason !== null) lines.push(reasonLine(event, view.style))
@@ -105,7 +102,7 @@ function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string 
   return diagnosis === null ? `  ${why}` : `  ${why}. Fix: ${plainText(diagnosis.fix)}`
 }
 
-/** Returns a handler that verifies signatures correctly, if the signature has a diagnosis. */
+/** Returns a correct handler if the signature has a diagnosis. */
 function handlerParts(
   { diagnosis }: ReceivedEvent,
   { style, program }: EventView,
@@ -133,6 +130,7 @@ function cellsOf(
   event: ReceivedEvent,
   columns: number,
 ): { readonly before: readonly Cell[]; readonly after: readonly Cell[] } {
+  const { endpoint } = event
   const isWide = columns >= wideColumns
   const isNarrowest = columns < narrowestColumns
   const [sign, words, look] = signatureMarks[event.signature]
@@ -146,7 +144,7 @@ function cellsOf(
     before: [
       ...(isWide ? [time] : []),
       [`#${event.seq}`.padEnd(4), 'plain'],
-      ...endpointCells(event),
+      ...(endpoint === null ? [] : [[`@${endpoint}`, 'name'] as const]),
       [type, typeLook(event)],
       ...(isNarrowest ? [] : [userCell]),
     ],
@@ -157,10 +155,6 @@ function cellsOf(
       ...(isNarrowest ? [] : injectedCells(event, isWide)),
     ],
   }
-}
-
-function endpointCells({ endpoint }: ReceivedEvent): readonly Cell[] {
-  return endpoint === null ? [] : [[`@${endpoint}`, 'name']]
 }
 
 function statusCell({ status }: ReceivedEvent): Cell {
@@ -193,20 +187,22 @@ function paintSummary(parts: readonly SummaryPart[], room: number, style: Style)
 
 /** Formats the number of requests by kind and signature. */
 export function countsText(counts: ReceivedCounts): string {
-  const { wellFormed } = counts
-  const parts = [countOf(wellFormed, 'webhook')]
-  if (counts.malformed > 0) parts.push(`${formatCount(counts.malformed)} malformed`)
-  if (counts.valid > 0) parts.push(`${formatCount(counts.valid)} with a valid signature`)
-  if (counts.invalid > 0) parts.push(`${formatCount(counts.invalid)} with a wrong one`)
-  if (counts.missing > 0) parts.push(`${formatCount(counts.missing)} without one`)
-  return parts.join(', ')
+  const others = [
+    [counts.malformed, 'malformed'],
+    [counts.valid, 'with a valid signature'],
+    [counts.invalid, 'with a wrong one'],
+    [counts.missing, 'without one'],
+  ] as const
+  const shown = others.filter(([count]) => count > 0)
+  const texts = shown.map(([count, text]) => `${formatCount(count)} ${text}`)
+  return [countOf(counts.wellFormed, 'webhook'), ...texts].join(', ')
 }
 
 const answerCharactersMax = 200
 
 /**
  * Formats warnings about a forwarded request: an error, a status other than 2xx with the first line of the
- * answer, or an answer slower than senders wait. Empty if there is nothing to warn about.
+ * answer, or an answer that came after senders give up.
  */
 export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   if (forwarding === null) return []
@@ -231,7 +227,7 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
 /** The statuses that applications use to refuse a signature. */
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
-/** Suggests how to find out why an application refused a valid signature; empty if it accepted the request. */
+/** Suggests how to find out why an application refused a valid signature; empty if it did not. */
 export function checkAdvice(
   { forward, signature }: Pick<ReceivedEvent, 'forward' | 'signature'>,
   program: string,
@@ -242,9 +238,9 @@ export function checkAdvice(
 }
 
 /**
- * Formats the message after a request was forwarded again.
+ * Formats the result of forwarding a request again.
  *
- * @param forwarding - undefined if no target accepts its type
+ * @param forwarding - undefined if there is no target for its type
  */
 export function resentText(forwarding: Forwarding | undefined): string {
   if (forwarding === undefined) return 'no --forward-to accepts its type'

@@ -7,7 +7,7 @@ import { countFlag, durationUpTo, repeatable } from '../flags.ts'
 const delayMsMax = 60 * 60 * 1_000
 const endpointsMax = 5
 
-/** The options that inject faults into a receiver's answers. The receiver checks the names of faults. */
+/** The options that inject faults into the answers of a receiver. The receiver checks the names. */
 export const faultOptions = inGroup('Answers:', {
   respond: option('--respond <plan>', '503x3,200 or type=track:500, repeatable [200]', repeatable),
   delayMs: option('--delay <duration>', 'wait before answers: 6s or 1s..8s', delayFlag),
@@ -47,11 +47,6 @@ export function forwardFlag(
   text: string,
   previous: readonly ForwardTarget[] = [],
 ): readonly ForwardTarget[] {
-  const equals = text.indexOf('=')
-  const type = text.slice(0, equals)
-  const target =
-    equals > 0 && isEventType(type)
-      ? { type, url: text.slice(equals + 1) }
-      : { type: null, url: text }
-  return [...previous, target]
+  const [, type = '', url = ''] = /^(\w+)=(.*)$/s.exec(text) ?? []
+  return [...previous, isEventType(type) ? { type, url } : { type: null, url: text }]
 }

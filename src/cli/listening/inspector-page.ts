@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 
 /**
- * Returns the URL of the receiver's page: on the loopback address if there is one, otherwise with the page's
- * token. Null if there is neither.
+ * Returns the URL of the page of a receiver: on the loopback address if it listens there, otherwise with the token
+ * of the page. Null if it does not listen there and there is no token.
  *
  * @param url - the URL of the receiver
- * @param token - lets browsers on other machines in; null if they may not
+ * @param token - admits browsers on other machines; null if they are not admitted
  */
 export function inspectorUrl(url: string, token: string | null = null): string | null {
   const page = new URL('/_evroute/', url)

@@ -40,7 +40,7 @@ export interface ListenOptions
   readonly onEvent: readonly [program: string, ...args: string[]] | undefined
 }
 
-/** Receives webhooks until the count is reached, time is up, a bad signature arrives or a signal comes. */
+/** Receives webhooks until everything expected has arrived, the time is up, or a signal or a bad signature arrives. */
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const screen = await listenScreen(options, io)
@@ -57,9 +57,8 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   receiver.on('event', (event) => {
     const { signature } = event
     if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
-    const handled = Promise.all([view.event(event), capture?.append(event)])
     if (event.withheld === null) program?.run(event.seq, recordLine(eventRecord(event)))
-    return handled
+    return Promise.all([view.event(event), capture?.append(event)])
   })
   try {
     const address = await receiver.start()
@@ -96,10 +95,8 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
 }
 
 function endCode(badSignature: AbortSignal, isCountReached: boolean, judged: ExitCode): ExitCode {
-  return gravest([
-    badSignature.aborted ? exitCodes.badSignature : exitCodes.ok,
-    isCountReached ? judged : exitCodes.expectationUnmet,
-  ])
+  const end = isCountReached ? judged : exitCodes.expectationUnmet
+  return badSignature.aborted ? gravest([end, exitCodes.badSignature]) : end
 }
 
 function scenarioSettings({ scenario }: ListenOptions): ReceiverOptions {
@@ -125,7 +122,6 @@ function resendOver(
   return async (event) => resentText(await receiver.forward(event))
 }
 
-/** Starts the runner for the `--on-event` program; undefined without one. */
 function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram | undefined {
   if (onEvent === undefined) return undefined
   const [program, ...args] = onEvent
@@ -135,7 +131,7 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram |
   return new EventProgram({ program, args, env: io.env, write })
 }
 
-/** Resolves when all expectations are decided: at the timeout or when the receiver closes at the latest. */
+/** Resolves when all expectations are decided, at the latest at the timeout or when the receiver closes. */
 async function judge(
   receiver: Receiver,
   { expectations, timeoutMs = Infinity }: ListenOptions,
@@ -145,8 +141,8 @@ async function judge(
 }
 
 /**
- * Resolves when everything expected has arrived, at the timeout, or when `stop` aborts. Closing the receiver
- * then cuts short any answers that are still delayed or being forwarded.
+ * Resolves when everything expected has arrived, at the timeout, or when `stop` aborts. Some requests may not be
+ * answered yet, because their answers are delayed or they are being forwarded.
  */
 async function untilEnd(parts: {
   readonly receiver: Receiver
@@ -155,14 +151,14 @@ async function untilEnd(parts: {
   readonly judging: Promise<unknown>
 }): Promise<void> {
   const { receiver, stop, judging } = parts
-  const { count, timeoutMs, expectations } = parts.options
-  const countOrNone = count ?? (expectations.length > 0 ? 0 : Infinity)
+  const { expectations, timeoutMs } = parts.options
+  const { count = expectations.length > 0 ? 0 : Infinity } = parts.options
   const end = new AbortController()
   const ended = once(AbortSignal.any([stop, end.signal]), 'abort')
   const timer =
     timeoutMs === undefined ? undefined : systemClock.schedule(timeoutMs, () => end.abort())
   // Ignore a timeout here: the counts and results show it.
-  const arrived = receiver.waitFor(countOrNone, { timeoutMs }).catch(() => undefined)
+  const arrived = receiver.waitFor(count, { timeoutMs }).catch(() => undefined)
   if (!stop.aborted) await Promise.race([Promise.all([arrived, judging]), ended])
   timer?.cancel()
 }
@@ -187,16 +183,10 @@ interface ListenView {
 function jsonView(screen: ListenScreen): ListenView {
   const stdout = new DataWriter(screen.io)
   return {
-    ready: ({ url, urls, port, ca, pageToken }) =>
-      stdout.record({
-        kind: 'ready',
-        url,
-        urls,
-        port,
-        inspector: inspectorUrl(url, pageToken),
-        ca,
-        pid: process.pid,
-      }),
+    ready: ({ url, urls, port, ca, pageToken }) => {
+      const inspector = inspectorUrl(url, pageToken)
+      stdout.record({ kind: 'ready', url, urls, port, inspector, ca, pid: process.pid })
+    },
     event: (event) => {
       screen.arrive(event, () => stdout.record(eventRecord(event)))
       return stdout.ready()
@@ -223,7 +213,7 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
     },
     event: (event) => {
       const { columns } = io.stdout
-      // Format hidden requests too: the memory must see all requests.
+      // Format hidden requests too, because later summaries depend on them.
       const text = eventText(event, { style, memory, verbose, columns, passesOn, program })
       screen.arrive(event, () => stdout.write(text))
       return stdout.ready()
@@ -287,7 +277,7 @@ function scenarioLines({ scenario }: ListenOptions): readonly string[] {
   return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
 }
 
-/** Returns a command that sends a webhook to this receiver. The command does not reveal the secret. */
+/** Returns a command that sends a webhook to this receiver. It does not reveal the secret. */
 function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io): string {
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
@@ -296,7 +286,7 @@ function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io
   return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(options)}`
 }
 
-/** Returns the flags that show all retries of a scenario. The virtual clock runs hours of retries in a moment. */
+/** Returns flags for `send`, so that all retries of a scenario follow at once. */
 function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
   const { webhooks } = scenarioNamed(scenario)

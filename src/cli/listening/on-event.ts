@@ -6,9 +6,9 @@ import { messageOf, plainText, SettingError, systemCode } from '../../model/inde
 import { systemClock } from '../../runtime/index.ts'
 import { signalTree, spawnTree, type TreeCommand } from '../process-tree.ts'
 
-/** The `--on-event` program, its environment and where its output goes. */
+/** The program of `--on-event`. */
 export interface EventProgramOptions extends Omit<TreeCommand, 'stdio'> {
-  /** Gets the program's output, and a line for each failed run. */
+  /** Called with the output of the program, and with a line for each failed run. */
   readonly write: (text: string) => void
 }
 
@@ -19,21 +19,18 @@ interface WaitingEvent {
 
 /** Maximum number of concurrent runs. */
 export const runsMax = 4
-/** Maximum size of the queue of events, in characters. Events that don't fit are skipped. */
+/** Maximum size of the queue of events, in characters. Further events are skipped. */
 const waitingCharactersMax = 32 * 1024 * 1024
-/** Time for programs to finish when the command ends without a signal. */
+/** Grace period for programs when the command ends without a signal. */
 const finishMs = 5_000
 /** Time between SIGTERM and SIGKILL. */
 const killMs = 500
-/**
- * How long to read output after a program has ended. A process that it left behind could hold the pipe open
- * forever.
- */
+/** How long to read output after a program has ended. A process that it left behind could hold the pipe open. */
 const outputGraceMs = 500
 
 /**
- * Runs a program for every event, with the event as a line of JSON on stdin. A failure is reported, and has no
- * other effect. Processes that a program leaves behind keep running, but their output is no longer read.
+ * Runs a program for every event, with the event as a line of JSON on stdin. A failure is only reported. Processes
+ * that a program leaves behind keep running, but their output is no longer read.
  */
 export class EventProgram {
   readonly #options: EventProgramOptions
@@ -41,7 +38,7 @@ export class EventProgram {
   readonly #running = new Set<ChildProcess>()
   readonly #kill = (): void => this.#signal('SIGKILL')
   #waitingCharacters = 0
-  #left = 0
+  #skipped = 0
   #idle = (): void => undefined
   #closed = false
   #closing: Promise<void> | undefined
@@ -56,7 +53,8 @@ export class EventProgram {
   run(seq: number, line: string): void {
     if (this.#closed) return
     if (this.#waitingCharacters + line.length > waitingCharactersMax) {
-      this.#leave()
+      this.#skipped++
+      if (this.#skipped === 1) this.#tell('cannot keep up: it is not run for some events')
       return
     }
     this.#waiting.push({ seq, line })
@@ -65,8 +63,8 @@ export class EventProgram {
   }
 
   /**
-   * Gives running and waiting programs 5 s to finish, or no time if `stop` aborts. Then ends them and all
-   * processes that they started. Resolves when none is running. Further calls return the same promise.
+   * Waits up to 5 s until all events are handled, or until `stop` aborts. Then ends the programs that still run,
+   * with all processes that they started. Idempotent.
    */
   close(stop: AbortSignal): Promise<void> {
     this.#closing ??= this.#close(stop)
@@ -76,14 +74,14 @@ export class EventProgram {
   async #close(stop: AbortSignal): Promise<void> {
     await this.#untilIdle(AbortSignal.any([stop, AbortSignal.timeout(finishMs)]))
     this.#closed = true
-    this.#left += this.#waiting.length
+    this.#skipped += this.#waiting.length
     this.#waiting.length = 0
     this.#signal('SIGTERM')
     await this.#untilIdle(AbortSignal.timeout(killMs))
     this.#kill()
     await this.#untilIdle()
     process.off('exit', this.#kill)
-    if (this.#left > 0) this.#tell(`was not run for ${this.#left} of the events`)
+    if (this.#skipped > 0) this.#tell(`was not run for ${this.#skipped} of the events`)
   }
 
   #startNext(): void {
@@ -109,14 +107,14 @@ export class EventProgram {
     child.once('error', (error) => end(cannotRun(error)))
     child.once('close', (code, signal) => end(failureOf(code, signal)))
     child.once('exit', () => endOutputOf(child))
-    // If file descriptors run out, a child has no streams.
+    // A child has no streams if file descriptors have run out.
     child.stdout?.setEncoding('utf8').on('data', this.#options.write)
     child.stderr?.setEncoding('utf8').on('data', this.#options.write)
-    // A program may exit without reading its input. That is not an error.
+    // A program may exit without reading its input, so ignore that the pipe is closed.
     child.stdin?.on('error', () => undefined).end(line)
   }
 
-  /** Starts the program; undefined if that fails at once. `spawn` throws some failures and emits others. */
+  /** Starts the program; undefined if `spawn` throws. It emits other failures later. */
   #spawn(tell: (failure: string) => void): ChildProcess | undefined {
     const { program, args, env } = this.#options
     try {
@@ -130,11 +128,6 @@ export class EventProgram {
   #signal(signal: NodeJS.Signals): void {
     // A program that could not be started has no pid.
     for (const { pid } of this.#running) if (pid !== undefined) signalTree(pid, signal)
-  }
-
-  #leave(): void {
-    this.#left++
-    if (this.#left === 1) this.#tell('cannot keep up: it is not run for some events')
   }
 
   #tell(text: string): void {
@@ -155,9 +148,7 @@ function cannotRun(error: unknown): string {
   return `cannot be run: ${systemCode(error) ?? messageOf(error)}`
 }
 
-/**
- * Reads the remaining output for a short time, then closes the pipes. The child emits `close` only after that.
- */
+/** Reads the remaining output for a short time, then closes the pipes, so that the child emits `close`. */
 function endOutputOf(child: ChildProcess): void {
   const timer = systemClock.schedule(outputGraceMs, () => {
     child.stdout?.destroy()

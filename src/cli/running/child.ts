@@ -6,7 +6,7 @@ import { sleep, systemClock } from '../../runtime/index.ts'
 import { usageError } from '../output/error.ts'
 import { signalTree, spawnTree, type TreeCommand } from '../process-tree.ts'
 
-/** Grace period between SIGTERM and SIGKILL for leftover processes, in milliseconds. */
+/** Time between SIGTERM and SIGKILL for processes that the command leaves behind. */
 const leftoversGraceMs = 500
 const leftoversLookMs = 20
 
@@ -19,7 +19,7 @@ export class Child {
   /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */
   readonly ended: Promise<number>
   readonly #pid: number
-  readonly #kill = (): void => this.signal('SIGKILL')
+  readonly #kill = (): void => void this.#send('SIGKILL')
   #isGone = false
 
   private constructor(child: ChildProcess, program: string) {
@@ -27,7 +27,8 @@ export class Child {
     this.ended = once(child, 'exit').then(
       ([code, signal]) => {
         this.#send(0)
-        return exitCode(code, signal)
+        if (typeof code === 'number') return code
+        return 128 + constants.signals[signal as NodeJS.Signals]
       },
       // On Windows, a missing program is only reported now, by the shell.
       (error: unknown) => Promise.reject(cannotRun(program, error)),
@@ -71,11 +72,6 @@ export class Child {
     if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)
     return !this.#isGone
   }
-}
-
-function exitCode(code: unknown, signal: unknown): number {
-  if (typeof code === 'number') return code
-  return 128 + constants.signals[signal as NodeJS.Signals]
 }
 
 function cannotRun(program: string, cause: unknown): EvrouteError {

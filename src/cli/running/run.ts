@@ -2,36 +2,36 @@ import { once } from 'node:events'
 import {
   expectationResult,
   ExpectationTracker,
+  parseExpectation,
   type Expectation,
   type ExpectationResult,
   type NumberedSubject,
 } from '../../match/index.ts'
+import { formatDuration, SettingError } from '../../model/index.ts'
+import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-code.ts'
 import { reportResults } from '../expecting/report-results.ts'
 import type { Io } from '../io.ts'
 import { Capture } from '../listening/capture.ts'
+import { countsText, eventText } from '../listening/event-text.ts'
+import { inspectorUrl } from '../listening/inspector-page.ts'
 import type { ReportCase } from '../output/ci-report.ts'
+import { programName } from '../output/command-line.ts'
+import { usageError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
+import { styleOf } from '../output/style.ts'
+import { readSecret } from '../secret.ts'
 import { Child } from './child.ts'
-import { openRunView, type RunView, type RunViewOptions } from './run-view.ts'
-import { openTestBed, type TestBed, type TestBedOptions } from './test-bed.ts'
+import { openTestBed, type CommandEnvironment, type TestBed } from './test-bed.ts'
 
-/** The checked options of `evroute run`. */
-export interface RunOptions
-  extends
-    TestBedOptions,
-    RunViewOptions,
-    Pick<RunValues, 'reports' | 'timeoutMs' | 'allowPending' | 'hold' | 'save'> {
-  readonly command: readonly [program: string, ...args: string[]]
-  readonly expectations: readonly Expectation[]
-}
+type RunOptions = Awaited<ReturnType<typeof readOptions>>
 
 interface Run {
   readonly options: RunOptions
   readonly io: Io
-  readonly view: RunView
+  readonly view: Awaited<ReturnType<typeof openView>>
   readonly bed: TestBed
   readonly awaited: AwaitedRequests
 }
@@ -41,13 +41,14 @@ const lookMs = 20
 const quietMs = 100
 
 /**
- * Runs a command beside a receiver, and with `serve` a service, then waits for the expected requests. Leaves
+ * Runs a command beside a receiver, and with `--serve` a service. Then waits for the expected requests. Leaves
  * no processes and no open ports behind.
  *
  * @returns the exit code of the command; if that is 0, whether the expectations were met
  */
-export async function run(options: RunOptions, io: Io): Promise<number> {
-  const view = await openRunView(options, io)
+export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
+  const options = await readOptions(values, words, io)
+  const view = await openView(options, io)
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   try {
     await using bed = await openTestBed(options)
@@ -63,8 +64,38 @@ export async function run(options: RunOptions, io: Io): Promise<number> {
   }
 }
 
+async function readOptions(values: RunValues, [program, ...args]: readonly string[], io: Io) {
+  if (program === undefined) {
+    throw usageError('No command given', 'Put it behind --, as in: evroute run -- npm test')
+  }
+  if (values.json) {
+    throw new SettingError(
+      '--json',
+      'Cannot use --json together with a command: stdout belongs to the command',
+      'Pass --save <file> for records of what arrives.',
+    )
+  }
+  const virtualClock = values.clock === 'virtual'
+  if (virtualClock && !values.serve) {
+    throw new SettingError(
+      '--clock',
+      'Cannot use --clock virtual without --serve: only a service waits',
+      'Add --serve, or leave --clock out.',
+    )
+  }
+  const { expect = [], count } = values
+  const expectations = expect.map((text) => parseExpectation(text))
+  if (count !== undefined) {
+    // A request that has a type is well-formed.
+    const counted = parseExpectation(`has:type x${count}..`)
+    expectations.push({ ...counted, text: `--count ${count}` })
+  }
+  const secret = await readSecret(values.secret, io)
+  return { ...values, virtualClock, program, args, secret, expectations }
+}
+
 async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> {
-  const [program, ...args] = options.command
+  const { program, args } = options
   const { environment, receiver } = bed
   const elapsedMs = stopwatch()
   view.ready(environment)
@@ -86,7 +117,10 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
     if (options.allowPending) view.pending(pending)
     const expected = await reportResults(awaited.results(), resultsView, io)
     const end = code === 0 ? expected : code
-    if (options.hold && end !== exitCodes.ok) await held(view, bed, io)
+    if (options.hold && end !== exitCodes.ok) {
+      view.held((await receiver.start()).url)
+      await interruption(io)
+    }
     return end
   } finally {
     endPassing()
@@ -94,8 +128,7 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
   }
 }
 
-async function held(view: RunView, { receiver }: TestBed, { interrupted }: Io): Promise<void> {
-  view.held((await receiver.start()).url)
+async function interruption({ interrupted }: Io): Promise<void> {
   if (!interrupted.aborted) await once(interrupted, 'abort')
 }
 
@@ -113,13 +146,13 @@ function pendingCase(pending: number): ReportCase {
   }
 }
 
-/** Signals are meant for the command too. */
+/** @returns a function that stops passing signals on */
 function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): () => void {
   const pass = (): void => child.signal(interrupted.reason as NodeJS.Signals)
   if (interrupted.aborted) pass()
   interrupted.addEventListener('abort', pass, { once: true })
   const endHangUps = onHangUp?.(() => child.signal('SIGHUP'))
-  // SIGTSTP would not stop the command: it does not control the terminal.
+  // SIGTSTP would not stop the command, because it does not control the terminal.
   const endSuspensions = onSuspend?.(
     () => child.signal('SIGSTOP'),
     () => child.signal('SIGCONT'),
@@ -132,12 +165,9 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
 }
 
 /** Resolves when nothing is missing or in progress, at the timeout, or on a signal. */
-async function untilAllCame({
-  options: { timeoutMs },
-  io: { interrupted },
-  bed,
-  awaited,
-}: Omit<Run, 'view'>): Promise<void> {
+async function untilAllCame(run: Omit<Run, 'view'>): Promise<void> {
+  const { bed, awaited } = run
+  const { interrupted } = run.io
   const waitedMs = stopwatch()
   let quietForMs = stopwatch()
   const endListening = bed.receiver.on('event', () => (quietForMs = stopwatch()))
@@ -146,7 +176,7 @@ async function untilAllCame({
     const state = awaited.stateAt(systemClock.nowMs())
     return state === 'decided' || (state === 'satisfied' && quietForMs() >= quietMs)
   }
-  while (!(await isOver()) && !interrupted.aborted && waitedMs() < timeoutMs) {
+  while (!(await isOver()) && !interrupted.aborted && waitedMs() < run.options.timeoutMs) {
     await sleep(systemClock, lookMs, interrupted)
   }
   endListening()
@@ -160,7 +190,6 @@ export class AwaitedRequests {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
-  /** Counts a request that arrived. */
   observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }
@@ -179,8 +208,37 @@ export class AwaitedRequests {
     return open.length > 0 ? 'satisfied' : 'decided'
   }
 
-  /** Returns the results once the wait has ended. */
   results(): readonly ExpectationResult[] {
     return this.#trackers.map((tracker) => expectationResult(tracker))
+  }
+}
+
+/** Opens the view of a run on stderr, because stdout belongs to the command. It shows no secrets. */
+async function openView({ page, quiet, verbose, color }: RunValues, io: Io) {
+  const style = await styleOf(io, 'stderr', color)
+  const memory = new SummaryMemory()
+  const program = programName(io)
+  const tell = (text: string): void => void io.stderr.write(`${text}\n`)
+  return {
+    ready: ({ EVROUTE_URL, EVROUTE_ENDPOINT }: CommandEnvironment): void => {
+      if (quiet) return
+      tell(`Receiver  ${EVROUTE_URL}  ${style.faint('EVROUTE_URL, EVROUTE_SECRET')}`)
+      if (page) tell(`Page      ${inspectorUrl(EVROUTE_URL) ?? ''}`)
+      if (EVROUTE_ENDPOINT === undefined) return
+      tell(`Service   ${EVROUTE_ENDPOINT}  ${style.faint('EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY')}`)
+    },
+    event: (event: ReceivedEvent): void => {
+      if (!verbose) return
+      const { columns } = io.stderr
+      io.stderr.write(eventText(event, { style, memory, verbose: false, columns, program }))
+    },
+    summary: (counts: ReceivedCounts, durationMs: number): void => {
+      if (!quiet) tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
+    },
+    held: (url: string): void =>
+      tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`),
+    pending: (count: number): void => {
+      if (count > 0 && !quiet) tell(`Deliveries still pending: ${formatCount(count)}`)
+    },
   }
 }

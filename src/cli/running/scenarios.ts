@@ -36,17 +36,19 @@ export function scenariosNamed(name: string): readonly Scenario[] {
  * @returns 5 if a scenario did not go as expected
  */
 export async function runScenarios(
-  options: ScenarioRun &
-    Pick<RunValues, 'json' | 'color'> & { readonly scenarios: readonly Scenario[] },
+  options: Pick<RunValues, 'json' | 'color'> & {
+    readonly scenarios: readonly Scenario[]
+    readonly deadlineMs?: number
+  },
   io: Io,
 ): Promise<ExitCode> {
-  const { json, color } = options
+  const { json, color, deadlineMs } = options
   const stdout = new DataWriter(io)
   const style = await styleOf(io, 'stdout', color)
   let failed = 0
   for (const scenario of options.scenarios) {
     if (io.stop.aborted) return exitCodes.interrupted
-    const observed = await runScenario(scenario, options)
+    const observed = await runScenario(scenario, deadlineMs)
     const complaints = judgeScenario(scenario, observed)
     const judged = { scenario, observed, complaints }
     if (complaints.length > 0) failed++
@@ -57,21 +59,13 @@ export async function runScenarios(
   return failed === 0 ? exitCodes.ok : exitCodes.expectationUnmet
 }
 
-function scenarioRecord({
-  scenario,
-  observed,
-  complaints,
-}: JudgedScenario): Readonly<Record<string, unknown>> {
-  const { name, rule, webhooks, expected } = scenario
-  const { arrived, requests, settled } = observed
+function scenarioRecord(judged: JudgedScenario): Readonly<Record<string, unknown>> {
+  const { complaints } = judged
+  const { name, rule, webhooks, expected } = judged.scenario
+  const { arrived, requests, settled } = judged.observed
   return {
-    kind: 'scenario',
-    name,
-    rule,
-    expected: expected.text,
-    holds: complaints.length === 0,
-    complaints,
-    webhooks,
+    ...{ kind: 'scenario', name, rule, expected: expected.text },
+    ...{ holds: complaints.length === 0, complaints, webhooks },
     requests: sum(arrived),
     answers: Object.fromEntries(tally(requests.map(answerOf))),
     states: Object.fromEntries(tally(settled.map(({ state }) => state))),
@@ -128,7 +122,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
 }
 
-/** Returns how a run of a scenario differs from its expected outcome. A pure function. */
+/** Lists the differences between a run of a scenario and its expected outcome. A pure function. */
 export function judgeScenario(
   { webhooks, expected }: Pick<Scenario, 'webhooks' | 'expected'>,
   { settled, requests, arrived, logged }: ScenarioObservation,
@@ -169,24 +163,21 @@ function isRetriedAfterSuccess(requests: readonly RequestRecord[]): boolean {
   )
 }
 
-/** Returns the milliseconds from the start of the first request to the start of the last. */
+/** Returns the time between the starts of the first and the last request. */
 export function spanMs(requests: readonly RequestRecord[]): number {
   const times = requests.map(({ atMs }) => atMs)
   return times.length === 0 ? 0 : Math.max(...times) - Math.min(...times)
 }
 
-/** The observations of one run of a scenario. */
+/** What happened in one run of a scenario. */
 export interface ScenarioObservation {
   readonly settled: readonly SettledDelivery[]
-  /** The requests in order. A refused certificate counts as a request, though nothing was sent. */
+  /** The requests in order, including attempts that ended when the certificate was refused. */
   readonly requests: readonly RequestRecord[]
+  /** How many requests arrived for each webhook that arrived. */
   readonly arrived: readonly number[]
+  /** The codes of the warnings in the log. */
   readonly logged: readonly string[]
-}
-
-interface ScenarioRun {
-  /** Request timeout, in milliseconds of real time; 5 s by default, which is also the maximum. */
-  readonly deadlineMs?: number
 }
 
 const sourceId = 'scenario'
@@ -195,10 +186,12 @@ const secret = 'not-a-real-secret'
 /**
  * Sends webhooks through the real dispatcher and sender to a receiver with the settings of a scenario.
  * Waiting for a retry takes no time; requests take real time.
+ *
+ * @param deadlineMs - the timeout of a request; 5 s by default, which is also the maximum
  */
 export async function runScenario(
   { settings, webhooks }: Scenario,
-  { deadlineMs }: ScenarioRun = {},
+  deadlineMs?: number,
 ): Promise<ScenarioObservation> {
   const requests: RequestRecord[] = []
   const settled: SettledDelivery[] = []

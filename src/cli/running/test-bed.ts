@@ -6,11 +6,11 @@ import {
   type Clock,
   type Timer,
 } from '../../runtime/index.ts'
-import { startLocalService, type Service } from '../../service/index.ts'
+import { startLocalService } from '../../service/index.ts'
 
-/** What to start for the command, and how it behaves. */
+/** The options of a receiver, and of a service in front of it. */
 export interface TestBedOptions {
-  /** The secret for signing and checking webhooks; undefined for a random one. */
+  /** The secret for signing and checking webhooks; random by default. */
   readonly secret?: string | undefined
   readonly serve: boolean
   readonly respond?: ReceiverOptions['respond']
@@ -18,11 +18,10 @@ export interface TestBedOptions {
   readonly virtualClock: boolean
 }
 
-/** The environment variables that tell the command where to send calls and webhooks. */
+/** The environment variables of the command. An undefined one unsets the variable that the shell may have. */
 export interface CommandEnvironment {
   readonly EVROUTE_URL: string
   readonly EVROUTE_SECRET: string
-  /** The URL of the service; undefined without one. */
   readonly EVROUTE_ENDPOINT: string | undefined
   readonly EVROUTE_WRITE_KEY: string | undefined
 }
@@ -30,7 +29,7 @@ export interface CommandEnvironment {
 /** A receiver, optionally with a service in front of it, on free ports. */
 export type TestBed = Awaited<ReturnType<typeof openTestBed>>
 
-/** Starts the receiver and, if asked for, the service. */
+/** Starts the receiver and, with `serve`, the service. */
 export async function openTestBed(options: TestBedOptions) {
   const clock = options.virtualClock ? new SkippableClock() : undefined
   const runtime = createRuntime(clock === undefined ? {} : { clock })
@@ -38,19 +37,21 @@ export async function openTestBed(options: TestBedOptions) {
   const receiver = new Receiver({ secret, respond })
   const { url } = await receiver.start()
   const writeKey = `wk_${runtime.newId()}`
-  const service = serve
-    ? await openService(receiver, { url, secret, writeKey, runtime })
-    : undefined
+  const starting = serve ? startLocalService({ url, secret, writeKey, runtime }) : undefined
+  const service = await starting?.catch(async (error: unknown) => {
+    await receiver.close()
+    throw error
+  })
   const environment: CommandEnvironment = {
     EVROUTE_URL: url,
     EVROUTE_SECRET: secret,
-    // Without a service, hide the shell's variable, so that a test never posts to a real service.
+    // Without a service, these are undefined, so that a test never posts to a real service.
     EVROUTE_ENDPOINT: service?.address.url,
     EVROUTE_WRITE_KEY: service && writeKey,
   }
-  /** Closes the service, but not the receiver. Undelivered webhooks are lost. */
+  /** Closes the service. Undelivered webhooks are lost. */
   const closeService = async (): Promise<void> => service?.close()
-  /** Closes both. The receiver first reports requests in progress. Undelivered webhooks are lost. */
+  /** Closes the service and the receiver, which first reports the requests in progress. */
   const close = async (): Promise<void> => {
     // Close the service first, so that it sends nothing to a closed receiver.
     await closeService()
@@ -58,7 +59,6 @@ export async function openTestBed(options: TestBedOptions) {
   }
   return {
     receiver,
-    /** Environment variables for the command; undefined unsets an inherited variable. */
     environment,
     /** Returns the number of the service's deliveries that are not settled. */
     pending: async () => (await service?.pending()) ?? 0,
@@ -66,21 +66,9 @@ export async function openTestBed(options: TestBedOptions) {
     commandEnded: () => clock?.skip(),
     closeService,
     close,
-    /** Stops the service and the receiver. */
     [Symbol.asyncDispose]: close,
   }
 }
-
-async function openService(receiver: Receiver, parts: LocalServiceParts): Promise<Service> {
-  try {
-    return await startLocalService(parts)
-  } catch (error) {
-    await receiver.close()
-    throw error
-  }
-}
-
-type LocalServiceParts = Parameters<typeof startLocalService>[0]
 
 interface Waiting {
   readonly dueMs: number
@@ -88,7 +76,7 @@ interface Waiting {
   timer: Timer
 }
 
-/** The system clock until {@link skip}. After that, waiting takes no time. */
+/** The system clock until `skip` is called. After that, waiting takes no time. */
 class SkippableClock implements Clock {
   #clock: Clock = systemClock
   readonly #waiting = new Set<Waiting>()
@@ -122,7 +110,7 @@ class SkippableClock implements Clock {
     }
   }
 
-  /** From now on, jumps to the next task whenever nothing holds the clock. */
+  /** From now on, the clock jumps to the next task whenever nothing holds it. */
   skip(): void {
     const nowMs = this.nowMs()
     const virtual = new VirtualClock(nowMs)

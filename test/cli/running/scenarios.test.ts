@@ -9,7 +9,7 @@ const deadlineMs = 250
 
 describe("the specification's table of errors", () => {
   test.each(scenarios)('holds: $name', async (scenario) => {
-    const observed = await runScenario(scenario, { deadlineMs })
+    const observed = await runScenario(scenario, deadlineMs)
     expect(judgeScenario(scenario, observed)).toEqual([])
   })
 

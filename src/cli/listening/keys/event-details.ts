@@ -9,7 +9,7 @@ import type { Style } from '../../output/style.ts'
 const linesMax = 10_000
 const answerLinesMax = 50
 
-/** Formats a whole request: metadata, answer, headers and payload. */
+/** Formats a whole request: method, path, answer, headers, payload, and the answer of the application. */
 export function eventDetails(event: ReceivedEvent, style: Style): string {
   const { seq, method, path, atMs, reason, diagnosis, headers } = event
   const parts = [
@@ -28,7 +28,6 @@ export function eventDetails(event: ReceivedEvent, style: Style): string {
   return `${parts.join('\n')}\n`
 }
 
-/** Formats the answer of the application that the request was forwarded to. */
 function forwardDetails({ forward }: ReceivedEvent, style: Style): readonly string[] {
   if (forward === null) return []
   const { url, status, error, durationMs, answer } = forward

@@ -7,7 +7,7 @@ import type { KeysState } from './step-keys.ts'
 
 const editorPrompt = '/ '
 
-/** Returns the text of the bottom line, at most `columnsMax` wide, most important part first. */
+/** Formats the line of keys, at most `columnsMax` wide, most important part first. */
 export function keysLine(state: KeysState, columnsMax: number, style: Style): BottomText {
   const { mode } = state
   switch (mode.kind) {

@@ -34,16 +34,17 @@ import {
 } from './step-keys.ts'
 
 interface ListenScreenOptions extends Pick<ListenValues, 'input' | 'json' | 'quiet' | 'color'> {
+  /** The initial filter; undefined to show all requests. */
   readonly filter?: Match | undefined
   readonly save?: string | undefined
 }
 
-/** The output of `listen`, which decides which requests are shown and when. */
+/** The output of `listen`. It decides which requests are shown, and when. */
 export interface ListenScreen {
   readonly io: Io
   /** Starts to read keys, until `close`. */
   open(targets: KeyTargets): void
-  /** Takes a new request, and shows it now, after a pause, or never. */
+  /** Shows a new request now, after a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
   /** Closes the screen. Later writes go directly to the streams. */
   close(): Promise<void>
@@ -67,34 +68,23 @@ export async function listenScreen(options: ListenScreenOptions, io: Io): Promis
   return new ListenKeys({ io, terminal, style, filter, save })
 }
 
-interface ListenKeysParts {
+interface ListenKeysParts extends Pick<ListenScreenOptions, 'filter' | 'save'> {
   readonly io: Io
   readonly terminal: Terminal
   readonly style: Style
-  /** The initial filter; undefined to show all requests. */
-  readonly filter: Match | undefined
-  readonly save?: string | undefined
 }
 
 /** The objects that keys act on. */
 export interface KeyTargets {
   readonly receiver: Pick<Receiver, 'respondNext' | 'events'>
   readonly url: string
-  /** The secret for signing edited requests; undefined for no signature. */
+  /** The secret for signing edited requests; undefined to leave them unsigned. */
   readonly secret: string | undefined
-  /** Forwards a request again and returns a message; undefined without a target. */
+  /** Forwards a request again, and returns the result as text; undefined without a target. */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
-  /** Opens the page in a browser and returns a message. */
+  /** Opens the page in a browser, and returns the result as text. */
   readonly openPage: () => Promise<string>
 }
-
-type EffectOf<Kind> = KeyEffect extends infer Effect
-  ? Effect extends { readonly kind: infer Kinds }
-    ? Kind extends Kinds
-      ? Effect
-      : never
-    : never
-  : never
 
 /** Maximum number of requests that a pause keeps for later. */
 const heldMax = 1_000
@@ -110,10 +100,10 @@ class ListenKeys implements ListenScreen {
   #state: KeysState
   #targets: KeyTargets | undefined
   #savedSeq = 0
-  /** Functions that show the requests held back by a pause, oldest first. */
+  /** Functions that show the requests of a pause, oldest first. */
   #held: (() => void)[] = []
   #heldMissing = 0
-  /** The actions that keys have started. They run one after another. */
+  /** Actions run one after another. */
   #work: Promise<void> = Promise.resolve()
   #closeTerminal = (): void => undefined
 
@@ -168,7 +158,9 @@ class ListenKeys implements ListenScreen {
     this.#line.draw()
   }
 
-  readonly #actions: { readonly [Kind in KeyEffect['kind']]: (effect: EffectOf<Kind>) => void } = {
+  readonly #actions: {
+    readonly [Kind in KeyEffect['kind']]: (effect: Extract<KeyEffect, { kind: Kind }>) => void
+  } = {
     tell: ({ text }) => this.#tell(text),
     show: ({ event }) => this.io.stderr.write(eventDetails(event, this.#parts.style)),
     compare: ({ event, other }) =>
@@ -205,7 +197,7 @@ class ListenKeys implements ListenScreen {
     this.#heldMissing = 0
   }
 
-  /** Sends an edited copy to the receiver itself, which checks, shows and forwards it. */
+  /** Sends an edited copy to the receiver, which handles it like any request. */
   async #edit(event: ReceivedEvent): Promise<string> {
     const { terminal, io } = this.#parts
     const before = event.rawBody.toString('utf8')
@@ -264,7 +256,7 @@ class ListenKeys implements ListenScreen {
  * Opens a text in $VISUAL or $EDITOR, and returns the edited text. If the editor fails, returns the text
  * unchanged.
  *
- * @throws an error if the editor cannot be started
+ * @throws Error if the editor cannot be started
  */
 async function editText(
   text: string,

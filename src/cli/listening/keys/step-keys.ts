@@ -4,7 +4,7 @@ import type { ReceivedEvent } from '../../../receiver/index.ts'
 import { countOf } from '../../output/numbers.ts'
 import { editLine, type EditedLine, type Key } from '../../terminal/key.ts'
 
-/** How the next key is interpreted. In `number`, digits name a request to pick or to compare with. */
+/** How the next key is interpreted. In `number`, digits identify a request to pick or to compare with. */
 type KeysMode =
   | { readonly kind: 'keys' }
   | { readonly kind: 'failure' }
@@ -25,19 +25,21 @@ export interface KeysState {
   readonly picked: ReceivedEvent | undefined
 }
 
-/** How the next webhook fails: with this status, or by a timeout. */
+/** How the next webhook fails: with a status, or by a timeout. */
 export type NextFailure = 503 | 'hang'
+
+/** One effect type for each kind. */
+type Effect<Kind extends string, Fields = object> = Kind extends unknown
+  ? { readonly kind: Kind } & Readonly<Fields>
+  : never
 
 /** An action that a key triggers. */
 export type KeyEffect =
-  | { readonly kind: 'tell'; readonly text: string }
-  | {
-      readonly kind: 'show' | 'resend' | 'save' | 'edit' | 'curl'
-      readonly event: ReceivedEvent
-    }
-  | { readonly kind: 'compare'; readonly event: ReceivedEvent; readonly other: ReceivedEvent }
-  | { readonly kind: 'fail_next'; readonly failure: NextFailure }
-  | { readonly kind: 'clear' | 'interrupt' | 'suspend' | 'open_page' | 'show_held' }
+  | Effect<'tell', { text: string }>
+  | Effect<'show' | 'resend' | 'save' | 'edit' | 'curl', { event: ReceivedEvent }>
+  | Effect<'compare', { event: ReceivedEvent; other: ReceivedEvent }>
+  | Effect<'fail_next', { failure: NextFailure }>
+  | Effect<'clear' | 'interrupt' | 'suspend' | 'open_page' | 'show_held'>
 
 interface KeysStep {
   readonly state: KeysState
@@ -76,13 +78,13 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
   }
 }
 
-/** So many characters at once must be a paste, probably into the wrong window. */
+/** So many characters at once must be pasted, probably into the wrong window. */
 const pastedMin = 8
 
 /**
  * Handles keys that arrived together. A pure function.
  *
- * @param events - the requests that can be picked, oldest first
+ * @param events - the requests that the receiver keeps, oldest first
  */
 export function stepKeys(
   state: KeysState,
@@ -130,11 +132,8 @@ function stepKey(state: KeysState, key: Key, events: Events): KeysStep {
   }
 }
 
-/** The actions of the keys, by lower-case character. */
-const letters: ReadonlyMap<string, (state: KeysState, events: Events) => KeysStep> = new Map<
-  string,
-  (state: KeysState, events: Events) => KeysStep
->([
+/** Handlers by lower-case character. */
+const letters = new Map<string, (state: KeysState, events: Events) => KeysStep>([
   ['h', (state) => tell(state, keysHelp)],
   ['r', (state) => withCurrent(state, 'resend')],
   ['e', (state) => withCurrent(state, 'edit')],
@@ -144,7 +143,7 @@ const letters: ReadonlyMap<string, (state: KeysState, events: Events) => KeysSte
   ['j', (state, events) => picking(state, events, 1)],
   ['p', paused],
   ['f', (state) => inMode(state, { kind: 'failure' })],
-  ['/', (state) => editing(state, state.filter?.text ?? '')],
+  ['/', editingFilter],
   ['s', (state) => withCurrent(state, 'save')],
   ['c', (state) => ({ state, effects: [{ kind: 'clear' }] })],
   ['o', (state) => ({ state, effects: [{ kind: 'open_page' }] })],
@@ -170,7 +169,7 @@ function inMode(state: KeysState, mode: KeysMode): KeysStep {
   return { state: { ...state, mode }, effects: [] }
 }
 
-/** Picks the request before or after the current one. Past the end, keys act on the last one again. */
+/** Picks the request before or after the current one. After the newest, keys act on the last shown one again. */
 function picking(state: KeysState, events: Events, by: -1 | 1): KeysStep {
   const { picked } = state
   const at = picked === undefined ? events.length : events.findIndex(({ seq }) => seq >= picked.seq)
@@ -264,8 +263,9 @@ function stepFailure(state: KeysState, key: Key): KeysStep {
   return key.kind === 'escape' ? { state: left, effects: [] } : { state, effects: [] }
 }
 
-function editing(state: KeysState, text: string): KeysStep {
-  return inMode(state, { kind: 'filter', line: { before: text, after: '' } })
+function editingFilter(state: KeysState): KeysStep {
+  const line = { before: state.filter?.text ?? '', after: '' }
+  return inMode(state, { kind: 'filter', line })
 }
 
 function stepFilter(state: KeysState, line: EditedLine, key: Key): KeysStep {
