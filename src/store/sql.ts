@@ -7,14 +7,14 @@ export interface Dialect {
    * The end of a SELECT whose rows stay locked until the transaction ends; empty in SQLite, which has
    * one writer.
    */
-  readonly forUpdate: string
+  readonly forUpdate: Sql
   /** Like `forUpdate`, but skips rows that another transaction has locked. */
-  readonly forUpdateSkipLocked: string
+  readonly forUpdateSkipLocked: Sql
   /**
-   * The table `given` for a FROM clause, made from the result of {@link givenRows}. It has the given
-   * columns, and `place`, the number of the row from 1.
+   * Returns the table `given` for a FROM clause. It has the named fields of the rows as columns, and
+   * `place`, the number of the row from 1.
    */
-  readonly given: (value: string, columns: Readonly<Record<string, ColumnType>>) => string
+  readonly given: (rows: readonly object[], columns: Readonly<Record<string, ColumnType>>) => Sql
   /**
    * The end of a FROM clause: the deliveries, as `delivery`, that belong to each row before it. PostgreSQL
    * finds them in an index for each row, whatever its planner expects.
@@ -23,37 +23,29 @@ export interface Dialect {
    * @param condition - which deliveries belong to a row
    * @param end - the end of a SELECT that finds few deliveries for each row and locks them. SQLite ignores it
    */
-  readonly deliveriesOfEach: (columns: string, condition: string, end?: string) => string
+  readonly deliveriesOfEach: (columns: string, condition: Sql, end?: Sql) => Sql
   /**
    * Returns an SQL condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an
    * index, even if its planner has no statistics for a new table.
    */
-  readonly isOneOf: (column: string, select: string) => string
+  readonly isOneOf: (column: string, select: Sql) => Sql
   /**
    * Returns the key of a text that may be longer than an index permits: a digest in PostgreSQL, the text in
    * SQLite.
    */
   readonly keyOf: (text: string) => string
   /** Returns an expression for a key column, from an expression for a result of `keyOf`. */
-  readonly key: (expression: string) => string
+  readonly key: (expression: Sql) => Sql
   /** A common table expression that delays new regulations until the transaction ends. */
-  readonly gate: string
+  readonly gate: Sql
   /** An expression for the id of a new body. */
-  readonly newTextId: string
+  readonly newTextId: Sql
   /** Locks a table in a mode until the transaction ends. */
   readonly lockTable: (table: string, mode: 'ROW EXCLUSIVE' | 'SHARE') => Script<void>
 }
 
-/** Returns the parameter from which {@link Dialect.given} reads rows. It ignores further fields of a row. */
-export function givenRows(rows: readonly object[]): string {
-  return JSON.stringify(rows)
-}
-
 /** A value of a statement. Only PostgreSQL takes arrays. */
 export type SqlValue = string | number | null | readonly (string | number | boolean | null)[]
-
-/** Adds a value to a statement, and returns its parameter. */
-export type Bind = (value: SqlValue) => string
 
 /** A statement with its values. */
 export interface Query {
@@ -64,8 +56,49 @@ export interface Query {
   readonly name?: string
   /** The statement. `$1` is its first value; tables have the prefix `evroute_`. */
   readonly sql: string
-  /** Its values. */
   readonly values: readonly SqlValue[]
+}
+
+/** A statement or a part of one. A part that occurs several times passes its values once. */
+export class Sql implements Query {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+  readonly #texts: readonly string[]
+  readonly #parts: readonly (SqlValue | Sql)[]
+
+  /** @param texts - the texts before, between and after the parts */
+  constructor(texts: readonly string[], parts: readonly (SqlValue | Sql)[]) {
+    this.#texts = texts
+    this.#parts = parts
+    const values: SqlValue[] = []
+    const written = new Map<Sql, string>()
+    const write = (part: SqlValue | Sql = null): string => {
+      if (!(part instanceof Sql)) return `$${values.push(part)}`
+      const text =
+        written.get(part) ??
+        part.#texts.reduce((before, next, index) => before + write(part.#parts[index - 1]) + next)
+      written.set(part, text)
+      return text
+    }
+    this.sql = write(this)
+    this.values = values
+  }
+}
+
+/** Makes a statement from a template, in which an {@link Sql} is a part and all else is a value. */
+export function sql(texts: TemplateStringsArray, ...parts: readonly (SqlValue | Sql)[]): Sql {
+  return new Sql(texts, parts)
+}
+
+/** Makes a part of a statement from a text without values. */
+export function raw(text: string): Sql {
+  return new Sql([text], [])
+}
+
+/** Joins parts of a statement with a text between each two. */
+export function joined(parts: readonly (SqlValue | Sql)[], between: string): Sql {
+  if (parts.length === 0) return raw('')
+  return new Sql(['', ...parts.slice(1).map(() => between), ''], parts)
 }
 
 /**
@@ -99,7 +132,6 @@ export function* scriptOf<Result>(work: () => Result): Script<Result> {
 
 /** A database that runs scripts: the port between the shared code and the engines. */
 export interface SqlDatabase {
-  /** Its dialect. */
   readonly dialect: Dialect
   /**
    * Runs a script that only reads. Each statement sees the database at the time that it runs.

@@ -1,4 +1,4 @@
-import { givenRows, run, type Dialect, type Script } from './sql.ts'
+import { run, sql, type Dialect, type Script, type Sql } from './sql.ts'
 import { toStored } from './stored-text.ts'
 
 /** The source of a suppression that holds for every source. */
@@ -10,6 +10,8 @@ export interface SuppressedUsers {
   readonly sourceIds: readonly string[] | null
 }
 
+const pairColumns = { user_id: 'text', source_id: 'text' } as const
+
 /**
  * Returns an SQL condition: calls of a user from a source, or from a replay of it, are dropped. A statement
  * checks only once whether there are suppressed users at all.
@@ -17,40 +19,34 @@ export interface SuppressedUsers {
  * @param sourceId - an expression
  * @param userId - an expression; a column must be named with its table
  */
-export function isSuppressed(sourceId: string, userId: string): string {
-  return `(EXISTS (SELECT 1 FROM evroute_suppressions) AND EXISTS (
+export function isSuppressed(sourceId: Sql, userId: Sql): Sql {
+  return sql`(EXISTS (SELECT 1 FROM evroute_suppressions) AND EXISTS (
     SELECT 1 FROM evroute_suppressions dropped
-    WHERE dropped.user_id = ${userId} AND (dropped.source_id IN ('${everySource}', ${sourceId})
+    WHERE dropped.user_id = ${userId} AND (dropped.source_id IN (${everySource}, ${sourceId})
       OR substr(${sourceId}, 1, length(dropped.source_id) + 1) = dropped.source_id || '/')))`
 }
 
 /** Suppresses users from now on. */
 export function suppress(users: SuppressedUsers, { given }: Dialect): Script<void> {
-  const sql = `
+  return run(sql`
     INSERT INTO evroute_suppressions (user_id, source_id)
-    SELECT given.user_id, given.source_id FROM ${given('$1', { user_id: 'text', source_id: 'text' })}
+    SELECT given.user_id, given.source_id FROM ${given(pairsOf(users), pairColumns)}
     WHERE NOT EXISTS (SELECT 1 FROM evroute_suppressions known
-      WHERE known.user_id = given.user_id AND known.source_id = given.source_id)`
-  return run({ sql, values: [givenRows(pairsOf(users))] })
+      WHERE known.user_id = given.user_id AND known.source_id = given.source_id)`)
 }
 
 /** Ends suppressions of users: all of them, or only those of some sources. */
 export function lift(users: SuppressedUsers, { given }: Dialect): Script<void> {
+  const pairs = given(pairsOf(users), pairColumns)
   if (users.sourceIds === null) {
-    const sql = `DELETE FROM evroute_suppressions
-      WHERE user_id IN (SELECT given.user_id FROM ${given('$1', { user_id: 'text' })})`
-    const rows = users.userIds.map((userId) => ({ user_id: toStored(userId) }))
-    return run({ sql, values: [givenRows(rows)] })
+    return run(sql`DELETE FROM evroute_suppressions
+      WHERE user_id IN (SELECT given.user_id FROM ${pairs})`)
   }
-  const sql = `DELETE FROM evroute_suppressions WHERE (user_id, source_id) IN (
-    SELECT given.user_id, given.source_id FROM ${given('$1', { user_id: 'text', source_id: 'text' })})`
-  return run({ sql, values: [givenRows(pairsOf(users))] })
+  return run(sql`DELETE FROM evroute_suppressions WHERE (user_id, source_id) IN (
+    SELECT given.user_id, given.source_id FROM ${pairs})`)
 }
 
-function pairsOf({
-  userIds,
-  sourceIds,
-}: SuppressedUsers): readonly { readonly user_id: string; readonly source_id: string }[] {
+function pairsOf({ userIds, sourceIds }: SuppressedUsers): readonly object[] {
   const stored = sourceIds?.map(toStored) ?? [everySource]
   return userIds.flatMap((userId) =>
     stored.map((sourceId) => ({ user_id: toStored(userId), source_id: sourceId })),

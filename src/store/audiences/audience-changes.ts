@@ -8,15 +8,16 @@ import type {
   TakeRequest,
 } from '../../audience/index.ts'
 import type { AddRequest } from '../../delivery/index.ts'
-import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql.ts'
-import { toStored, toStoredOrNull } from '../stored-text.ts'
-import { isSuppressed } from '../suppressions.ts'
+import { firstRow, raw, rowsOf, run, sql, type Dialect, type Script } from '../sql.ts'
+import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
+import { isOfSources, isSuppressed, type SuppressedUsers } from '../suppressions.ts'
 import {
   audienceColumns,
   findAudience,
   identityOf,
   keysOf,
   memberPage,
+  userText,
   type AudienceRow,
   type MemberKeys,
 } from './audience-rows.ts'
@@ -37,13 +38,6 @@ export interface BegunAudience {
   readonly row: AudienceRow
 }
 
-/** The parts of {@link AudienceChanges}. */
-interface ChangeParts {
-  readonly dialect: Dialect
-  /** Adds events with their deliveries. */
-  readonly addEvents: (batch: AddRequest) => Script<void>
-}
-
 interface KnownRow {
   readonly number: number | null
   readonly value: string | null
@@ -56,15 +50,9 @@ interface UserRow {
 }
 
 const keyColumns = { user_key: 'text', member_key: 'text' } as const
-const userColumns = { user_key: 'text', user_id: 'text' } as const
-const memberColumns = {
-  ...keyColumns,
-  user_id: 'text',
-  anonymous_id: 'text',
-  email: 'text',
-  number: 'bigint',
-  value: 'text',
-} as const
+const userKey = raw('given.user_key')
+const memberKey = raw('given.member_key')
+const userId = raw('given.user_id')
 
 /**
  * Scripts that change members and write the calls for those changes. They look members up one by one,
@@ -72,9 +60,10 @@ const memberColumns = {
  */
 export class AudienceChanges {
   readonly #dialect: Dialect
-  readonly #addEvents: ChangeParts['addEvents']
+  readonly #addEvents: (batch: AddRequest) => Script<void>
 
-  constructor({ dialect, addEvents }: ChangeParts) {
+  /** @param addEvents - adds events with their deliveries */
+  constructor(dialect: Dialect, addEvents: (batch: AddRequest) => Script<void>) {
     this.#dialect = dialect
     this.#addEvents = addEvents
   }
@@ -82,17 +71,16 @@ export class AudienceChanges {
   /** Finds or makes the audience of a sync; changes nothing if its key belongs to a different one. */
   *begin({ audience, nowMs }: BeginSyncRequest, sync: number): Script<BegunAudience> {
     const { key, name, computationClass, computationId, sourceId } = audience
-    const sql = `
+    const upsert = sql`
       INSERT INTO evroute_audiences AS kept (key, name, class, computation_id, source_id, members,
         numbers, created_at, sync)
-      VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7)
+      VALUES (${toStored(key)}, ${toStored(name)}, ${computationClass}, ${toStored(computationId)},
+        ${toStored(sourceId)}, 0, 0, ${nowMs}, ${sync})
       ON CONFLICT (key) DO UPDATE SET name = excluded.name, sync = excluded.sync
         WHERE kept.class = excluded.class AND kept.source_id = excluded.source_id
       RETURNING ${audienceColumns}`
-    const names = [toStored(key), toStored(name), computationClass]
-    const values = [...names, toStored(computationId), toStored(sourceId), nowMs, sync]
     for (;;) {
-      const row = yield* firstRow<AudienceRow>({ name: 'begin_sync', sql, values })
+      const row = yield* firstRow<AudienceRow>(upsert)
       if (row !== undefined) return { kind: 'begun', row }
       const other = yield* findAudience(key)
       if (other !== undefined) return { kind: 'taken', row: other }
@@ -126,27 +114,31 @@ export class AudienceChanges {
     const gone = page.filter(({ number }) => !sync.listed.has(number)).map(identityOf)
     const keys = gone.map((identity) => keysOf(identity, this.#dialect))
     yield* this.#leave(audience, keys)
-    const users = yield* this.#usersOf(audience, lastOfUsers(gone, keys))
+    // In key order, the identifiers of a user are consecutive. Only the last one is reported.
+    const users = gone.filter((_, place) => keys[place]?.user_key !== keys[place + 1]?.user_key)
+    const found = yield* this.#findUsers(audience, users)
     // A user who is still a member under a different identifier has not left.
-    const left = users.filter(({ isMember }) => !isMember)
-    const called = left.filter((user) => !user.isSuppressed)
-    const changes = called.map(({ identity }) => ({ identity, value: null }))
+    const hasLeft = (place: number): boolean => !Boolean(found[place]?.is_member)
+    const changes = users
+      .filter((_, place) => hasLeft(place) && !Boolean(found[place]?.is_suppressed))
+      .map((identity) => ({ identity, value: null }))
     yield* this.#send(changes, request)
     const last = page.at(-1)
     const next = last === undefined || page.length < rowsMax ? null : identityOf(last)
     if (next === null) {
-      const sql = 'UPDATE evroute_audiences SET synced_at = $2, sync = NULL WHERE id = $1'
-      yield* run({ name: 'finish_sync', sql, values: [audience.id, nowMs] })
+      yield* run(sql`UPDATE evroute_audiences SET synced_at = ${nowMs}, sync = NULL
+        WHERE id = ${audience.id}`)
     }
-    return { left: left.map(({ identity }) => identity), next, calls: changes.length }
+    return { left: users.filter((_, place) => hasLeft(place)), next, calls: changes.length }
   }
 
   /** Deletes the audience with a key, and its members; false if there is none. */
   *remove(key: string): Script<boolean> {
-    const sql = 'DELETE FROM evroute_audiences WHERE key = $1 RETURNING id'
-    const row = yield* firstRow<{ readonly id: number }>({ sql, values: [toStored(key)] })
+    const row = yield* firstRow<{ readonly id: number }>(
+      sql`DELETE FROM evroute_audiences WHERE key = ${toStored(key)} RETURNING id`,
+    )
     if (row === undefined) return false
-    yield* run({ sql: 'DELETE FROM evroute_members WHERE audience_id = $1', values: [row.id] })
+    yield* run(sql`DELETE FROM evroute_members WHERE audience_id = ${row.id}`)
     return true
   }
 
@@ -155,10 +147,8 @@ export class AudienceChanges {
    * so that a sync that waits for an audience does not delay a regulation.
    */
   #hold(sync: Sync): Script<AudienceRow | undefined> {
-    const sql = `SELECT ${audienceColumns} FROM evroute_audiences
-      WHERE id = $1 AND sync = $2 ${this.#dialect.forUpdate}`
-    const values = [sync.audienceId, sync.number]
-    return firstRow<AudienceRow>({ name: 'hold_audience', sql, values })
+    return firstRow<AudienceRow>(sql`SELECT ${audienceColumns} FROM evroute_audiences
+      WHERE id = ${sync.audienceId} AND sync = ${sync.number} ${this.#dialect.forUpdate}`)
   }
 
   *#knownLines(
@@ -167,20 +157,17 @@ export class AudienceChanges {
     keys: readonly MemberKeys[],
   ): Script<readonly KnownLine[]> {
     const { key, gate, given } = this.#dialect
-    const kept = (column: string): string => `(SELECT ${column} FROM evroute_members
-      WHERE audience_id = $1 AND user_key = ${key('given.user_key')}
-        AND member_key = ${key('given.member_key')}) AS ${column}`
-    const sql = `
-      WITH ${gate}
-      SELECT ${kept('number')}, ${kept('value')},
-        ${isSuppressed('CAST($3 AS text)', 'given.user_id')} AS is_suppressed
-      FROM ${given('$2', { ...keyColumns, user_id: 'text' })} ORDER BY given.place`
     const lines = members.map(({ identity }, place) => ({
       ...keys[place],
       user_id: toStoredOrNull(identity.userId),
     }))
-    const values = [audience.id, givenRows(lines), audience.source_id]
-    const rows = yield* rowsOf<KnownRow>({ name: 'known_members', sql, values })
+    const ofLine = sql`FROM evroute_members WHERE audience_id = ${audience.id}
+      AND user_key = ${key(userKey)} AND member_key = ${key(memberKey)}`
+    const rows = yield* rowsOf<KnownRow>(sql`
+      WITH ${gate}
+      SELECT (SELECT number ${ofLine}) AS number, (SELECT value ${ofLine}) AS value,
+        ${isSuppressed(sql`CAST(${audience.source_id} AS text)`, userId)} AS is_suppressed
+      FROM ${given(lines, { ...keyColumns, user_id: 'text' })} ORDER BY given.place`)
     return rows.map(({ number, value, is_suppressed: isDropped }, place) => ({
       kept: number === null || value === null ? undefined : { number, value },
       isSuppressed: Boolean(isDropped),
@@ -189,18 +176,12 @@ export class AudienceChanges {
   }
 
   *#write(
-    audience: AudienceRow,
+    { id }: AudienceRow,
     { written, entered }: TakenPart,
     keys: readonly MemberKeys[],
   ): Script<void> {
     if (written.length === 0) return
     const { key, given } = this.#dialect
-    const sql = `
-      INSERT INTO evroute_members (audience_id, user_key, member_key, user_id, anonymous_id, email,
-        number, value)
-      SELECT $1, ${key('user_key')}, ${key('member_key')}, user_id, anonymous_id, email, number, value
-      FROM ${given('$2', memberColumns)} WHERE true
-      ON CONFLICT (audience_id, user_key, member_key) DO UPDATE SET value = excluded.value`
     const rows = written.map(({ member: { identity }, place, number, value }) => ({
       ...keys[place],
       user_id: toStoredOrNull(identity.userId),
@@ -209,10 +190,15 @@ export class AudienceChanges {
       number,
       value,
     }))
-    yield* run({ name: 'write_members', sql, values: [audience.id, givenRows(rows)] })
-    const count = `UPDATE evroute_audiences SET members = members + $2, numbers = numbers + $3
-      WHERE id = $1`
-    yield* run({ name: 'count_members', sql: count, values: [audience.id, entered, entered] })
+    const texts = { user_id: 'text', anonymous_id: 'text', email: 'text', value: 'text' } as const
+    yield* run(sql`
+      INSERT INTO evroute_members (audience_id, user_key, member_key, user_id, anonymous_id, email,
+        number, value)
+      SELECT ${id}, ${key(userKey)}, ${key(memberKey)}, user_id, anonymous_id, email, number, value
+      FROM ${given(rows, { ...keyColumns, ...texts, number: 'bigint' })} WHERE true
+      ON CONFLICT (audience_id, user_key, member_key) DO UPDATE SET value = excluded.value`)
+    yield* run(sql`UPDATE evroute_audiences SET members = members + ${entered},
+      numbers = numbers + ${entered} WHERE id = ${id}`)
   }
 
   /** @param keys - the keys in order; the statement reads only rows between the first and the last */
@@ -220,63 +206,75 @@ export class AudienceChanges {
     const [first, last] = [keys[0], keys.at(-1)]
     if (first === undefined || last === undefined) return
     const { key, given } = this.#dialect
-    const sql = `
-      DELETE FROM evroute_members WHERE audience_id = $1
-        AND (user_key, member_key) >= (${key('$3')}, ${key('$4')})
-        AND (user_key, member_key) <= (${key('$5')}, ${key('$6')})
+    const pair = (keys: MemberKeys) =>
+      sql`(${key(sql`${keys.user_key}`)}, ${key(sql`${keys.member_key}`)})`
+    yield* run(sql`
+      DELETE FROM evroute_members WHERE audience_id = ${audience.id}
+        AND (user_key, member_key) >= ${pair(first)} AND (user_key, member_key) <= ${pair(last)}
         AND (user_key, member_key) IN (
-          SELECT ${key('given.user_key')}, ${key('given.member_key')} FROM ${given('$2', keyColumns)})`
-    const range = [first.user_key, first.member_key, last.user_key, last.member_key]
-    yield* run({ name: 'leave', sql, values: [audience.id, givenRows(keys), ...range] })
-    const count = 'UPDATE evroute_audiences SET members = members - $2 WHERE id = $1'
-    yield* run({ name: 'count_left', sql: count, values: [audience.id, keys.length] })
+          SELECT ${key(userKey)}, ${key(memberKey)} FROM ${given(keys, keyColumns)})`)
+    yield* countLeft(audience.id, keys.length)
   }
 
   /** Finds for each user whether its calls are dropped, and whether it has another member. */
-  *#usersOf(
+  *#findUsers(
     audience: AudienceRow,
     identities: readonly MemberIdentity[],
-  ): Script<readonly KnownUser[]> {
+  ): Script<readonly UserRow[]> {
     if (identities.length === 0) return []
     const { key, gate, given } = this.#dialect
-    const sql = `
-      WITH ${gate}
-      SELECT ${isSuppressed('CAST($3 AS text)', 'given.user_id')} AS is_suppressed,
-        (SELECT 1 FROM evroute_members
-          WHERE audience_id = $1 AND user_key = ${key('given.user_key')} LIMIT 1) AS is_member
-      FROM ${given('$2', userColumns)} ORDER BY given.place`
     const users = identities.map((identity) => ({
       user_key: keysOf(identity, this.#dialect).user_key,
       user_id: toStoredOrNull(identity.userId),
     }))
-    const values = [audience.id, givenRows(users), audience.source_id]
-    const rows = yield* rowsOf<UserRow>({ name: 'users_of_members', sql, values })
-    return identities.map((identity, place) => ({
-      identity,
-      isMember: Boolean(rows[place]?.is_member),
-      isSuppressed: Boolean(rows[place]?.is_suppressed),
-    }))
+    return yield* rowsOf<UserRow>(sql`
+      WITH ${gate}
+      SELECT ${isSuppressed(sql`CAST(${audience.source_id} AS text)`, userId)} AS is_suppressed,
+        (SELECT 1 FROM evroute_members
+          WHERE audience_id = ${audience.id} AND user_key = ${key(userKey)} LIMIT 1) AS is_member
+      FROM ${given(users, { user_key: 'text', user_id: 'text' })} ORDER BY given.place`)
   }
 
   *#send(changes: readonly MembershipChange[], request: SyncRequest): Script<void> {
     const { nowMs, seenSinceMs, eventsOf } = request
-    const events = eventsOf(changes)
-    yield* this.#addEvents({ nowMs, seenSinceMs, events, handOver: [] })
+    yield* this.#addEvents({ nowMs, seenSinceMs, events: eventsOf(changes), handOver: [] })
   }
 }
 
-/** A user who may have left. */
-interface KnownUser {
-  /** The last of its identifiers that left. */
-  readonly identity: MemberIdentity
-  readonly isMember: boolean
-  readonly isSuppressed: boolean
+/**
+ * Removes users from the audiences of some sources (null for all), without sending calls.
+ *
+ * @returns the number of members that were removed
+ */
+export function* eraseMembers(
+  { userIds, sourceIds }: SuppressedUsers,
+  { forUpdate, given, isOneOf, key, keyOf }: Dialect,
+): Script<number> {
+  const audiences = yield* rowsOf<{ readonly id: number; readonly source_id: string }>(
+    sql`SELECT id, source_id FROM evroute_audiences`,
+  )
+  const wanted = audiences.filter((row) => isOfSources(fromStored(row.source_id), sourceIds))
+  if (wanted.length === 0 || userIds.length === 0) return 0
+  const ids = sql`SELECT given.id FROM ${given(wanted, { id: 'bigint' })}`
+  // Lock the audiences, so that no sync adds one of these users until the transaction ends.
+  yield* run(
+    sql`SELECT id FROM evroute_audiences WHERE ${isOneOf('id', ids)} ORDER BY id ${forUpdate}`,
+  )
+  const keys = userIds.map((id) => ({
+    user_key: keyOf(userText({ userId: id, anonymousId: null })),
+  }))
+  const users = sql`SELECT ${key(userKey)} FROM ${given(keys, { user_key: 'text' })}`
+  const gone = yield* rowsOf<{ readonly audience_id: number }>(sql`
+    DELETE FROM evroute_members
+    WHERE ${isOneOf('audience_id', ids)} AND ${isOneOf('user_key', users)} RETURNING audience_id`)
+  const counts = new Map<number, number>()
+  for (const { audience_id: id } of gone) counts.set(id, (counts.get(id) ?? 0) + 1)
+  for (const [id, count] of counts) yield* countLeft(id, count)
+  return gone.length
 }
 
-/** Returns the last identifier of each user. In key order, the identifiers of a user are consecutive. */
-function lastOfUsers(
-  identities: readonly MemberIdentity[],
-  keys: readonly MemberKeys[],
-): readonly MemberIdentity[] {
-  return identities.filter((_, place) => keys[place]?.user_key !== keys[place + 1]?.user_key)
+function countLeft(audienceId: number, count: number): Script<void> {
+  return run(
+    sql`UPDATE evroute_audiences SET members = members - ${count} WHERE id = ${audienceId}`,
+  )
 }

@@ -6,7 +6,7 @@ import type {
   MemberIdentity,
   MembersRequest,
 } from '../../audience/index.ts'
-import { firstRow, rowsOf, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
+import { firstRow, raw, rowsOf, sql, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 
 /** A row of `audiences`. */
@@ -24,24 +24,18 @@ export interface AudienceRow {
   readonly sync: number | null
 }
 
-/** A row of `members`. */
-export interface MemberRow extends IdentityColumns {
+interface MemberRow {
+  readonly user_id: string | null
+  readonly anonymous_id: string | null
+  readonly email: string | null
   readonly number: number
   readonly value: string
 }
 
 /** The columns of an audience, listed because a newer version may have added more. */
-export const audienceColumns =
-  'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync'
-
-/** A page of the members of an audience, in the order of their keys. */
-export interface MemberPage {
-  readonly audienceId: number
-  /** Only members after this one; null for the first page. */
-  readonly after: MemberIdentity | null
-  /** The maximum number of rows. */
-  readonly rowsMax: number
-}
+export const audienceColumns = raw(
+  'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync',
+)
 
 /** Reads audiences and their members. */
 export class AudienceRows implements AudienceReader {
@@ -52,21 +46,18 @@ export class AudienceRows implements AudienceReader {
   }
 
   async list(): Promise<readonly Audience[]> {
-    const sql = `SELECT ${audienceColumns} FROM evroute_audiences`
-    const rows = await this.#database.read(() =>
-      rowsOf<AudienceRow>({ name: 'audiences', sql, values: [] }),
-    )
+    const query = sql`SELECT ${audienceColumns} FROM evroute_audiences`
+    const rows = await this.#database.read(() => rowsOf<AudienceRow>(query))
     // Engines order some keys differently.
     return rows.map(audienceOf).toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
-  members(request: MembersRequest): Promise<readonly Member[]> {
+  members({ key, after, limit }: MembersRequest): Promise<readonly Member[]> {
     const { dialect } = this.#database
     return this.#database.read(function* () {
-      const row = yield* findAudience(request.key)
+      const row = yield* findAudience(key)
       if (row === undefined) return []
-      const { after, limit: rowsMax } = request
-      const page = yield* memberPage({ audienceId: row.id, after, rowsMax }, dialect)
+      const page = yield* memberPage({ audienceId: row.id, after, rowsMax: limit }, dialect)
       return page.map((member) => ({
         identity: identityOf(member),
         value: fromStored(member.value),
@@ -77,30 +68,29 @@ export class AudienceRows implements AudienceReader {
 
 /** Finds the audience with a key; undefined if there is none. */
 export function findAudience(key: string): Script<AudienceRow | undefined> {
-  const sql = `SELECT ${audienceColumns} FROM evroute_audiences WHERE key = $1`
-  return firstRow<AudienceRow>({ name: 'audience', sql, values: [toStored(key)] })
+  return firstRow<AudienceRow>(
+    sql`SELECT ${audienceColumns} FROM evroute_audiences WHERE key = ${toStored(key)}`,
+  )
 }
 
-/** Reads a page of an audience's members. */
+/** Reads a page of an audience's members in the order of their keys; `after` is null for the first page. */
 export function memberPage(
-  { audienceId, after, rowsMax }: MemberPage,
+  request: {
+    readonly audienceId: number
+    readonly after: MemberIdentity | null
+    readonly rowsMax: number
+  },
   dialect: Dialect,
 ): Script<readonly MemberRow[]> {
-  const { key } = dialect
-  const sql = `
+  const { audienceId, after, rowsMax } = request
+  // Empty keys sort before all others.
+  const keys = after === null ? { user_key: '', member_key: '' } : keysOf(after, dialect)
+  return rowsOf<MemberRow>(sql`
     SELECT user_id, anonymous_id, email, number, value FROM evroute_members
-    WHERE audience_id = $1 AND (user_key, member_key) > (${key('$2')}, ${key('$3')})
-    ORDER BY user_key, member_key LIMIT $4`
-  const keys = after === null ? noKeys : keysOf(after, dialect)
-  return rowsOf<MemberRow>({
-    name: 'members',
-    sql,
-    values: [audienceId, keys.user_key, keys.member_key, rowsMax],
-  })
+    WHERE audience_id = ${audienceId}
+      AND (user_key, member_key) > (${dialect.key(sql`${keys.user_key}`)}, ${dialect.key(sql`${keys.member_key}`)})
+    ORDER BY user_key, member_key LIMIT ${rowsMax}`)
 }
-
-/** Sorts before all other keys. */
-const noKeys = Object.freeze({ user_key: '', member_key: '' })
 
 /** Makes an audience from its row. */
 export function audienceOf(row: AudienceRow): Audience {
@@ -116,38 +106,28 @@ export function audienceOf(row: AudienceRow): Audience {
   }
 }
 
-/** The columns that identify a member. */
-export interface IdentityColumns {
-  readonly user_id: string | null
-  readonly anonymous_id: string | null
-  readonly email: string | null
-}
-
-/** Makes the identity of a row. */
-export function identityOf(columns: IdentityColumns): MemberIdentity {
+/** Makes the identity of a member from its row. */
+export function identityOf({
+  user_id: userId,
+  anonymous_id: anonymousId,
+  email,
+}: Omit<MemberRow, 'number' | 'value'>): MemberIdentity {
   return {
-    userId: fromStoredOrNull(columns.user_id),
-    anonymousId: fromStoredOrNull(columns.anonymous_id),
-    email: fromStoredOrNull(columns.email),
+    userId: fromStoredOrNull(userId),
+    anonymousId: fromStoredOrNull(anonymousId),
+    email: fromStoredOrNull(email),
   }
 }
 
-/** The keys that find a member. */
-export type MemberKeys = {
-  /** The key of the user. */
+/** The keys of a member's user, and of the member among those of its user. */
+export interface MemberKeys {
   readonly user_key: string
-  /** The key of the member among those of its user. */
   readonly member_key: string
 }
 
 /** Returns the keys of an identity. */
 export function keysOf(identity: MemberIdentity, { keyOf }: Dialect): MemberKeys {
   return { user_key: keyOf(userText(identity)), member_key: keyOf(memberText(identity)) }
-}
-
-/** Returns the key of a user. */
-export function userKey(userId: string, { keyOf }: Dialect): string {
-  return keyOf(userText({ userId, anonymousId: null }))
 }
 
 /** Returns the text that identifies a user: by the userId, otherwise by the anonymousId. */

@@ -12,7 +12,7 @@ export interface KnownLine {
 }
 
 /** A new member, or one with a new value. */
-export interface WrittenMember {
+interface WrittenMember {
   readonly member: Member
   /** Its index in the part. */
   readonly place: number
@@ -73,7 +73,7 @@ function outcomeOf(value: string, before: string | undefined, isListed: boolean)
   return isListed ? 'contradicted' : 'changed'
 }
 
-/** Tells whether an outcome is reported to the destinations with a call. */
+/** Tells whether an outcome is reported to the destinations, as a call. */
 function isNews(outcome: TakeOutcome): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }

@@ -13,13 +13,12 @@ import type { AddRequest } from '../../delivery/index.ts'
 import { scriptOf, type Script, type SqlDatabase } from '../sql.ts'
 import { AudienceChanges } from './audience-changes.ts'
 import { audienceOf, AudienceRows } from './audience-rows.ts'
-import { Sync, Syncs } from './syncs.ts'
+import { Sync } from './syncs.ts'
 
 const superseded = Object.freeze({ kind: 'superseded' as const })
 
 /** The engine-specific parts of audiences. */
 export interface AudienceEngine {
-  /** The database. */
   readonly database: SqlDatabase
   /** Adds events with their deliveries, in the current transaction. */
   readonly addEvents: (batch: AddRequest) => Script<void>
@@ -36,7 +35,8 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   readonly #database: SqlDatabase
   readonly #notify: () => void
   readonly #changes: AudienceChanges
-  readonly #syncs = new Syncs()
+  /** The syncs in progress, by the keys of their audiences. */
+  readonly #syncs = new Map<string, Sync>()
   #lastBegin: Promise<unknown> = Promise.resolve()
 
   /** @param reading - the database for reads; `database` by default */
@@ -44,7 +44,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     super(reading)
     this.#database = database
     this.#notify = notify
-    this.#changes = new AudienceChanges({ dialect: database.dialect, addEvents })
+    this.#changes = new AudienceChanges(database.dialect, addEvents)
   }
 
   /** Begins syncs one after the other, so that the one that was requested last wins. */
@@ -69,7 +69,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
       const part = await this.#database.change(() => this.#changes.release(request, sync))
       if (part === undefined) return superseded
       const { left, next, calls } = part
-      if (next === null) this.#syncs.end(sync)
+      if (next === null && this.#syncs.get(sync.key) === sync) this.#syncs.delete(sync.key)
       if (calls > 0) this.#notify()
       return { kind: 'released', left, next }
     })
@@ -78,17 +78,18 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   /** Removes the whole audience at once, which may take a while. */
   async remove({ key }: { readonly key: string }): Promise<boolean> {
     const isRemoved = await this.#database.change(() => this.#changes.remove(key), { isLong: true })
-    if (isRemoved) this.#syncs.endOf(key)
+    if (isRemoved) this.#syncs.delete(key)
     return isRemoved
   }
 
   async #begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
-    const number = newSyncNumber()
+    // Processes that share a database must not choose the same number.
+    const number = randomInt(1, 2 ** 48 - 1)
     const { kind, row } = await this.#database.change(() => this.#changes.begin(request, number))
     const audience = audienceOf(row)
     if (kind === 'taken') return { kind, audience }
     // Do this after the commit: a sync that could not begin must not supersede another.
-    this.#syncs.begin(new Sync({ key: audience.key, id: row.id }, number))
+    this.#syncs.set(audience.key, new Sync({ key: audience.key, id: row.id }, number))
     return { kind, audience, sync: number }
   }
 
@@ -96,14 +97,9 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     request: SyncRequest,
     step: (sync: Sync) => Promise<Result>,
   ): Promise<Result | typeof superseded> {
-    const sync = this.#syncs.find(request)
-    if (sync !== undefined) return sync.inTurn(() => step(sync))
+    const sync = this.#syncs.get(request.key)
+    if (sync?.number === request.sync) return sync.inTurn(() => step(sync))
     // Read, so that a closed store rejects.
     return this.#database.read(() => scriptOf(() => superseded))
   }
-}
-
-/** Returns a random number, because processes that share a database must not choose the same one. */
-function newSyncNumber(): number {
-  return randomInt(1, 2 ** 48 - 1)
 }

@@ -1,4 +1,3 @@
-/** The number of bits in a chunk of memory. */
 const numbersPerChunk = 32_768
 
 /**
@@ -11,23 +10,17 @@ export class ListedMembers {
 
   /** Tells whether the list has named the member with a number. */
   has(number: number): boolean {
-    const byte = this.#chunks.get(chunkOf(number))?.[byteOf(number)] ?? 0
-    return (byte & bitOf(number)) !== 0
+    const chunk = this.#chunks.get(Math.floor(number / numbersPerChunk))
+    return ((chunk?.[byteOf(number)] ?? 0) & bitOf(number)) !== 0
   }
 
   /** Notes that the list has named the member with a number. */
   add(number: number): void {
-    let chunk = this.#chunks.get(chunkOf(number))
-    if (chunk === undefined) {
-      chunk = new Uint8Array(numbersPerChunk / 8)
-      this.#chunks.set(chunkOf(number), chunk)
-    }
+    const index = Math.floor(number / numbersPerChunk)
+    const chunk = this.#chunks.get(index) ?? new Uint8Array(numbersPerChunk / 8)
+    this.#chunks.set(index, chunk)
     chunk[byteOf(number)] = (chunk[byteOf(number)] ?? 0) | bitOf(number)
   }
-}
-
-function chunkOf(number: number): number {
-  return Math.floor(number / numbersPerChunk)
 }
 
 function byteOf(number: number): number {
@@ -61,31 +54,5 @@ export class Sync {
     const result = this.#last.then(step)
     this.#last = result.catch(() => undefined)
     return result
-  }
-}
-
-/** The syncs in progress: at most one for each audience. */
-export class Syncs {
-  readonly #byKey = new Map<string, Sync>()
-
-  /** Begins a sync, and ends an earlier one of the same audience. */
-  begin(sync: Sync): void {
-    this.#byKey.set(sync.key, sync)
-  }
-
-  /** Finds a sync in progress; undefined if it is over. */
-  find({ key, sync: number }: { readonly key: string; readonly sync: number }): Sync | undefined {
-    const sync = this.#byKey.get(key)
-    return sync?.number === number ? sync : undefined
-  }
-
-  /** Ends the sync of an audience, if there is one. */
-  endOf(key: string): void {
-    this.#byKey.delete(key)
-  }
-
-  /** Ends a sync, unless another one has replaced it. */
-  end(sync: Sync): void {
-    if (this.#byKey.get(sync.key) === sync) this.#byKey.delete(sync.key)
   }
 }

@@ -7,17 +7,8 @@ import type {
 } from '../../delivery/index.ts'
 import { discardedReason, type GivenUpDeliveries, type GivenUpReason } from '../../model/index.ts'
 import { countRefused, erasedReason } from '../added-deliveries.ts'
-import {
-  givenRows,
-  rowsOf,
-  run,
-  type Bind,
-  type Dialect,
-  type Script,
-  type SqlValue,
-} from '../sql.ts'
+import { joined, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import { conditionsOf } from './conditions.ts'
 
 /** A delivery that is locked until the end of the transaction, with its state so far. */
 export interface FoundRow {
@@ -40,67 +31,98 @@ export interface LogEngine {
   readonly dialect: Dialect
   readonly countChanges: CountChanges
   /** Returns an SQL condition: the row `delivery` is not leased. */
-  readonly isUnleased: (bind: Bind, nowMs: number) => string
-  /** Further assignments that clear an ended lease, as in `, lease = NULL`; empty for none. */
-  readonly releasedColumns: string
+  readonly isUnleased: (nowMs: number) => Sql
+  /** Further assignments that clear an ended lease, as in `, lease = NULL`. */
+  readonly releasedColumns: Sql
 }
 
 /** A range of deliveries in an index. */
 interface Range {
-  /** Returns the condition of the range. */
-  readonly condition: (bind: Bind) => string
+  readonly condition: Sql
   /** As in `ORDER BY id`; none by default. */
-  readonly order?: string
+  readonly order?: Sql
   /** Whether the index covers all destinations together; false if it is by destination. */
   readonly isOfAll?: boolean
 }
 
-/** A search in some ranges. */
 interface Search {
   readonly ranges: readonly Range[]
   readonly filter?: DeliveryFilter
   readonly nowMs: number
   readonly limit: number
   /** The end of the SELECT, which locks the rows. */
-  readonly lock: string
+  readonly lock: Sql
 }
 
 /** Selects every destination that ever had deliveries, as `destination_id`. */
 export const allDestinations: string = `
   SELECT destination_id FROM evroute_counts WHERE destination_id <> '' GROUP BY destination_id`
 
+/** Selects a destination, as `destination_id`; every one that ever had deliveries if undefined. */
+export function destinationsOf(destinationId: string | undefined): Sql {
+  return destinationId === undefined
+    ? raw(allDestinations)
+    : sql`SELECT CAST(${toStored(destinationId)} AS text) AS destination_id`
+}
+
+/**
+ * Writes the conditions of a filter. Each begins with `AND`.
+ *
+ * @param state - the column of states
+ */
+export function conditionsOf(filter: DeliveryFilter, state = 'state'): Sql {
+  const { destinationId, messageId, userId, id, sinceMs, untilMs, states, types } = filter
+  const conditions: Sql[] = []
+  if (id !== undefined) conditions.push(sql`AND id = ${id}`)
+  for (const [column, text] of Object.entries({
+    destination_id: destinationId,
+    message_id: messageId,
+    user_id: userId,
+  })) {
+    if (text !== undefined) conditions.push(sql`AND ${raw(column)} = ${toStored(text)}`)
+  }
+  if (sinceMs !== undefined) conditions.push(sql`AND accepted_at >= ${sinceMs}`)
+  if (untilMs !== undefined) conditions.push(sql`AND accepted_at < ${untilMs}`)
+  for (const [column, names] of [
+    [state, states],
+    ['type', types],
+  ] as const) {
+    if (names === undefined) continue
+    const some = names.length === 0 ? raw('NULL') : joined(names, ', ')
+    conditions.push(sql`AND ${raw(column)} IN (${some})`)
+  }
+  return joined(conditions, ' ')
+}
+
 /** Makes deliveries due at once and returns their number. */
 export function* retry(engine: LogEngine, request: RetryRequest): Script<number> {
   const { nowMs } = request
   const ended = (state: LoggedState): Range => ({
-    condition: (bind) => `state = '${state}' AND state <> 'pending' AND settled_at <= ${bind(nowMs)}
-      AND reason IS DISTINCT FROM '${erasedReason}'`,
+    condition: sql`${raw(`state = '${state}'`)} AND state <> 'pending' AND settled_at <= ${nowMs}
+      AND reason IS DISTINCT FROM ${erasedReason}`,
   })
   const waiting: Range = {
-    condition: (bind) => `lane = 'retry' AND state = 'pending'
-      AND coalesce(first_attempt_at, 0) <= ${bind(nowMs)}`,
+    condition: sql`lane = 'retry' AND state = 'pending' AND coalesce(first_attempt_at, 0) <= ${nowMs}`,
   }
   // None of these ranges contains delivered rows.
   const ranges = [ended('failed'), ended('expired'), waiting]
   const lock = engine.dialect.forUpdate
   const rows = yield* find(engine, { ...request, ranges, lock })
-  const changes = `state = 'pending', lane = 'manual', due_at = $2, window_attempts = 0,
+  const changes = sql`state = 'pending', lane = 'manual', due_at = ${nowMs}, window_attempts = 0,
     first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
     manual_retries = manual_retries + 1`
-  yield* change(engine, { rows, changes, values: [nowMs], after: 'pending' })
+  yield* change(engine, { rows, changes, after: 'pending' })
   return rows.length
 }
 
 /** Ends pending deliveries without sending them and returns their number. */
 export function* discard(engine: LogEngine, request: DiscardRequest): Script<number> {
   const { nowMs } = request
-  const range: Range = {
-    // The lanes let SQLite use the index of pending deliveries.
-    condition: (bind) => `state = 'pending' AND lane IN ('first', 'retry', 'manual')
-      AND accepted_at <= ${bind(nowMs)}`,
-  }
+  // The lanes let SQLite use the index of pending deliveries.
+  const condition = sql`state = 'pending' AND lane IN ('first', 'retry', 'manual')
+    AND accepted_at <= ${nowMs}`
   const lock = engine.dialect.forUpdate
-  const rows = yield* find(engine, { ...request, ranges: [range], lock })
+  const rows = yield* find(engine, { ...request, ranges: [{ condition }], lock })
   yield* end(engine, rows, { state: 'failed', reason: discardedReason, nowMs })
   return rows.length
 }
@@ -110,9 +132,9 @@ export function expire(
   engine: LogEngine,
   { nowMs, rowsMax }: PurgeRequest,
 ): Script<readonly GivenUpDeliveries[]> {
-  const range: Range = {
-    condition: (bind) => `state = 'pending' AND expires_at < ${bind(nowMs)}`,
-    order: 'ORDER BY expires_at',
+  const range = {
+    condition: sql`state = 'pending' AND expires_at < ${nowMs}`,
+    order: raw('ORDER BY expires_at'),
     isOfAll: true,
   }
   return giveUp(engine, { ranges: [range], nowMs, limit: rowsMax }, 'window_over')
@@ -124,10 +146,9 @@ export function abandon(
   { nowMs, abandonedBeforeMs }: PurgeRequest,
   limit: number,
 ): Script<readonly GivenUpDeliveries[]> {
-  const ranges = ['manual', 'first'].map((lane): Range => ({
-    condition: (bind) =>
-      `lane = '${lane}' AND state = 'pending' AND due_at < ${bind(abandonedBeforeMs)}`,
-    order: 'ORDER BY due_at, id',
+  const ranges = ['manual', 'first'].map((lane) => ({
+    condition: sql`${raw(`lane = '${lane}'`)} AND state = 'pending' AND due_at < ${abandonedBeforeMs}`,
+    order: raw('ORDER BY due_at, id'),
   }))
   return giveUp(engine, { ranges, nowMs, limit }, 'abandoned')
 }
@@ -162,25 +183,21 @@ function* find(engine: LogEngine, search: Search): Script<readonly FoundRow[]> {
 }
 
 function findIn(
-  { condition, order = '', isOfAll = false }: Range,
+  { condition, order = raw(''), isOfAll = false }: Range,
   { dialect, isUnleased }: LogEngine,
   { filter: { destinationId, ...filter } = {}, nowMs, limit, lock }: Search,
 ): Script<readonly FoundRow[]> {
-  const values: SqlValue[] = []
-  const bind: Bind = (value) => `$${values.push(value)}`
-  const destinations =
-    destinationId === undefined
-      ? allDestinations
-      : `SELECT CAST(${bind(toStored(destinationId))} AS text) AS destination_id`
-  const wanted = `${condition(bind)} AND ${isUnleased(bind, nowMs)} ${conditionsOf(filter, { bind })}`
-  const some = `LIMIT ${bind(limit)}`
-  const columns = 'delivery.destination_id, delivery.id, delivery.state'
-  const isOfDestination = `delivery.destination_id = destination.destination_id AND ${wanted}`
-  const sql = isOfAll
-    ? `SELECT ${columns} FROM evroute_deliveries delivery WHERE ${wanted} ${order} ${some} ${lock}`
-    : `SELECT ${columns} FROM (${destinations}) destination
-      ${dialect.deliveriesOfEach('*', isOfDestination, `${order} ${some} ${lock}`)} ${some}`
-  return rowsOf<FoundRow>({ sql, values })
+  const wanted = sql`${condition} AND ${isUnleased(nowMs)} ${conditionsOf(filter)}`
+  const columns = raw('delivery.destination_id, delivery.id, delivery.state')
+  const some = sql`LIMIT ${limit}`
+  if (isOfAll) {
+    return rowsOf<FoundRow>(sql`SELECT ${columns} FROM evroute_deliveries delivery WHERE ${wanted}
+      ${order} ${some} ${lock}`)
+  }
+  const isOfDestination = sql`delivery.destination_id = destination.destination_id AND ${wanted}`
+  const deliveries = dialect.deliveriesOfEach('*', isOfDestination, sql`${order} ${some} ${lock}`)
+  return rowsOf<FoundRow>(sql`SELECT ${columns} FROM (${destinationsOf(destinationId)}) destination
+    ${deliveries} ${some}`)
 }
 
 function end(
@@ -188,25 +205,18 @@ function end(
   rows: readonly FoundRow[],
   { state, reason, nowMs }: { state: LoggedState; reason: string; nowMs: number },
 ): Script<void> {
-  const changes = 'state = $2, reason = $3, settled_at = $4'
-  return change(engine, { rows, changes, values: [state, reason, nowMs], after: state })
+  const changes = sql`state = ${state}, reason = ${reason}, settled_at = ${nowMs}`
+  return change(engine, { rows, changes, after: state })
 }
 
 function* change(
   { dialect, countChanges, releasedColumns }: LogEngine,
-  parts: {
-    readonly rows: readonly FoundRow[]
-    /** The columns to change, with the parameters from `$2` on. */
-    readonly changes: string
-    readonly values: readonly SqlValue[]
-    readonly after: LoggedState
-  },
+  parts: { readonly rows: readonly FoundRow[]; readonly changes: Sql; readonly after: LoggedState },
 ): Script<void> {
-  const { rows, changes, values, after } = parts
+  const { rows, changes, after } = parts
   if (rows.length === 0) return
-  const given = dialect.given('$1', { destination_id: 'text', id: 'bigint' })
-  const sql = `UPDATE evroute_deliveries AS delivery SET ${changes}${releasedColumns} FROM ${given}
-    WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id`
-  yield* run({ sql, values: [givenRows(rows), ...values] })
+  const given = dialect.given(rows, { destination_id: 'text', id: 'bigint' })
+  yield* run(sql`UPDATE evroute_deliveries AS delivery SET ${changes}${releasedColumns} FROM ${given}
+    WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id`)
   yield* countChanges(rows, after)
 }

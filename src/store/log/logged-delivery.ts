@@ -7,12 +7,14 @@ import type {
   LoggedState,
 } from '../../delivery/index.ts'
 import type { Lane, RequestRecord, RequestVerdict, EventType } from '../../model/index.ts'
-import { firstRow, rowsOf, type Script } from '../sql.ts'
-import { bodyStartMax, eventNameOf } from './event-name.ts'
+import { firstRow, raw, rowsOf, sql, type Script, type Sql } from '../sql.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import { DamagedRowError } from '../store-errors.ts'
 
-/** The columns of {@link LoggedRow}, of a table with the name `delivery`. */
+/** How many characters of a body to read for the event's name, which comes before properties and context. */
+export const bodyStartMax = 2_048
+
+/** The columns of a {@link ListedRow}, except `body_start`, of a table with the name `delivery`. */
 export const loggedColumns = `delivery.destination_id, delivery.id, source_id, message_id, type, user_id,
   state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
   reason, settled_at, manual_retries`
@@ -25,7 +27,7 @@ export function bodyStartFrom(messages: string, ofMessage: string): string {
   return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
 }
 
-/** The columns with the progress of a delivery. */
+/** The progress columns of a delivery. */
 export interface ProgressRow {
   readonly attempts: number
   readonly window_attempts: number
@@ -33,8 +35,7 @@ export interface ProgressRow {
   readonly holds: string
 }
 
-/** A row of a delivery. */
-export interface LoggedRow extends ProgressRow {
+interface LoggedRow extends ProgressRow {
   readonly destination_id: string
   readonly id: number
   readonly source_id: string
@@ -130,25 +131,23 @@ interface RequestRow {
   readonly excerpt: string
 }
 
-const storySql = `
-  SELECT ${loggedColumns}, message.body, try_url, try_at, try_duration, try_status, try_excerpt
-  FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
-  WHERE delivery.destination_id = $1 AND delivery.id = $2`
-
-/** Reads one delivery with its body and its requests; undefined if it does not exist. */
+/**
+ * Reads one delivery with its body and its requests; undefined if it does not exist.
+ *
+ * @param ofDelivery - the condition for its requests
+ */
 export function* storyOf(
   { destinationId, id }: DeliveryKey,
-  ofDelivery: string,
+  ofDelivery: Sql,
 ): Script<DeliveryStory | undefined> {
-  const values = [toStored(destinationId), id]
-  const row = yield* firstRow<StoryRow>({ name: 'story', sql: storySql, values })
+  const row = yield* firstRow<StoryRow>(sql`
+    SELECT ${raw(loggedColumns)}, message.body, try_url, try_at, try_duration, try_status, try_excerpt
+    FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
+    WHERE delivery.destination_id = ${toStored(destinationId)} AND delivery.id = ${id}`)
   if (row === undefined) return undefined
-  const requests = yield* rowsOf<RequestRow>({
-    name: 'requests',
-    sql: `SELECT attempt, lane, url, at, duration, outcome, status, error, excerpt FROM evroute_requests
-      WHERE ${ofDelivery} ORDER BY at, id`,
-    values,
-  })
+  const requests = yield* rowsOf<RequestRow>(sql`
+    SELECT attempt, lane, url, at, duration, outcome, status, error, excerpt FROM evroute_requests
+    WHERE ${ofDelivery} ORDER BY at, id`)
   const delivery = loggedDelivery(row, row.body)
   const all = [...firstTryOf(row), ...requests].sort((a, b) => a.at - b.at)
   return {
@@ -181,4 +180,20 @@ function requestRecord(row: RequestRow, delivery: LoggedDelivery): RequestRecord
     durationMs: row.duration,
     excerpt: fromStored(row.excerpt),
   }
+}
+
+/**
+ * The beginning of a body, up to the name. The body may be cut off inside a string; only a complete string
+ * is a name.
+ */
+const upToName =
+  /^\{"version":1,"type":"(?:track|page|screen)"(?:,"(?:userId|anonymousId)":(?:null|"(?:[^"\\]|\\.)*"))*,"(?:event|name)":("(?:[^"\\]|\\.)*")/
+
+/**
+ * Finds the name of a track, page or screen event in the beginning of a body that `buildWebhookBody` wrote.
+ * Returns null if there is no name, if very long ids precede it, and for erased bodies.
+ */
+export function eventNameOf(bodyStart: string): string | null {
+  const [, name] = upToName.exec(bodyStart) ?? []
+  return name === undefined ? null : (JSON.parse(name) as string)
 }

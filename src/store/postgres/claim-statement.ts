@@ -27,7 +27,7 @@ export interface DueRow {
   readonly due_at: number
 }
 
-const givenShares = new GivenRows<Share & { readonly dueFromMs: number }>('share', 7, {
+const givenShares = new GivenRows<Share & { readonly dueFromMs: number }>('share', 8, {
   destination_id: ['text', ({ destinationId }) => destinationId],
   lane: ['text', ({ lane }) => lane],
   due_from: ['bigint', ({ dueFromMs }) => dueFromMs],
@@ -45,6 +45,9 @@ const givenLanes = new GivenRows<Pick<DueTime, 'destinationId' | 'lane'> & { due
   },
 )
 
+/** The parameters are `$1` to `$4`. The first one is the holder. */
+const isFreeSql = isFree({ holder: 0, numbers: [], next: 0 }, 0).sql
+
 /**
  * Takes a few rows of each share from the index of pending deliveries, oldest first, beginning at the floor
  * of its lane. It skips rows that other transactions have locked. The limit at the end removes nothing: it
@@ -56,13 +59,13 @@ const claimSql = `
     FROM ${givenShares.sql} CROSS JOIN LATERAL (
       SELECT destination_id, id FROM evroute_deliveries
       WHERE destination_id = share.destination_id AND lane = share.lane AND state = 'pending'
-        AND due_at BETWEEN share.due_from AND share.due_by AND ${isFree(['$1', '$2', '$3', '$4'])}
+        AND due_at BETWEEN share.due_from AND share.due_by AND ${isFreeSql}
       ORDER BY due_at, id LIMIT share.deliveries_max
       FOR UPDATE SKIP LOCKED) due
-    LIMIT $6
+    LIMIT $7
   ), leased AS (
     UPDATE evroute_deliveries delivery
-    SET lease_holder = $2, lease = $4, leased_until = $5
+    SET lease_holder = $1, lease = $5, leased_until = $6
     FROM picked
     WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
     RETURNING delivery.*, picked.position
@@ -77,7 +80,7 @@ const nextDueSql = `
   FROM ${givenLanes.sql} CROSS JOIN LATERAL (
     SELECT due_at FROM evroute_deliveries
     WHERE destination_id = asked.destination_id AND lane = asked.lane AND state = 'pending'
-      AND due_at >= asked.due_from AND ${isFree(['$1', '$2', '$3', '$4'])}
+      AND due_at >= asked.due_from AND ${isFreeSql}
     ORDER BY due_at, id LIMIT 1) due`
 
 /** Returns the statement that leases due deliveries. */
@@ -92,8 +95,8 @@ export function claimQuery(
 ): Query {
   const rows = shares.map((share) => ({ ...share, dueFromMs: floors.claimFrom(share) }))
   const deliveriesMax = shares.reduce((sum, share) => sum + share.deliveriesMax, 0)
-  const { holder, number, untilMs } = lease
-  const leases = [nowMs, holder, own.numbers, number, untilMs]
+  const { number, untilMs } = lease
+  const leases = [...isFree(own, nowMs).values, number, untilMs]
   const values = [...leases, deliveriesMax, ...givenShares.values(rows)]
   return { name: 'claim', sql: claimSql, values }
 }
@@ -112,7 +115,7 @@ export function nextDueQuery(
       dueFromMs: floors.lookFrom({ destinationId, lane }),
     })),
   )
-  const values = [nowMs, own.holder, own.numbers, own.next, ...givenLanes.values(asked)]
+  const values = [...isFree(own, nowMs).values, ...givenLanes.values(asked)]
   return { name: 'next_due', sql: nextDueSql, values }
 }
 

@@ -1,7 +1,7 @@
 import type { EndedCounts, LoggedState } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { CountChanges } from '../log/log-changes.ts'
-import { givenRows, run } from '../sql.ts'
+import { raw, run, sql } from '../sql.ts'
 import type { Session } from './database.ts'
 import { dialect } from './dialect.ts'
 import { toStored } from '../stored-text.ts'
@@ -53,20 +53,14 @@ export function countRows(
   )
 }
 
-const changed = (state: LoggedState): string =>
-  `count(*) FILTER (WHERE state_after = '${state}') - count(*) FILTER (WHERE state_before = '${state}')`
-
-const changedSql = countRows(
-  { pending: changed('pending'), failed: changed('failed'), expired: changed('expired') },
-  dialect.given('$1', { destination_id: 'text', state_before: 'text', state_after: 'text' }),
-)
-
 /** Moves deliveries from the counts of their old states to the count of their new one. Neither may be `delivered`. */
 export const countChanges: CountChanges = (rows, after) => {
-  const changes = rows.map(({ destination_id, state }) => {
-    return { destination_id, state_before: state, state_after: after }
-  })
-  return run({ name: 'count_changes', sql: changedSql, values: [givenRows(changes)] })
+  const changeOf = (state: LoggedState): string =>
+    `${after === state ? 'count(*)' : '0'} - ${inState(state)}`
+  const [pending, failed, expired] = [changeOf('pending'), changeOf('failed'), changeOf('expired')]
+  const given = dialect.given(rows, { destination_id: 'text', state: 'text' })
+  return run(sql`WITH changed AS (SELECT given.destination_id, given.state FROM ${given})
+    ${raw(countRows({ pending, failed, expired }, 'changed'))}`)
 }
 
 /** Returns an aggregate that counts the rows in a state. */
@@ -94,11 +88,13 @@ export async function readLedger(
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
   // Rows of the whole store and of a destination fill different columns, so one sum reads both.
-  const of = destinationId === undefined ? '' : `WHERE destination_id IN (${wholeStore}, $1)`
-  const values = destinationId === undefined ? [] : [toStored(destinationId)]
-  const name = destinationId === undefined ? 'ledger' : 'ledger_of_destination'
-  const sql = `SELECT ${ledgerSums} FROM evroute_counts ${of}`
-  const [row] = await database.rows<Record<string, unknown>>({ name, sql, values })
+  const of =
+    destinationId === undefined
+      ? raw('')
+      : sql`WHERE destination_id IN (${raw(wholeStore)}, ${toStored(destinationId)})`
+  const [row] = await database.rows<Record<string, unknown>>(
+    sql`SELECT ${raw(ledgerSums)} FROM evroute_counts ${of}`,
+  )
   return ledgerOf(row ?? {})
 }
 

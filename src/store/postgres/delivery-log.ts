@@ -13,7 +13,8 @@ import type {
 } from '../../delivery/index.ts'
 import { abandon, countOf, discard, expire, retry, type LogEngine } from '../log/log-changes.ts'
 import { listedDelivery, storyOf, type ListedRow } from '../log/logged-delivery.ts'
-import { firstRow, type Query, type Script } from '../sql.ts'
+import { firstRow, raw, sql, type Query, type Script } from '../sql.ts'
+import { toStored } from '../stored-text.ts'
 import type { TableRows } from '../store.ts'
 import { countChanges, ledgerOf } from './counts.ts'
 import type { Database } from './database.ts'
@@ -33,8 +34,8 @@ type AuditRow = Readonly<Record<string, number>>
 export const logEngine: LogEngine = {
   dialect,
   countChanges,
-  isUnleased: (bind, nowMs) => `(leased_until IS NULL OR leased_until <= ${bind(nowMs)})`,
-  releasedColumns: ', lease_holder = NULL, lease = NULL, leased_until = NULL',
+  isUnleased: (nowMs) => sql`(leased_until IS NULL OR leased_until <= ${nowMs})`,
+  releasedColumns: raw(', lease_holder = NULL, lease = NULL, leased_until = NULL'),
 }
 
 /** The parts of {@link DeliveryLogTables}. */
@@ -69,7 +70,8 @@ export class DeliveryLogTables {
 
   /** Reads one delivery with its body and its requests. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#parts.reading.read(() => storyOf(key, 'destination_id = $1 AND delivery_id = $2'))
+    const ofDelivery = sql`destination_id = ${toStored(key.destinationId)} AND delivery_id = ${key.id}`
+    return this.#parts.reading.read(() => storyOf(key, ofDelivery))
   }
 
   /** Makes deliveries due at once and returns their number. */

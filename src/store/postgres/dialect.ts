@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { run, type Script, type Dialect } from '../sql.ts'
+import { raw, run, sql, type Dialect, type Script } from '../sql.ts'
 import { everySource } from '../suppressions.ts'
 
 /**
@@ -11,23 +11,23 @@ export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 
 /** The SQL dialect of PostgreSQL. */
 export const dialect: Dialect = Object.freeze({
-  forUpdate: 'FOR UPDATE',
-  forUpdateSkipLocked: 'FOR UPDATE SKIP LOCKED',
-  given: (value, columns) => {
+  forUpdate: raw('FOR UPDATE'),
+  forUpdateSkipLocked: raw('FOR UPDATE SKIP LOCKED'),
+  given: (rows, columns) => {
+    const names = Object.keys(columns)
     const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
-    const names = [...Object.keys(columns), 'place']
-    return `ROWS FROM (jsonb_to_recordset(${value}::jsonb) AS (${typed.join(', ')}))
-      WITH ORDINALITY AS given (${names.join(', ')})`
+    return sql`ROWS FROM (jsonb_to_recordset(${JSON.stringify(rows, names)}::jsonb)
+      AS (${raw(typed.join(', '))})) WITH ORDINALITY AS given (${raw([...names, 'place'].join(', '))})`
   },
   // `OFFSET 0` keeps the planner from choosing a different join.
-  deliveriesOfEach: (columns, condition, end = 'OFFSET 0') => `CROSS JOIN LATERAL (
-    SELECT ${columns} FROM evroute_deliveries delivery WHERE ${condition} ${end}) delivery`,
-  isOneOf: (column, select) => `${column} = ANY (ARRAY(${select}))`,
+  deliveriesOfEach: (columns, condition, end = raw('OFFSET 0')) => sql`CROSS JOIN LATERAL (
+    SELECT ${raw(columns)} FROM evroute_deliveries delivery WHERE ${condition} ${end}) delivery`,
+  isOneOf: (column, select) => sql`${raw(column)} = ANY (ARRAY(${select}))`,
   keyOf: keyDigest,
-  key: (expression) => `decode(${expression}, 'hex')`,
-  gate: holdGate,
-  newTextId: "nextval('evroute_message_ids')",
-  lockTable: (table, mode) => run({ sql: `LOCK TABLE ${table} IN ${mode} MODE`, values: [] }),
+  key: (expression) => sql`decode(${expression}, 'hex')`,
+  gate: raw(holdGate),
+  newTextId: raw("nextval('evroute_message_ids')"),
+  lockTable: (table, mode) => run(raw(`LOCK TABLE ${table} IN ${mode} MODE`)),
 } satisfies Dialect)
 
 /** Returns half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */
@@ -56,5 +56,5 @@ export function isSuppressed(sourceId: string, userIds: readonly string[]): stri
  * adds events. Later ones see its changes.
  */
 export function awaitEvents(): Script<void> {
-  return run({ sql: 'LOCK TABLE evroute_gate IN EXCLUSIVE MODE', values: [] })
+  return run(raw('LOCK TABLE evroute_gate IN EXCLUSIVE MODE'))
 }

@@ -1,16 +1,10 @@
-import { placeColumns, type ErasureEngine } from '../regulations/regulation-engine.ts'
 import { noteCleaned } from '../regulations/erasure-steps.ts'
+import type { ErasureEngine } from '../regulations/regulation-engine.ts'
+import { raw, run, sql } from '../sql.ts'
 import { countChanges } from './counts.ts'
 import type { Database } from './database.ts'
-import { dialect } from './dialect.ts'
 import { isFree, type OwnLeases } from './leases.ts'
 import { reserveIds, seal, writeNotifications } from './regulation-notifications.ts'
-
-const forgetAnswersSql = `
-  UPDATE evroute_requests request SET excerpt = ''
-  FROM ${dialect.given('$1', placeColumns)}
-  WHERE request.destination_id = given.destination_id AND request.delivery_id = given.id
-    AND request.excerpt <> ''`
 
 /** The tables with rows of users, largest first. */
 const erasedTables = [
@@ -52,17 +46,18 @@ export function erasureEngine({
     seal,
     announce,
     erasedRowsMax: 1_000,
-    isLeased: (bind, nowMs) => {
-      const { holder, numbers, next } = ownLeases()
-      return `NOT ${isFree([bind(nowMs), bind(holder), bind(numbers), bind(next)])}`
-    },
-    erasedColumns: ', is_erased = true, lease_holder = NULL, lease = NULL, leased_until = NULL',
-    forgetAnswersSql,
+    isLeased: (nowMs) => sql`NOT ${isFree(ownLeases(), nowMs)}`,
+    erasedColumns: raw(
+      ', is_erased = true, lease_holder = NULL, lease = NULL, leased_until = NULL',
+    ),
+    forgetAnswers: (given) =>
+      run(sql`UPDATE evroute_requests request SET excerpt = '' FROM ${given}
+        WHERE request.destination_id = given.destination_id AND request.delivery_id = given.id
+          AND request.excerpt <> ''`),
     countChanges,
     leaveNoTraces: async (number) => {
       for (const table of erasedTables) {
-        const sql = `VACUUM (SKIP_LOCKED) ${table}`
-        await database.rows({ sql, values: [] }).catch(() => undefined)
+        await database.rows(raw(`VACUUM (SKIP_LOCKED) ${table}`)).catch(() => undefined)
       }
       await database.change(() => noteCleaned(number))
       return 'done'

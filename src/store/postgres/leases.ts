@@ -1,4 +1,5 @@
 import type { Lease } from '../../delivery/index.ts'
+import { sql, type Sql } from '../sql.ts'
 
 /** A lease in the database. */
 export interface LeaseTerm {
@@ -24,20 +25,13 @@ export interface OwnLeases {
 }
 
 /**
- * Returns an SQL condition: this process may lease the delivery, because it has no lease, a lost lease of
- * this process, or an expired lease of another process.
- *
- * @param parameters - the parameters for now, the holder, its numbers and the next number
+ * Returns an SQL condition with four values: this process may lease the delivery, because it has no lease, a
+ * lost lease of this process, or an expired lease of another process.
  */
-export function isFree([now, holder, numbers, next]: readonly [
-  string,
-  string,
-  string,
-  string,
-]): string {
-  return `(leased_until IS NULL OR CASE WHEN lease_holder = ${holder}::bigint
+export function isFree({ holder, numbers, next }: OwnLeases, nowMs: number): Sql {
+  return sql`(leased_until IS NULL OR CASE WHEN lease_holder = ${holder}::bigint
     THEN lease < ${next}::bigint AND NOT lease = ANY (${numbers}::bigint[])
-    ELSE leased_until <= ${now}::bigint END)`
+    ELSE leased_until <= ${nowMs}::bigint END)`
 }
 
 /**

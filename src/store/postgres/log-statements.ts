@@ -1,8 +1,7 @@
 import type { DeliveryFilter, ListRequest } from '../../delivery/index.ts'
-import { conditionsOf } from '../log/conditions.ts'
-import { allDestinations } from '../log/log-changes.ts'
+import { allDestinations, conditionsOf, destinationsOf } from '../log/log-changes.ts'
 import { bodyStartFrom, loggedColumns } from '../log/logged-delivery.ts'
-import type { Bind, Query, SqlValue } from '../sql.ts'
+import { raw, sql, type Sql } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { countRows, inState, ledgerSums, purgedSums } from './counts.ts'
 import { isOfUser } from './tables.ts'
@@ -83,51 +82,30 @@ export const forgetSeenSql: string = `
 /**
  * Returns the statement that lists deliveries. It reads only the bodies of the deliveries that it returns.
  */
-export function listQuery(request: ListRequest): Query {
-  const [page, values] = pageOf(request)
-  const bodyStart = bodyStartFrom('evroute_messages', 'listed.body_id')
-  return { sql: `SELECT listed.*, ${bodyStart} FROM (${page}) listed ORDER BY id DESC`, values }
-}
-
-function pageOf({
-  filter,
-  limit,
-  beforeId = Number.MAX_SAFE_INTEGER,
-}: ListRequest): readonly [sql: string, values: readonly SqlValue[]] {
+export function listQuery({ filter, limit, beforeId = Number.MAX_SAFE_INTEGER }: ListRequest): Sql {
   const { destinationId, ...others } = filter
-  const values: SqlValue[] = [limit, beforeId]
-  const bind: Bind = (value) => `$${values.push(value)}`
-  const conditions = conditionsOf(others, { bind })
-  const destinations =
-    destinationId === undefined
-      ? allDestinations
-      : `SELECT ${bind(toStored(destinationId))}::text AS destination_id`
-  const lookedUp = lookedUpBy(filter, values)
-  if (lookedUp !== undefined) {
-    const isNamed = destinationId === undefined ? 'true' : `destination_id = (${destinations})`
-    // `OFFSET 0` keeps the planner from using a different index.
-    const sql = `
-      SELECT delivery.* FROM (SELECT ${loggedColumns}, body_id FROM evroute_deliveries delivery
-        WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
-      WHERE ${isNamed} ${conditions}
-      ORDER BY id DESC LIMIT $1`
-    return [sql, values]
-  }
-  const sql = `
-    SELECT listed.* FROM (${destinations}) destination CROSS JOIN LATERAL (
-      SELECT ${loggedColumns}, body_id FROM evroute_deliveries delivery
-      WHERE delivery.destination_id = destination.destination_id AND delivery.id < $2 ${conditions}
-      ORDER BY delivery.id DESC LIMIT $1) listed
-    ORDER BY listed.id DESC LIMIT $1`
-  return [sql, values]
+  const columns = raw(`${loggedColumns}, body_id`)
+  const lookedUp = lookedUpBy(filter)
+  // `OFFSET 0` keeps the planner from using a different index.
+  const page =
+    lookedUp === undefined
+      ? sql`
+        SELECT listed.* FROM (${destinationsOf(destinationId)}) destination CROSS JOIN LATERAL (
+          SELECT ${columns} FROM evroute_deliveries delivery
+          WHERE delivery.destination_id = destination.destination_id
+            AND delivery.id < ${beforeId} ${conditionsOf(others)}
+          ORDER BY delivery.id DESC LIMIT ${limit}) listed
+        ORDER BY listed.id DESC LIMIT ${limit}`
+      : sql`
+        SELECT delivery.* FROM (SELECT ${columns} FROM evroute_deliveries delivery
+          WHERE ${lookedUp} AND id < ${beforeId} ORDER BY id DESC OFFSET 0) delivery
+        WHERE true ${conditionsOf(filter)} ORDER BY id DESC LIMIT ${limit}`
+  const bodyStart = raw(bodyStartFrom('evroute_messages', 'listed.body_id'))
+  return sql`SELECT listed.*, ${bodyStart} FROM (${page}) listed ORDER BY id DESC`
 }
 
-/**
- * Returns the condition that finds rows by messageId or user through an index; undefined for other filters.
- */
-function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): string | undefined {
-  const wanted = messageId ?? userId
-  if (wanted === undefined) return undefined
-  const position = `$${values.push(toStored(wanted))}::text`
-  return messageId === undefined ? isOfUser(position) : `message_id = ${position}`
+/** Returns the condition that finds rows by messageId or user in an index; undefined for other filters. */
+function lookedUpBy({ messageId, userId }: DeliveryFilter): Sql | undefined {
+  if (messageId !== undefined) return sql`message_id = ${toStored(messageId)}`
+  return userId === undefined ? undefined : isOfUser(toStored(userId))
 }

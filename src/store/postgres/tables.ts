@@ -1,3 +1,5 @@
+import { raw, sql, type Sql } from '../sql.ts'
+
 /**
  * The tables of the first version that several processes can share. Processes of that version may still use
  * the database, so this list never changes. The tables are in the first schema of the session's search_path.
@@ -227,9 +229,10 @@ export const firstVersion = 5
 /** A digest of a userId, because a userId may be too long for a key in an ordered index. */
 const userDigest = 'hashtextextended(user_id, 0)'
 
-/** Returns the condition for the index of users; `parameter` is the userId's parameter, such as `$1`. */
-export function isOfUser(parameter: string): string {
-  return `${userDigest} = hashtextextended(${parameter}, 0) AND user_id = ${parameter}`
+/** Returns the condition that finds the deliveries of a user in their index. */
+export function isOfUser(userId: string): Sql {
+  const id = sql`${userId}::text`
+  return sql`${raw(userDigest)} = hashtextextended(${id}, 0) AND user_id = ${id}`
 }
 
 /**

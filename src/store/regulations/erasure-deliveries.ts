@@ -1,13 +1,79 @@
 import { erasedReason } from '../added-deliveries.ts'
-import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql.ts'
-import { givenPlaces, placeColumns, type ErasureEngine, type HeldRow } from './regulation-engine.ts'
+import { firstRow, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
+import { toStored } from '../stored-text.ts'
+import {
+  erasableColumns,
+  placeColumns,
+  type DeliveryPlace,
+  type ErasableRow,
+  type ErasureEngine,
+  type HeldRow,
+  type IdRange,
+} from './regulation-engine.ts'
 
 /** A messageId for deduplication. Texts are in their stored form. */
 type SeenKey = { readonly source_id: string; readonly message_id: string }
 
-interface TextUse {
-  readonly id: number
-  readonly uses: number
+/** Joins the table `given`, which has places, with the deliveries there. */
+const isPlaced = raw('delivery.destination_id = given.destination_id AND delivery.id = given.id')
+
+/**
+ * Returns the next deliveries after a place, all of one destination; none at the end of the walk. The walk
+ * goes by destination and id, because a regulation may name 5,000 users, and the indexes of users lack ids
+ * that an alias replaced.
+ */
+export function* deliveriesAfter(
+  place: DeliveryPlace,
+  { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
+): Script<readonly ErasableRow[]> {
+  const { afterId, lastId } = range
+  let [destinationId, id]: [string | null, number] = [place.destination_id, place.id]
+  while (destinationId !== null && afterId < lastId) {
+    const rows = yield* rowsOf<ErasableRow>(sql`
+      SELECT ${raw(erasableColumns)} FROM evroute_deliveries
+      WHERE destination_id = ${destinationId} AND id > ${Math.max(id, afterId)} AND id <= ${lastId}
+      ORDER BY id LIMIT ${rowsMax}`)
+    if (rows.length > 0) return rows
+    ;[destinationId, id] = [yield* destinationAfter(destinationId), 0]
+  }
+  return []
+}
+
+function* destinationAfter(destinationId: string): Script<string | null> {
+  const row = yield* firstRow<{ readonly id: string | null }>(sql`
+    SELECT min(destination_id) AS id FROM evroute_counts
+    WHERE destination_id > ${destinationId} AND destination_id <> ''`)
+  return row?.id ?? null
+}
+
+/** Tells whether any delivery in a range of ids, to one of the given destinations, is pending. */
+export function* hasPending(
+  { afterId, lastId }: IdRange,
+  destinationIds: readonly string[],
+  { deliveriesOfEach, given }: Dialect,
+): Script<boolean> {
+  if (afterId === lastId) return false
+  const destinations = destinationIds.map((id) => ({ destination_id: toStored(id) }))
+  const inRange = sql`delivery.destination_id = given.destination_id
+    AND delivery.id > ${afterId} AND delivery.id <= ${lastId}`
+  // Compare an expression, because the index of pending deliveries is not ordered by id.
+  const rows = yield* rowsOf(sql`SELECT 1 FROM ${given(destinations, { destination_id: 'text' })}
+    ${deliveriesOfEach('state', inRange)} WHERE delivery.state || '' = 'pending' LIMIT 1`)
+  return rows.length > 0
+}
+
+/** Locks deliveries, and returns those that exist. */
+export function hold(
+  { database, isLeased }: ErasureEngine,
+  places: readonly DeliveryPlace[],
+  nowMs: number,
+): Script<readonly HeldRow[]> {
+  const { forUpdate, given } = database.dialect
+  const columns = erasableColumns.split(', ').map((column) => `delivery.${column}`)
+  return rowsOf<HeldRow>(sql`
+    SELECT ${raw(columns.join(', '))}, state = 'pending' AND ${isLeased(nowMs)} AS "isLeased"
+    FROM ${given(places, placeColumns)} JOIN evroute_deliveries delivery ON ${isPlaced}
+    ORDER BY delivery.destination_id, delivery.id ${forUpdate}`)
 }
 
 /** Removes the users from locked deliveries, and fails the pending ones. */
@@ -18,48 +84,40 @@ export function* eraseDeliveries(
 ): Script<void> {
   if (rows.length === 0) return
   const { dialect } = engine.database
-  const textId = yield* emptyText(rows, dialect)
+  const places = dialect.given(rows, placeColumns)
+  const textId = yield* emptyText(places, rows.length, dialect)
   const erased = rows.map((row) => ({
-    destination_id: row.destination_id,
-    id: row.id,
+    ...row,
     message_id: namesUser(row) ? `erased-${row.id}` : row.message_id,
   }))
-  const given = dialect.given('$1', { ...placeColumns, message_id: 'text' })
-  const sql = `
+  yield* run(sql`
     UPDATE evroute_deliveries AS delivery SET
-      user_id = NULL, previous_id = NULL, body_id = $2, message_id = given.message_id, try_excerpt = '',
-      traceparent = NULL,
-      settled_at = CASE state WHEN 'pending' THEN CAST($3 AS bigint) ELSE settled_at END,
-      reason = CASE state WHEN 'delivered' THEN reason ELSE '${erasedReason}' END,
+      user_id = NULL, previous_id = NULL, body_id = ${textId}, message_id = given.message_id,
+      try_excerpt = '', traceparent = NULL,
+      settled_at = CASE state WHEN 'pending' THEN CAST(${nowMs} AS bigint) ELSE settled_at END,
+      reason = CASE state WHEN 'delivered' THEN reason ELSE ${raw(`'${erasedReason}'`)} END,
       state = CASE state WHEN 'pending' THEN 'failed' ELSE state END${engine.erasedColumns}
-    FROM ${given}
-    WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id`
-  yield* run({ name: 'erase_deliveries', sql, values: [givenRows(erased), textId, nowMs] })
-  const answers = {
-    name: 'forget_answers',
-    sql: engine.forgetAnswersSql,
-    values: [givenPlaces(rows)],
-  }
-  yield* run(answers)
+    FROM ${dialect.given(erased, { ...placeColumns, message_id: 'text' })} WHERE ${isPlaced}`)
+  yield* engine.forgetAnswers(places)
   yield* forgetSeen(rows.filter(namesUser), dialect)
   const failed = rows.filter(({ state }) => state === 'pending')
   if (failed.length > 0) yield* engine.countChanges(failed, 'failed')
 }
 
 /** Deletes messageIds for deduplication. Locks them in the same order as an add. */
-export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<void> {
+export function* forgetSeen(
+  keys: readonly SeenKey[],
+  { forUpdate, given, isOneOf }: Dialect,
+): Script<void> {
   if (keys.length === 0) return
-  const given = dialect.given('$1', { source_id: 'text', message_id: 'text' })
-  const rows = keys.map((key) => ({ source_id: key.source_id, message_id: key.message_id }))
-  const values = [givenRows(rows)]
-  const { isOneOf } = dialect
-  const named = `${isOneOf('source_id', `SELECT given.source_id FROM ${given}`)}
-    AND ${isOneOf('message_id', `SELECT given.message_id FROM ${given}`)}
-    AND (source_id, message_id) IN (SELECT given.source_id, given.message_id FROM ${given})`
-  const hold = `SELECT 1 FROM evroute_seen WHERE ${named}
-    ORDER BY source_id, message_id ${dialect.forUpdate}`
-  yield* run({ name: 'hold_named', sql: hold, values })
-  yield* run({ name: 'forget_named', sql: `DELETE FROM evroute_seen WHERE ${named}`, values })
+  const rows = given(keys, { source_id: 'text', message_id: 'text' })
+  const named = sql`${isOneOf('source_id', sql`SELECT given.source_id FROM ${rows}`)}
+    AND ${isOneOf('message_id', sql`SELECT given.message_id FROM ${rows}`)}
+    AND (source_id, message_id) IN (SELECT given.source_id, given.message_id FROM ${rows})`
+  yield* run(
+    sql`SELECT 1 FROM evroute_seen WHERE ${named} ORDER BY source_id, message_id ${forUpdate}`,
+  )
+  yield* run(sql`DELETE FROM evroute_seen WHERE ${named}`)
 }
 
 /**
@@ -69,32 +127,22 @@ export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<
  * @returns the id of the empty body
  */
 function* emptyText(
-  rows: readonly HeldRow[],
+  places: Sql,
+  deliveries: number,
   { forUpdate, given, isOneOf, newTextId }: Dialect,
 ): Script<number> {
-  const uses = yield* rowsOf<TextUse>({
-    name: 'uses_of_texts',
-    sql: `SELECT delivery.body_id AS id, count(*) AS uses FROM ${given('$1', placeColumns)}
-      JOIN evroute_deliveries delivery
-        ON delivery.destination_id = given.destination_id AND delivery.id = given.id
-      GROUP BY delivery.body_id`,
-    values: [givenPlaces(rows)],
-  })
-  const ids = given('$1', { id: 'bigint', uses: 'bigint' })
-  const values = [givenRows(uses)]
-  const isUsed = isOneOf('id', `SELECT given.id FROM ${ids}`)
-  const hold = `SELECT 1 FROM evroute_messages WHERE ${isUsed} ORDER BY id ${forUpdate}`
-  yield* run({ name: 'hold_texts', sql: hold, values })
-  const use = `UPDATE evroute_messages AS message SET deliveries = message.deliveries - given.uses
-    FROM ${ids} WHERE message.id = given.id`
-  yield* run({ name: 'use_texts_less', sql: use, values })
-  const drop = `DELETE FROM evroute_messages WHERE deliveries <= 0 AND ${isUsed}`
-  yield* run({ name: 'drop_texts', sql: drop, values })
-  const row = yield* firstRow<{ readonly id: number }>({
-    name: 'empty_text',
-    sql: `INSERT INTO evroute_messages (id, deliveries, body) VALUES (${newTextId}, $1, '') RETURNING id`,
-    values: [rows.length],
-  })
+  const uses = yield* rowsOf<{ readonly id: number; readonly uses: number }>(sql`
+    SELECT delivery.body_id AS id, count(*) AS uses
+    FROM ${places} JOIN evroute_deliveries delivery ON ${isPlaced} GROUP BY delivery.body_id`)
+  const texts = given(uses, { id: 'bigint', uses: 'bigint' })
+  const isUsed = isOneOf('id', sql`SELECT given.id FROM ${texts}`)
+  yield* run(sql`SELECT 1 FROM evroute_messages WHERE ${isUsed} ORDER BY id ${forUpdate}`)
+  yield* run(sql`UPDATE evroute_messages AS message SET deliveries = message.deliveries - given.uses
+    FROM ${texts} WHERE message.id = given.id`)
+  yield* run(sql`DELETE FROM evroute_messages WHERE deliveries <= 0 AND ${isUsed}`)
+  const row = yield* firstRow<{ readonly id: number }>(sql`
+    INSERT INTO evroute_messages (id, deliveries, body) VALUES (${newTextId}, ${deliveries}, '')
+    RETURNING id`)
   return row?.id ?? 0
 }
 

@@ -1,11 +1,16 @@
-import { eraseMembers } from '../audiences/erase-members.ts'
-import { isOfSources } from '../suppressions.ts'
-import { firstRow, rowsOf, run, type Dialect, type Script } from '../sql.ts'
+import { eraseMembers } from '../audiences/audience-changes.ts'
+import type { EraseRequest } from '../../privacy/index.ts'
+import { firstRow, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import { hasPending, hold, deliveriesAfter } from './delivery-walk.ts'
-import { eraseDeliveries, forgetSeen } from './erasure-deliveries.ts'
+import { isOfSources } from '../suppressions.ts'
 import {
-  givenPlaces,
+  deliveriesAfter,
+  eraseDeliveries,
+  forgetSeen,
+  hasPending,
+  hold,
+} from './erasure-deliveries.ts'
+import {
   placeColumns,
   type DeliveryPlace,
   type ErasableRow,
@@ -47,22 +52,14 @@ interface SeenRow {
   readonly seen_at: number
 }
 
-/** A request for a step. */
-export interface StepRequest {
-  /** The regulation. */
-  readonly id: string
-  /** The time of the step, in milliseconds since 1970. */
-  readonly nowMs: number
-  /** The maximum number of rows to check. */
-  readonly rowsMax: number
-}
-
 /** The result of a step. After `traces` the files must be cleaned before the next step. */
 export type ErasureStep =
   | { readonly kind: 'more'; readonly rows: number }
   | { readonly kind: 'traces'; readonly number: number }
   | { readonly kind: 'waiting' }
   | { readonly kind: 'nothing' }
+
+type StepRequest = Omit<EraseRequest, 'leavesTraces'>
 
 /** The position that a stage has reached. */
 interface Reached {
@@ -95,12 +92,14 @@ export class ErasureSteps {
    * locked.
    */
   *step(request: StepRequest): Script<ErasureStep> {
-    const sql = `
+    const erasure = yield* firstRow<Erasure>(sql`
       SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key, at_id
-      FROM evroute_regulations WHERE id = $1 ${this.#dialect.forUpdateSkipLocked}`
-    const query = { name: 'hold_regulation', sql, values: [toStored(request.id)] }
-    const erasure = yield* firstRow<Erasure>(query)
-    if (erasure === undefined) return { kind: yield* unheld(request.id) }
+      FROM evroute_regulations WHERE id = ${toStored(request.id)} ${this.#dialect.forUpdateSkipLocked}`)
+    if (erasure === undefined) {
+      const any = sql`SELECT 1 FROM evroute_regulations WHERE id = ${toStored(request.id)}`
+      // If it exists, another process has locked it.
+      return { kind: (yield* exists(any)) ? 'waiting' : 'nothing' }
+    }
     switch (erasure.stage) {
       case 'deliveries':
         return yield* this.#eraseDeliveries(erasure, request)
@@ -135,18 +134,22 @@ export class ErasureSteps {
   *#eraseLeft(erasure: Erasure, request: StepRequest): Script<ErasureStep> {
     const { number, at_key: atKey, at_id: atId } = erasure
     const limit = Math.min(request.rowsMax, stepRowsMax)
-    const sql = `
+    const left = yield* rowsOf<DeliveryPlace>(sql`
       SELECT destination_id, delivery_id AS id FROM evroute_regulation_left
-      WHERE number = $1 AND (destination_id, delivery_id) > ($2, CAST($3 AS bigint))
-      ORDER BY destination_id, delivery_id LIMIT $4`
-    const values = [number, atKey, atId, limit]
-    const left = yield* rowsOf<DeliveryPlace>({ name: 'left', sql, values })
-    yield* this.#forgetLeft(number, left)
+      WHERE number = ${number} AND (destination_id, delivery_id) > (${atKey}, CAST(${atId} AS bigint))
+      ORDER BY destination_id, delivery_id LIMIT ${limit}`)
+    if (left.length > 0) {
+      yield* run(sql`DELETE FROM evroute_regulation_left WHERE number = ${number}
+        AND (destination_id, delivery_id) IN (
+          SELECT given.destination_id, given.id FROM ${this.#dialect.given(left, placeColumns)})`)
+    }
     yield* this.#eraseOrLeave(erasure, left, request.nowMs)
     const last = left.at(-1)
     if (last !== undefined && left.length === limit) {
       yield* goOn(erasure, { key: last.destination_id, id: last.id })
-    } else if (yield* isAnyLeft(number)) {
+    } else if (
+      yield* exists(sql`SELECT 1 FROM evroute_regulation_left WHERE number = ${number} LIMIT 1`)
+    ) {
       yield* goOn(erasure, start)
       return { kind: 'waiting' }
     } else {
@@ -157,18 +160,18 @@ export class ErasureSteps {
 
   *#forgetMessageIds(erasure: Erasure, { rowsMax }: StepRequest): Script<ErasureStep> {
     const limit = Math.min(rowsMax, stepRowsMax)
-    const reached = erasure.at_key === '' ? ['', ''] : (JSON.parse(erasure.at_key) as string[])
-    const sql = `
-      SELECT source_id, message_id, seen_at FROM evroute_seen WHERE (source_id, message_id) > ($1, $2)
-      ORDER BY source_id, message_id LIMIT $3`
-    const rows = yield* rowsOf<SeenRow>({ name: 'seen_behind', sql, values: [...reached, limit] })
+    const [sourceId = '', messageId = ''] = JSON.parse(erasure.at_key || '[]') as string[]
+    const rows = yield* rowsOf<SeenRow>(sql`
+      SELECT source_id, message_id, seen_at FROM evroute_seen
+      WHERE (source_id, message_id) > (${sourceId}, ${messageId})
+      ORDER BY source_id, message_id LIMIT ${limit}`)
     const subjects = yield* this.#subjectsOf(erasure)
     const sourceIds = sourceIdsOf(erasure)
     const named = rows.filter(
-      ({ source_id: sourceId, message_id: messageId, seen_at: seenAtMs }) =>
-        seenAtMs <= erasure.created_at &&
-        subjects.areNamedIn(messageId) &&
-        isOfSources(fromStored(sourceId), sourceIds),
+      (row) =>
+        row.seen_at <= erasure.created_at &&
+        subjects.areNamedIn(row.message_id) &&
+        isOfSources(fromStored(row.source_id), sourceIds),
     )
     yield* forgetSeen(named, this.#dialect)
     const last = rows.at(-1)
@@ -181,11 +184,9 @@ export class ErasureSteps {
   *#eraseMembers(erasure: Erasure, { rowsMax }: StepRequest): Script<ErasureStep> {
     const { number, at_id: firstPlace } = erasure
     const limit = Math.min(rowsMax, stepUsersMax)
-    const sql = `SELECT place, user_id FROM evroute_regulation_users
-      WHERE number = $1 AND place >= $2 ORDER BY place LIMIT $3`
-    const values = [number, firstPlace, limit]
-    const query = { name: 'users_from', sql, values }
-    const users = yield* rowsOf<{ readonly place: number; readonly user_id: string }>(query)
+    const users = yield* rowsOf<{ readonly place: number; readonly user_id: string }>(sql`
+      SELECT place, user_id FROM evroute_regulation_users
+      WHERE number = ${number} AND place >= ${firstPlace} ORDER BY place LIMIT ${limit}`)
     const userIds = users.map((user) => fromStored(user.user_id))
     const sourceIds = sourceIdsOf(erasure)
     const members = yield* eraseMembers({ userIds, sourceIds }, this.#dialect)
@@ -252,14 +253,9 @@ export class ErasureSteps {
     const held = yield* hold(this.#engine, places, nowMs)
     const left = held.filter(({ isLeased }) => Boolean(isLeased))
     if (left.length > 0) {
-      const sql = `INSERT INTO evroute_regulation_left (number, destination_id, delivery_id)
-        SELECT $1, given.destination_id, given.id FROM ${this.#given('$2')} WHERE true
-        ON CONFLICT DO NOTHING`
-      yield* run({
-        name: 'leave_deliveries',
-        sql,
-        values: [number, givenPlaces(left)],
-      })
+      yield* run(sql`INSERT INTO evroute_regulation_left (number, destination_id, delivery_id)
+        SELECT ${number}, given.destination_id, given.id
+        FROM ${this.#dialect.given(left, placeColumns)} WHERE true ON CONFLICT DO NOTHING`)
     }
     const free = held.filter(({ isLeased }) => !Boolean(isLeased))
     yield* eraseDeliveries(this.#engine, free, nowMs)
@@ -269,22 +265,11 @@ export class ErasureSteps {
     if (calls.length > 0) yield* countErased(number, { pending, settled, members: 0 })
   }
 
-  *#forgetLeft(number: number, places: readonly DeliveryPlace[]): Script<void> {
-    if (places.length === 0) return
-    const sql = `DELETE FROM evroute_regulation_left WHERE number = $1
-      AND (destination_id, delivery_id) IN (
-        SELECT given.destination_id, given.id FROM ${this.#given('$2')})`
-    yield* run({ name: 'forget_left', sql, values: [number, givenPlaces(places)] })
-  }
-
-  #given(value: string): string {
-    return this.#dialect.given(value, placeColumns)
-  }
-
   *#subjectsOf({ number }: Erasure): Script<SubjectIds> {
     if (this.#subjects?.number === number) return this.#subjects.ids
-    const sql = 'SELECT user_id FROM evroute_regulation_users WHERE number = $1'
-    const rows = yield* rowsOf<{ readonly user_id: string }>({ sql, values: [number] })
+    const rows = yield* rowsOf<{ readonly user_id: string }>(
+      sql`SELECT user_id FROM evroute_regulation_users WHERE number = ${number}`,
+    )
     const ids = new SubjectIds(rows.map((row) => row.user_id))
     this.#subjects = { number, ids }
     return ids
@@ -308,18 +293,18 @@ interface Looked {
 
 /** Finds the regulations that are waiting for the files to be cleaned. */
 export function* withTraces(): Script<readonly number[]> {
-  const sql = "SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')"
-  const rows = yield* rowsOf<{ readonly number: number }>({ sql, values: [] })
+  const rows = yield* rowsOf<{ readonly number: number }>(
+    sql`SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')`,
+  )
   return rows.map(({ number }) => number)
 }
 
 /** Notes that the files were cleaned for a regulation. */
 export function noteCleaned(number: number): Script<void> {
-  const sql = `
+  return run(sql`
     UPDATE evroute_regulations SET is_store_erased = true, at_key = '', at_id = 0,
       stage = CASE stage WHEN 'traces' THEN 'notifications' ELSE 'done' END
-    WHERE number = $1 AND stage IN ('traces', 'last traces')`
-  return run({ sql, values: [number] })
+    WHERE number = ${number} AND stage IN ('traces', 'last traces')`)
 }
 
 /** Tells whether an erasure covers a delivery, by its user, source and type. */
@@ -336,33 +321,22 @@ function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   const { number, stage: before, at_key: atKey, at_id: atId } = erasure
   const [stage, { key, id }] = typeof next === 'string' ? [next, start] : [before, next]
   if (stage === before && key === atKey && id === atId) return
-  const sql = 'UPDATE evroute_regulations SET stage = $2, at_key = $3, at_id = $4 WHERE number = $1'
-  yield* run({ name: 'go_on', sql, values: [number, stage, key, id] })
+  yield* run(sql`UPDATE evroute_regulations SET stage = ${stage}, at_key = ${key}, at_id = ${id}
+    WHERE number = ${number}`)
 }
 
-/**
- * Finds why a regulation could not be locked: `waiting` if another process has locked it, `nothing` if it
- * does not exist.
- */
-function* unheld(id: string): Script<'waiting' | 'nothing'> {
-  const sql = 'SELECT 1 FROM evroute_regulations WHERE id = $1'
-  const rows = yield* rowsOf({ sql, values: [toStored(id)] })
-  return rows.length > 0 ? 'waiting' : 'nothing'
-}
-
-function* isAnyLeft(number: number): Script<boolean> {
-  const sql = 'SELECT 1 FROM evroute_regulation_left WHERE number = $1 LIMIT 1'
-  return (yield* rowsOf({ sql, values: [number] })).length > 0
+function* exists(query: Sql): Script<boolean> {
+  return (yield* rowsOf(query)).length > 0
 }
 
 function countErased(
   number: number,
   erased: { readonly pending: number; readonly settled: number; readonly members: number },
 ): Script<void> {
-  const sql = `
-    UPDATE evroute_regulations SET erased_pending = erased_pending + $2,
-      erased_settled = erased_settled + $3, erased_members = erased_members + $4 WHERE number = $1`
-  return run({ sql, values: [number, erased.pending, erased.settled, erased.members] })
+  return run(sql`
+    UPDATE evroute_regulations SET erased_pending = erased_pending + ${erased.pending},
+      erased_settled = erased_settled + ${erased.settled},
+      erased_members = erased_members + ${erased.members} WHERE number = ${number}`)
 }
 
 function sourceIdsOf({ source_ids: json }: Erasure): readonly string[] | null {

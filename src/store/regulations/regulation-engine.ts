@@ -2,7 +2,7 @@ import type { LoggedState, NewEvent } from '../../delivery/index.ts'
 import type { EventType } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
 import type { CountChanges } from '../log/log-changes.ts'
-import { givenRows, type Bind, type Script, type SqlDatabase } from '../sql.ts'
+import type { Script, Sql, SqlDatabase } from '../sql.ts'
 
 /** The key of a delivery in an erasure: its destination in the stored form, and its id. */
 export interface DeliveryPlace {
@@ -10,13 +10,8 @@ export interface DeliveryPlace {
   readonly id: number
 }
 
-/** The columns of a place. */
+/** The columns of a {@link DeliveryPlace}. */
 export const placeColumns = { destination_id: 'text', id: 'bigint' } as const
-
-/** Returns the parameter that passes places to a statement. */
-export function givenPlaces(places: readonly DeliveryPlace[]): string {
-  return givenRows(places.map((place) => ({ destination_id: place.destination_id, id: place.id })))
-}
 
 /** A range of ids, without `afterId` and with `lastId`. */
 export interface IdRange {
@@ -54,11 +49,8 @@ export interface RegulationIds {
 
 /** The engine-specific parts of storing and executing regulations. */
 export interface ErasureEngine {
-  /** The database. */
   readonly database: SqlDatabase
-  /**
-   * Tells whether an erasure can find all rows, which it cannot while an upgrade of the tables is unfinished.
-   */
+  /** Tells whether an erasure can find all rows. It cannot while an upgrade of the tables is unfinished. */
   readonly isReady: () => boolean
   /**
    * Reserves ids for notifications, in a transaction of its own; undefined if the engine does not
@@ -80,11 +72,11 @@ export interface ErasureEngine {
   /** The maximum number of deliveries that one transaction erases. */
   readonly erasedRowsMax: number
   /** Returns an SQL condition: the row `delivery` is leased. */
-  readonly isLeased: (bind: Bind, nowMs: number) => string
-  /** Further assignments for an erased delivery, as in `, is_erased = true`; empty for none. */
-  readonly erasedColumns: string
-  /** The statement that deletes the endpoints' answers to the deliveries that the places in `$1` name. */
-  readonly forgetAnswersSql: string
+  readonly isLeased: (nowMs: number) => Sql
+  /** Further assignments for an erased delivery, as in `, is_erased = true`. */
+  readonly erasedColumns: Sql
+  /** Deletes the endpoints' answers to deliveries. Their places are the table `given`. */
+  readonly forgetAnswers: (given: Sql) => Script<void>
   readonly countChanges: CountChanges
   /** Removes erased data from the files, as far as the engine can. */
   readonly leaveNoTraces: (number: number) => Promise<'done' | 'waiting' | HeldUpErasure>

@@ -7,7 +7,7 @@ import type {
   RegulationReader,
   RegulationsRequest,
 } from '../../privacy/index.ts'
-import { givenRows, rowsOf, type Query, type Script, type SqlDatabase } from '../sql.ts'
+import { raw, rowsOf, sql, type Script, type Sql, type SqlDatabase } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { awaitedArchives } from './shared-archives.ts'
 
@@ -25,11 +25,6 @@ interface RegulationRow {
   readonly erased_members: number
   readonly archive: string | null
   readonly streams: string
-}
-
-interface UserRow {
-  readonly number: number
-  readonly user_id: string
 }
 
 /** The number of notifications of a regulation in a state. Texts are in their stored form. */
@@ -56,39 +51,35 @@ export class RegulationRows implements RegulationReader {
     this.#database = database
   }
 
-  find({ id }: { readonly id: string }): Promise<Regulation | undefined> {
-    return this.#database.read(() => this.#findWithin(id))
-  }
-
-  list(request: RegulationsRequest): Promise<readonly Regulation[]> {
-    const { limit, beforeId, unfinished = false } = request
-    const before =
-      beforeId === undefined
-        ? ''
-        : 'AND number < (SELECT number FROM evroute_regulations WHERE id = $2)'
-    const sql = `
-      SELECT * FROM evroute_regulations WHERE ${unfinished ? 'finished_at IS NULL' : 'true'} ${before}
-      ORDER BY number DESC LIMIT $1`
-    const values = beforeId === undefined ? [limit] : [limit, toStored(beforeId)]
-    return this.#database.read(() => this.#regulations({ sql, values }))
-  }
-
-  /** Finds a regulation, in a script; undefined if it does not exist. */
-  *#findWithin(id: string): Script<Regulation | undefined> {
-    const sql = 'SELECT * FROM evroute_regulations WHERE id = $1'
-    const query = { name: 'regulation', sql, values: [toStored(id)] }
-    const [regulation] = yield* this.#regulations(query)
+  async find({ id }: { readonly id: string }): Promise<Regulation | undefined> {
+    const query = sql`SELECT * FROM evroute_regulations WHERE id = ${toStored(id)}`
+    const [regulation] = await this.#database.read(() => this.#regulations(query))
     return regulation
   }
 
-  *#regulations(query: Query): Script<readonly Regulation[]> {
+  list({
+    limit,
+    beforeId,
+    unfinished = false,
+  }: RegulationsRequest): Promise<readonly Regulation[]> {
+    const before =
+      beforeId === undefined
+        ? raw('')
+        : sql`AND number < (SELECT number FROM evroute_regulations WHERE id = ${toStored(beforeId)})`
+    const query = sql`
+      SELECT * FROM evroute_regulations
+      WHERE ${raw(unfinished ? 'finished_at IS NULL' : 'true')} ${before}
+      ORDER BY number DESC LIMIT ${limit}`
+    return this.#database.read(() => this.#regulations(query))
+  }
+
+  *#regulations(query: Sql): Script<readonly Regulation[]> {
     const rows = yield* rowsOf<RegulationRow>(query)
     if (rows.length === 0) return []
     const { dialect } = this.#database
     const users = yield* this.#usersOf(rows)
     const counts = yield* this.#countsOf(rows)
-    const numbers = rows.filter(isCounted).map(({ number }) => number)
-    const awaited = yield* awaitedArchives(numbers, dialect)
+    const awaited = yield* awaitedArchives(rows.filter(isCounted), dialect)
     return rows.map((row) => ({
       id: fromStored(row.id),
       type: row.type,
@@ -109,11 +100,11 @@ export class RegulationRows implements RegulationReader {
   }
 
   *#usersOf(rows: readonly RegulationRow[]): Script<ReadonlyMap<number, readonly string[]>> {
-    const numbers = this.#database.dialect.given('$1', { number: 'bigint' })
-    const sql = `SELECT number, user_id FROM evroute_regulation_users
-      WHERE number IN (SELECT given.number FROM ${numbers}) ORDER BY number, place`
-    const values = [givenRows(rows.map(({ number }) => ({ number })))]
-    const found = yield* rowsOf<UserRow>({ name: 'regulation_users', sql, values })
+    const found = yield* rowsOf<{ readonly number: number; readonly user_id: string }>(sql`
+      SELECT number, user_id FROM evroute_regulation_users
+      WHERE number IN (SELECT given.number
+        FROM ${this.#database.dialect.given(rows, { number: 'bigint' })})
+      ORDER BY number, place`)
     const users = new Map<number, string[]>()
     for (const { number, user_id: userId } of found) {
       const ids = users.get(number) ?? []
@@ -133,13 +124,12 @@ export class RegulationRows implements RegulationReader {
     if (asked.length === 0) return new Map()
     const { deliveriesOfEach, given } = this.#database.dialect
     // No other deliveries have ids in these ranges.
-    const inRange = `delivery.destination_id = given.destination_id
+    const inRange = sql`delivery.destination_id = given.destination_id
       AND delivery.id > given.after_id AND delivery.id <= given.last_id`
-    const sql = `SELECT given.number, given.destination_id, source_id, state, count(*) AS count
-      FROM ${given('$1', notificationColumns)} ${deliveriesOfEach('source_id, state', inRange)}
-      GROUP BY given.number, given.destination_id, source_id, state`
-    const query = { name: 'count_notifications', sql, values: [givenRows(asked)] }
-    const found = yield* rowsOf<CountedRow>(query)
+    const found = yield* rowsOf<CountedRow>(sql`
+      SELECT given.number, given.destination_id, source_id, state, count(*) AS count
+      FROM ${given(asked, notificationColumns)} ${deliveriesOfEach('source_id, state', inRange)}
+      GROUP BY given.number, given.destination_id, source_id, state`)
     return new Map(
       found.map(({ number, destination_id: destinationId, source_id: sourceId, state, count }) => [
         JSON.stringify([number, fromStored(sourceId), fromStored(destinationId), state]),

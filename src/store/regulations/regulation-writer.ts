@@ -6,7 +6,7 @@ import type {
   NotificationStream,
   Regulation,
 } from '../../privacy/index.ts'
-import { firstRow, givenRows, run, type Dialect, type Script } from '../sql.ts'
+import { firstRow, run, sql, type Dialect, type Script } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { lift, suppress } from '../suppressions.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
@@ -32,10 +32,8 @@ export function* createRegulation(
   if (suppression === 'add') yield* suppress({ userIds, sourceIds }, dialect)
   if (suppression === 'lift') yield* lift({ userIds, sourceIds }, dialect)
   const { lastId, lastNotificationId } = yield* engine.seal(notifications, { reservedAfterId })
-  yield* run({
-    sql: 'UPDATE evroute_regulations SET last_id = $2, last_notification_id = $3 WHERE number = $1',
-    values: [number, lastId, lastNotificationId],
-  })
+  yield* run(sql`UPDATE evroute_regulations
+    SET last_id = ${lastId}, last_notification_id = ${lastNotificationId} WHERE number = ${number}`)
 }
 
 /** Adds the counts of erased archives. */
@@ -43,8 +41,9 @@ export function* noteArchive(
   { id, archive, archiveIds = [] }: NoteArchiveRequest,
   dialect: Dialect,
 ): Script<void> {
-  const sql = 'SELECT number FROM evroute_regulations WHERE id = $1'
-  const row = yield* firstRow<{ readonly number: number }>({ sql, values: [toStored(id)] })
+  const row = yield* firstRow<{ readonly number: number }>(
+    sql`SELECT number FROM evroute_regulations WHERE id = ${toStored(id)}`,
+  )
   if (row === undefined) return
   const { number } = row
   yield* addErased(number, archive, dialect)
@@ -56,11 +55,11 @@ export function* noteArchive(
  * notifications.
  */
 export function finishRegulation({ id, streams }: Regulation, nowMs: number): Script<void> {
-  const sql = `UPDATE evroute_regulations SET finished_at = $2, streams = $3
-    WHERE id = $1 AND finished_at IS NULL
+  return run(sql`
+    UPDATE evroute_regulations SET finished_at = ${nowMs}, streams = ${JSON.stringify(streams)}
+    WHERE id = ${toStored(id)} AND finished_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM evroute_regulation_archives awaited
-        WHERE awaited.number = evroute_regulations.number)`
-  return run({ sql, values: [toStored(id), nowMs, JSON.stringify(streams)] })
+        WHERE awaited.number = evroute_regulations.number)`)
 }
 
 function* addRegulation(
@@ -69,37 +68,25 @@ function* addRegulation(
 ): Script<number> {
   const { id, type, userIds, sourceIds } = regulation
   const { erasesStore } = effectsOf(type)
-  const row = yield* firstRow<{ readonly number: number }>({
-    sql: `INSERT INTO evroute_regulations (id, type, source_ids, created_at, last_id,
-        last_notification_id, stage, at_key, at_id, is_store_erased, erased_pending, erased_settled,
-        erased_members, streams)
-      VALUES ($1, $2, $3, $4, 0, 0, $5, '', 0, $6, 0, 0, 0, $7) RETURNING number`,
-    values: [
-      toStored(id),
-      type,
-      sourceIds === null ? null : JSON.stringify(sourceIds),
-      nowMs,
-      erasesStore ? 'deliveries' : 'done',
-      erasesStore ? 0 : 1,
-      JSON.stringify(newStreams(notifications)),
-    ],
-  })
+  const row = yield* firstRow<{ readonly number: number }>(sql`
+    INSERT INTO evroute_regulations (id, type, source_ids, created_at, last_id, last_notification_id,
+      stage, at_key, at_id, is_store_erased, erased_pending, erased_settled, erased_members, streams)
+    VALUES (${toStored(id)}, ${type}, ${sourceIds && JSON.stringify(sourceIds)}, ${nowMs}, 0, 0,
+      ${erasesStore ? 'deliveries' : 'done'}, '', 0, ${erasesStore ? 0 : 1}, 0, 0, 0,
+      ${JSON.stringify(newStreams(notifications))}) RETURNING number`)
   const number = row?.number ?? 0
   const users = userIds.map((userId) => ({ user_id: toStored(userId) }))
-  yield* run({
-    sql: `INSERT INTO evroute_regulation_users (number, place, user_id)
-      SELECT $1, given.place, given.user_id FROM ${given('$2', { user_id: 'text' })}`,
-    values: [number, givenRows(users)],
-  })
+  yield* run(sql`
+    INSERT INTO evroute_regulation_users (number, place, user_id)
+    SELECT ${number}, given.place, given.user_id FROM ${given(users, { user_id: 'text' })}`)
   return number
 }
 
 /** Makes a regulation wait for all archives. No archive can be registered until the transaction ends. */
 function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
   yield* lockTable('evroute_archives', 'SHARE')
-  const sql = `INSERT INTO evroute_regulation_archives (number, archive_id)
-    SELECT $1, id FROM evroute_archives`
-  yield* run({ sql, values: [number] })
+  yield* run(sql`INSERT INTO evroute_regulation_archives (number, archive_id)
+    SELECT ${number}, id FROM evroute_archives`)
 }
 
 /** Returns the streams of new notifications: one for each source and destination. */

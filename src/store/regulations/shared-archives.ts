@@ -7,9 +7,10 @@ import type {
 } from '../../privacy/index.ts'
 import {
   firstRow,
-  givenRows,
+  raw,
   rowsOf,
   run,
+  sql,
   type Dialect,
   type Script,
   type SqlDatabase,
@@ -18,7 +19,6 @@ import { fromStored, toStored } from '../stored-text.ts'
 
 const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesArchives)
 
-/** The row of an archive. */
 type ArchiveRow = { readonly id: string; readonly name: string }
 
 /** The archives and regulations of processes that share a database. */
@@ -43,17 +43,15 @@ export class SharedArchives implements SharedRegulations {
   }: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]> {
-    const ids = this.#reading.dialect.given('$1', { id: 'text' })
-    const sql = `
+    const ids = archiveIds.map((id) => ({ id: toStored(id) }))
+    const query = sql`
       SELECT id,
         EXISTS (SELECT 1 FROM evroute_regulation_archives awaited
-          WHERE awaited.number = regulation.number
-            AND archive_id IN (SELECT given.id FROM ${ids})) AS "isArchiveLeft",
+          WHERE awaited.number = regulation.number AND archive_id IN (
+            SELECT given.id FROM ${this.#reading.dialect.given(ids, { id: 'text' })})) AS "isArchiveLeft",
         stage <> 'done' OR NOT EXISTS (SELECT 1 FROM evroute_regulation_archives awaited
           WHERE awaited.number = regulation.number) AS "isDue"
       FROM evroute_regulations regulation WHERE finished_at IS NULL ORDER BY regulation.number`
-    const values = [givenRows(archiveIds.map((id) => ({ id: toStored(id) })))]
-    const query = { name: 'unfinished_regulations', sql, values }
     const rows = await this.#reading.read(() => rowsOf<UnfinishedRegulation>(query))
     return rows.map(({ id, ...left }) => ({ id: fromStored(id), ...left }))
   }
@@ -63,37 +61,32 @@ export class SharedArchives implements SharedRegulations {
   }
 }
 
-function* register(archives: readonly ArchiveRow[], { given, lockTable }: Dialect): Script<void> {
+function* register(archives: readonly ArchiveRow[], dialect: Dialect): Script<void> {
   // Lock first, so that a process that stores a regulation has either committed it or sees the archives.
-  yield* lockTable('evroute_archives', 'ROW EXCLUSIVE')
-  const rows = givenRows(archives)
+  yield* dialect.lockTable('evroute_archives', 'ROW EXCLUSIVE')
+  const given = dialect.given(archives, { id: 'text', name: 'text' })
+  const types = typesOfArchives.map((type) => ({ type }))
   // An archive that was registered just now may have events from before an unfinished regulation.
-  yield* run({
-    sql: `INSERT INTO evroute_regulation_archives (number, archive_id)
-      SELECT number, given.id FROM ${given('$1', { id: 'text' })} CROSS JOIN evroute_regulations
-      WHERE finished_at IS NULL
-        AND type IN (SELECT given.type FROM ${given('$2', { type: 'text' })})
-        AND NOT EXISTS (SELECT 1 FROM evroute_archives known WHERE known.id = given.id)
-      ON CONFLICT DO NOTHING`,
-    values: [rows, givenRows(typesOfArchives.map((type) => ({ type })))],
-  })
-  yield* run({
-    sql: `INSERT INTO evroute_archives (id, name)
-      SELECT given.id, given.name FROM ${given('$1', { id: 'text', name: 'text' })} WHERE true
-      ORDER BY given.id ON CONFLICT (id) DO UPDATE SET name = excluded.name`,
-    values: [rows],
-  })
+  yield* run(sql`
+    INSERT INTO evroute_regulation_archives (number, archive_id)
+    SELECT number, given.id FROM ${given} CROSS JOIN evroute_regulations
+    WHERE finished_at IS NULL
+      AND type IN (SELECT given.type FROM ${dialect.given(types, { type: 'text' })})
+      AND NOT EXISTS (SELECT 1 FROM evroute_archives known WHERE known.id = given.id)
+    ON CONFLICT DO NOTHING`)
+  yield* run(sql`
+    INSERT INTO evroute_archives (id, name) SELECT given.id, given.name FROM ${given} WHERE true
+    ORDER BY given.id ON CONFLICT (id) DO UPDATE SET name = excluded.name`)
 }
 
 function* release(name: string, dialect: Dialect): Script<boolean> {
-  const sql = 'DELETE FROM evroute_archives WHERE name = $1 RETURNING id'
-  const released = yield* rowsOf<{ readonly id: string }>({ sql, values: [toStored(name)] })
+  const released = yield* rowsOf<{ readonly id: string }>(
+    sql`DELETE FROM evroute_archives WHERE name = ${toStored(name)} RETURNING id`,
+  )
   const problem = `${name}: the archive was released before its contents were erased`
-  const waiting = yield* rowsOf<{ readonly number: number }>({
-    sql: `SELECT number FROM evroute_regulation_archives
-      WHERE archive_id IN (SELECT given.id FROM ${dialect.given('$1', { id: 'text' })})`,
-    values: [givenRows(released)],
-  })
+  const waiting = yield* rowsOf<{ readonly number: number }>(sql`
+    SELECT number FROM evroute_regulation_archives
+    WHERE archive_id IN (SELECT given.id FROM ${dialect.given(released, { id: 'text' })})`)
   for (const { number } of waiting) {
     yield* addErased(number, { events: 0, files: 0, problems: [problem] }, dialect)
   }
@@ -107,16 +100,17 @@ export function* addErased(
   { events, files, problems }: ArchiveErasure,
   { forUpdate }: Dialect,
 ): Script<void> {
-  const sql = `SELECT archive FROM evroute_regulations WHERE number = $1 ${forUpdate}`
-  const row = yield* firstRow<{ readonly archive: string | null }>({ sql, values: [number] })
+  const row = yield* firstRow<{ readonly archive: string | null }>(
+    sql`SELECT archive FROM evroute_regulations WHERE number = ${number} ${forUpdate}`,
+  )
   const before = JSON.parse(row?.archive ?? 'null') as ArchiveErasure | null
   const archive: ArchiveErasure = {
     events: (before?.events ?? 0) + events,
     files: (before?.files ?? 0) + files,
     problems: [...(before?.problems ?? []), ...problems],
   }
-  const update = 'UPDATE evroute_regulations SET archive = $2 WHERE number = $1'
-  yield* run({ sql: update, values: [number, JSON.stringify(archive)] })
+  yield* run(sql`UPDATE evroute_regulations SET archive = ${JSON.stringify(archive)}
+    WHERE number = ${number}`)
 }
 
 /** Ends the wait of one regulation, or of all, for some archives. Ids are in their stored form. */
@@ -124,24 +118,24 @@ export function forgetAwaited(
   { number, archiveIds }: { readonly number?: number; readonly archiveIds: readonly string[] },
   { given }: Dialect,
 ): Script<void> {
-  const sql = `DELETE FROM evroute_regulation_archives
-    WHERE archive_id IN (SELECT given.id FROM ${given('$1', { id: 'text' })})
-      AND number = coalesce(CAST($2 AS bigint), number)`
-  return run({ sql, values: [givenRows(archiveIds.map((id) => ({ id }))), number ?? null] })
+  const ids = given(
+    archiveIds.map((id) => ({ id })),
+    { id: 'text' },
+  )
+  const ofRegulation = number === undefined ? raw('') : sql`AND number = ${number}`
+  return run(sql`DELETE FROM evroute_regulation_archives
+    WHERE archive_id IN (SELECT given.id FROM ${ids}) ${ofRegulation}`)
 }
 
 /** Reads the names of the archives that regulations wait for. */
 export function* awaitedArchives(
-  numbers: readonly number[],
+  regulations: readonly { readonly number: number }[],
   { given }: Dialect,
 ): Script<ReadonlyMap<number, readonly string[]>> {
-  const sql = `SELECT number, name FROM evroute_regulation_archives
-    JOIN evroute_archives ON id = archive_id
-    WHERE number IN (SELECT given.number FROM ${given('$1', { number: 'bigint' })})
-    ORDER BY number, name`
-  const values = [givenRows(numbers.map((number) => ({ number })))]
-  const query = { name: 'awaited_archives', sql, values }
-  const rows = yield* rowsOf<{ readonly number: number; readonly name: string }>(query)
+  const rows = yield* rowsOf<{ readonly number: number; readonly name: string }>(sql`
+    SELECT number, name FROM evroute_regulation_archives JOIN evroute_archives ON id = archive_id
+    WHERE number IN (SELECT given.number FROM ${given(regulations, { number: 'bigint' })})
+    ORDER BY number, name`)
   const names = new Map<number, string[]>()
   for (const { number, name } of rows) {
     names.set(number, [...(names.get(number) ?? []), fromStored(name)])

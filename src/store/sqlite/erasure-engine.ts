@@ -1,12 +1,11 @@
 import type { HeldUpErasure } from '../../privacy/index.ts'
-import { placeColumns, type ErasureEngine } from '../regulations/regulation-engine.ts'
+import type { ErasureEngine } from '../regulations/regulation-engine.ts'
 import { noteCleaned, withTraces } from '../regulations/erasure-steps.ts'
-import { scriptOf, type SqlDatabase } from '../sql.ts'
+import { raw, run, scriptOf, sql, type SqlDatabase } from '../sql.ts'
 import type { Adding } from './adding.ts'
 import type { Counts } from './counts.ts'
 import type { ErasureTraces } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
-import { dialect } from './sql-database.ts'
 
 /** The parts of a store that an erasure needs. */
 interface ErasureParts {
@@ -41,10 +40,11 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     announce: () => undefined,
     // Erasing this many takes a few milliseconds.
     erasedRowsMax: 100,
-    isLeased: (bind) => leases.isLeased(bind),
-    erasedColumns: '',
-    forgetAnswersSql: `UPDATE evroute_requests SET excerpt = ''
-      WHERE delivery_id IN (SELECT given.id FROM ${dialect.given('$1', placeColumns)})`,
+    isLeased: () => leases.isLeased(),
+    erasedColumns: raw(''),
+    forgetAnswers: (given) =>
+      run(sql`UPDATE evroute_requests SET excerpt = ''
+        WHERE delivery_id IN (SELECT given.id FROM ${given})`),
     countChanges: counts.countChanges,
     leaveNoTraces: async (number) => {
       const result = cleaner === undefined ? 'done' : await cleaner.clean(number)

@@ -12,11 +12,11 @@ import type {
 } from '../../delivery/index.ts'
 import { abandon, countOf, discard, expire, retry, type LogEngine } from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
-import type { Script } from '../sql.ts'
+import { raw, sql, type Script } from '../sql.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import type { Leases } from './leases.ts'
-import { LogReader, requestsOfDelivery } from './log-reader.ts'
+import { LogReader } from './log-reader.ts'
 import { Purging } from './purging.ts'
 import { dialect, SqliteSql } from './sql-database.ts'
 
@@ -44,8 +44,8 @@ export abstract class FileLog implements DeliveryLog {
     this.#engine = {
       dialect,
       countChanges: counts.countChanges,
-      isUnleased: (bind) => (leases === undefined ? 'true' : `NOT ${leases.isLeased(bind)}`),
-      releasedColumns: '',
+      isUnleased: () => (leases === undefined ? raw('true') : sql`NOT ${leases.isLeased()}`),
+      releasedColumns: raw(''),
     }
   }
 
@@ -54,7 +54,7 @@ export abstract class FileLog implements DeliveryLog {
   }
 
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.sql.read(() => storyOf(key, requestsOfDelivery))
+    return this.sql.read(() => storyOf(key, sql`delivery_id = ${key.id}`))
   }
 
   retry(request: RetryRequest): Promise<number> {

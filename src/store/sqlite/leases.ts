@@ -1,5 +1,5 @@
 import type { Lease } from '../../delivery/index.ts'
-import type { Bind } from '../sql.ts'
+import { sql, type Sql } from '../sql.ts'
 
 /** A delivery of a destination. */
 type DeliveryKey = Pick<Lease, 'destinationId' | 'id'>
@@ -43,9 +43,9 @@ export class Leases {
   }
 
   /** Returns an SQL condition: the row `delivery` is leased. */
-  isLeased(bind: Bind): string {
+  isLeased(): Sql {
     const ids = [...this.#byDestination.values()].flatMap((leases) => [...leases.keys()])
-    return `delivery.id IN (SELECT value FROM json_each(${bind(JSON.stringify(ids))}))`
+    return sql`delivery.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
   }
 
   /** Returns the ids of the leased deliveries of a destination. */

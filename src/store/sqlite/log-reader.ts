@@ -12,7 +12,7 @@ import {
   loggedColumns,
   type ListedRow,
 } from '../log/logged-delivery.ts'
-import { conditionsOf as filterConditions } from '../log/conditions.ts'
+import { conditionsOf as filterConditions } from '../log/log-changes.ts'
 import type { Counts } from './counts.ts'
 import type { Database, SqlValue } from './database.ts'
 import { bucketShift } from './tables.ts'
@@ -33,9 +33,6 @@ interface BucketPart {
 const searchedAtOnce = 256
 /** Buckets to read row by row before other work gets its turn: about 10 ms. */
 const readAtOnce = 2
-
-/** The condition for requests of the delivery `$2`. */
-export const requestsOfDelivery = 'delivery_id = $2'
 
 /** The ids that a look-up needs, and how many buckets it reads before other work gets its turn. */
 interface BucketsRequest {
@@ -159,11 +156,7 @@ export function conditionsOf(filter: DeliveryFilter): {
   readonly sql: string
   readonly values: readonly SqlValue[]
 } {
-  const values: SqlValue[] = []
-  const bind = (value: string | number): string => {
-    values.push(value)
-    return '?'
-  }
   // The plus keeps SQLite from using an index on states and then sorting.
-  return { sql: filterConditions(filter, { bind, state: '+state' }), values }
+  const { sql, values } = filterConditions(filter, '+state')
+  return { sql: sql.replaceAll(/\$\d+/g, '?'), values: values as readonly SqlValue[] }
 }

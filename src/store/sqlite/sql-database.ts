@@ -1,21 +1,31 @@
-import { scriptOf, type Dialect, type Query, type Script, type SqlDatabase } from '../sql.ts'
+import {
+  raw,
+  scriptOf,
+  sql,
+  type Dialect,
+  type Query,
+  type Script,
+  type SqlDatabase,
+} from '../sql.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 
 /** The SQL dialect of SQLite, which locks no rows because it has one writer. */
 export const dialect: Dialect = Object.freeze({
-  forUpdate: '',
-  forUpdateSkipLocked: '',
-  given: (value, columns) => {
-    const names = Object.keys(columns).map((name) => `value ->> '$.${name}' AS ${name}`)
-    return `(SELECT ${names.join(', ')}, key + 1 AS place FROM json_each(${value})) AS given`
+  forUpdate: raw(''),
+  forUpdateSkipLocked: raw(''),
+  given: (rows, columns) => {
+    const names = Object.keys(columns)
+    const read = names.map((name) => `value ->> '$.${name}' AS ${name}`)
+    return sql`(SELECT ${raw(read.join(', '))}, key + 1 AS place
+      FROM json_each(${JSON.stringify(rows, names)})) AS given`
   },
   deliveriesOfEach: (_columns, condition) =>
-    `CROSS JOIN evroute_deliveries delivery ON ${condition}`,
-  isOneOf: (column, select) => `${column} IN (${select})`,
+    sql`CROSS JOIN evroute_deliveries delivery ON ${condition}`,
+  isOneOf: (column, select) => sql`${raw(column)} IN (${select})`,
   keyOf: (text) => text,
   key: (expression) => expression,
-  gate: 'gate AS (SELECT 1)',
-  newTextId: 'NULL',
+  gate: raw('gate AS (SELECT 1)'),
+  newTextId: raw('NULL'),
   lockTable: () => scriptOf(() => undefined),
 } satisfies Dialect)
 

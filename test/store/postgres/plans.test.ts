@@ -5,7 +5,7 @@ import { abandon, discard, expire, retry } from '../../../src/store/log/log-chan
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import { hasPending, deliveriesAfter } from '../../../src/store/regulations/delivery-walk.ts'
+import { hasPending, deliveriesAfter } from '../../../src/store/regulations/erasure-deliveries.ts'
 import type { Query, Script, SqlValue } from '../../../src/store/sql.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { logEngine } from '../../../src/store/postgres/delivery-log.ts'

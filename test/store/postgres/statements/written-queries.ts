@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import ts from 'typescript'
 import type { ValueKind } from './recorded-statements.ts'
 
-/** A query in the code: an object with a statement and its values. */
+/** A query in the code: an object with a statement and its values, or an `Sql`. */
 export interface WrittenQuery {
   /** Its file and line. */
   readonly place: string
@@ -11,6 +11,9 @@ export interface WrittenQuery {
   /** The kinds of values that the code reads, by column. */
   readonly reads: Map<string, ReadonlySet<ValueKind>>
 }
+
+/** An object, a template, or a call of `raw`. */
+type Literal = ts.ObjectLiteralExpression | ts.TaggedTemplateExpression | ts.CallExpression
 
 /** The functions that run a query, and take the type of its rows. */
 const readers = ['rows', 'rowsOf', 'firstRow']
@@ -36,14 +39,18 @@ export function writtenQueries(
   const code = new Code(program.getTypeChecker(), files)
   const found = new Map<ts.Node, WrittenQuery>()
   code.each(ts.isObjectLiteralExpression, (literal) => {
-    const query = code.queryOf(literal)
-    if (query !== undefined) found.set(literal, query)
+    const names = literal.properties.map((property) => property.name?.getText())
+    if (names.includes('sql') && names.includes('values')) found.set(literal, code.queryOf(literal))
   })
   code.each(ts.isCallExpression, (call) => {
     const [argument] = call.arguments
     const [type] = call.typeArguments ?? []
-    if (argument === undefined || type === undefined || !readers.includes(nameOf(call))) return
+    if (argument === undefined || ![...readers, 'run'].includes(nameOf(call))) return
     for (const literal of code.literalsOf(argument)) {
+      if (!ts.isObjectLiteralExpression(literal) && !found.has(literal)) {
+        found.set(literal, code.queryOf(literal))
+      }
+      if (type === undefined) continue
       for (const [name, kinds] of code.columnsOf(type)) found.get(literal)?.reads.set(name, kinds)
     }
   })
@@ -77,13 +84,11 @@ class Code {
     this.#files.forEach(go)
   }
 
-  /** The query of an object; undefined if it is none. */
-  queryOf(literal: ts.ObjectLiteralExpression): WrittenQuery | undefined {
-    const names = literal.properties.map((property) => property.name?.getText())
-    if (!names.includes('sql') || !names.includes('values')) return undefined
+  queryOf(literal: Literal): WrittenQuery {
     const file = literal.getSourceFile()
     const { line } = file.getLineAndCharacterOfPosition(literal.getStart())
-    const text = this.#patternOf(valueOf(literal, 'sql'))
+    const isObject = ts.isObjectLiteralExpression(literal)
+    const text = this.#patternOf(isObject ? valueOf(literal, 'sql') : literal)
     return {
       place: `${relative(process.cwd(), file.fileName)}:${line + 1}`,
       pattern: new RegExp(`^${text}$`),
@@ -91,14 +96,16 @@ class Code {
     }
   }
 
-  /** The objects that an expression can be. */
-  literalsOf(expression: ts.Node | undefined): readonly ts.ObjectLiteralExpression[] {
+  /** The queries that an expression can be. */
+  literalsOf(expression: ts.Node | undefined): readonly Literal[] {
     if (expression === undefined) return []
+    if (ts.isTaggedTemplateExpression(expression)) return [expression]
     if (ts.isObjectLiteralExpression(expression)) {
       const spread = expression.properties.find(ts.isSpreadAssignment)
       return spread === undefined ? [expression] : this.literalsOf(spread.expression)
     }
     if (ts.isCallExpression(expression)) {
+      if (nameOf(expression) === 'raw') return [expression]
       const declared = this.#checker.getResolvedSignature(expression)?.declaration
       return declared === undefined
         ? []
@@ -130,7 +137,7 @@ class Code {
     return this.#checker.isArrayType(type) ? ['array'] : ['object']
   }
 
-  #literalsOfName(name: ts.Identifier): readonly ts.ObjectLiteralExpression[] {
+  #literalsOfName(name: ts.Identifier): readonly Literal[] {
     const declaration = this.#declarationOf(name)
     if (declaration === undefined) return []
     if (ts.isParameter(declaration)) return this.#argumentsOf(declaration)
@@ -151,8 +158,8 @@ class Code {
     return isRest ? declaration.parent.parent : undefined
   }
 
-  #argumentsOf(parameter: ts.ParameterDeclaration): readonly ts.ObjectLiteralExpression[] {
-    const found: ts.ObjectLiteralExpression[] = []
+  #argumentsOf(parameter: ts.ParameterDeclaration): readonly Literal[] {
+    const found: Literal[] = []
     const place = parameter.parent.parameters.indexOf(parameter)
     this.each(ts.isCallExpression, (call) => {
       const declared = this.#checker.getResolvedSignature(call)?.declaration
@@ -161,15 +168,31 @@ class Code {
     return found
   }
 
+  #templateOf(template: ts.TemplateLiteral, part: (expression: ts.Node) => string): string {
+    if (ts.isNoSubstitutionTemplateLiteral(template)) return escape(template.text)
+    const { head, templateSpans: spans } = template
+    const texts = spans.map((span) => part(span.expression) + escape(span.literal.text))
+    return escape(head.text) + texts.join('')
+  }
+
+  /** The pattern of a part of a statement, or of the parameter of a value. */
+  #partOf(expression: ts.Node): string {
+    const isPart = this.#checker.getTypeAtLocation(expression).getSymbol()?.name === 'Sql'
+    return isPart ? this.#patternOf(expression) : '\\$\\d+'
+  }
+
   #patternOf(expression: ts.Node | undefined): string {
     if (expression === undefined) return '[^]*'
     if (ts.isStringLiteralLike(expression)) return escape(expression.text)
+    if (ts.isTaggedTemplateExpression(expression)) {
+      const { template } = expression
+      return this.#templateOf(template, (part) => this.#partOf(part))
+    }
     if (ts.isTemplateExpression(expression)) {
-      const { head, templateSpans: spans } = expression
-      const texts = spans.map(
-        (span) => this.#patternOf(span.expression) + escape(span.literal.text),
-      )
-      return escape(head.text) + texts.join('')
+      return this.#templateOf(expression, (part) => this.#patternOf(part))
+    }
+    if (ts.isCallExpression(expression) && nameOf(expression) === 'raw') {
+      return this.#patternOf(expression.arguments[0])
     }
     if (ts.isIdentifier(expression)) {
       const declaration = this.#declarationOf(expression)

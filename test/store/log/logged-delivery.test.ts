@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { AnalyticsEvent } from '../../../src/model/index.ts'
-import { bodyStartMax, eventNameOf } from '../../../src/store/log/event-name.ts'
+import { bodyStartMax, eventNameOf } from '../../../src/store/log/logged-delivery.ts'
 import { buildWebhookBody } from '../../../src/webhook/index.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 60 })
