@@ -63,6 +63,7 @@ export type {
   ExpectedValue,
   NumberedSubject,
   Shortfall,
+  SignatureVerdict,
   ValuePredicate,
 } from './match/index.ts'
 export {
@@ -90,7 +91,6 @@ export {
   type ReceiverAddress,
   type ReceiverOptions,
   type RefusalCode,
-  type SignatureVerdict,
   type TlsKind,
   type WaitOptions,
   type WebhookContent,

@@ -4,20 +4,17 @@ import { refusedCases, wrongSecret } from './refused-cases.ts'
 import { webhookText } from './sample-webhook.ts'
 import { takenCases } from './taken-cases.ts'
 
-/** The reaction of a correct handler: `taken` is a status 2xx, `refused` a final refusal such as 401. */
-export type ExpectedReaction = 'taken' | 'refused'
-
 /** One webhook of a check. */
 export interface CheckCase {
   /** The name of the case, such as `altered-byte`. */
   readonly id: string
   /** A description that completes "a webhook ...". */
   readonly about: string
-  /** The reaction of a correct handler. */
-  readonly expected: ExpectedReaction
+  /** The reaction of a correct handler: `taken` is a status 2xx, `refused` a final refusal such as 401. */
+  readonly expected: 'taken' | 'refused'
   /** The type of the webhook. */
   readonly type: EventType
-  /** The body, byte for byte. */
+  /** The body, exactly as it is sent. */
   readonly body: string
   /** The value of X-Signature; undefined to send none. */
   readonly signature: string | undefined
@@ -25,7 +22,7 @@ export interface CheckCase {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The parameters from which the cases of a check are made. */
+/** Parameters of {@link checkCases}. */
 export interface CaseParts {
   /** The shared secret of the handler. */
   readonly secret: string
@@ -33,16 +30,16 @@ export interface CaseParts {
   readonly types?: readonly EventType[] | undefined
   /** The cases to send; all by default. */
   readonly only?: readonly string[] | undefined
-  /** A unique id, so that the messageIds of different checks differ. */
+  /** A unique id of the check, which becomes part of the messageIds. */
   readonly id: string
   /** The time of the check, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
 /**
- * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. One type
- * gets all cases: `track`, or the first type if `track` is left out. Every other type gets a valid and a forged
- * webhook.
+ * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. All cases are
+ * made for one type: `track`, or the first type if `track` is left out. For every other type, there is one valid and one
+ * forged webhook.
  *
  * @throws SettingError for an unknown case
  */
@@ -52,24 +49,25 @@ export function checkCases(parts: CaseParts): readonly CheckCase[] {
   const others = types.filter((type, index) => type !== main && types.indexOf(type) === index)
   const textOf = (type: EventType, id: string): string =>
     webhookText({ type, messageId: `check-${parts.id}-${id}`, nowMs: parts.nowMs })
+  const rightCase = (type: EventType): CheckCase => {
+    const id = `type-${type}`
+    const body = textOf(type, id)
+    const signature = signBody(body, parts.secret)
+    return { id, about: `of type ${type}`, expected: 'taken', type, body, signature }
+  }
+  const forgedCase = (type: EventType): CheckCase => {
+    const id = `forged-${type}`
+    const body = textOf(type, id)
+    const signature = signBody(body, wrongSecret)
+    return { id, about: `of type ${type}, forged`, expected: 'refused', type, body, signature }
+  }
   const cases = [
     ...takenCases(main, parts),
-    ...others.map((type) => rightCase(type, textOf(type, `type-${type}`), parts.secret)),
+    ...others.map(rightCase),
     ...refusedCases({ type: main, text: textOf(main, 'refused'), secret: parts.secret }),
-    ...others.map((type) => forgedCase(type, textOf(type, `forged-${type}`))),
+    ...others.map(forgedCase),
   ]
   return only === undefined ? cases : selected(cases, only)
-}
-
-function rightCase(type: EventType, body: string, secret: string): CheckCase {
-  const signature = signBody(body, secret)
-  return { id: `type-${type}`, about: `of type ${type}`, expected: 'taken', type, body, signature }
-}
-
-function forgedCase(type: EventType, body: string): CheckCase {
-  const signature = signBody(body, wrongSecret)
-  const about = `of type ${type}, wrongly signed`
-  return { id: `forged-${type}`, about, expected: 'refused', type, body, signature }
 }
 
 function selected(cases: readonly CheckCase[], only: readonly string[]): readonly CheckCase[] {

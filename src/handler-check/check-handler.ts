@@ -14,38 +14,38 @@ import { createRuntime, type Runtime } from '../runtime/index.ts'
 import { checkDestination, webhookHeaders, WebhookSender } from '../webhook/index.ts'
 import { checkCases, type CheckCase } from './check-case.ts'
 import { diagnoseHandler } from './diagnose-handler.ts'
-import type { HandlerFinding } from './finding.ts'
+import type { HandlerFinding } from './evidence.ts'
 import { verdictOn, type CaseVerdict } from './verdict.ts'
 
-/** Options of a check. */
+/** Options for {@link checkHandler}. */
 export interface HandlerCheckOptions {
   /** The URL of the handler, http or https. */
   readonly url: string
   /** The shared secret of the handler. */
   readonly secret: string
-  /** Static headers of every webhook. */
+  /** Headers to add to every webhook. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The types that the handler accepts; all seven by default. */
   readonly types?: readonly EventType[] | undefined
   /** The cases to send; all by default. */
   readonly only?: readonly string[] | undefined
-  /** How long the handler may take to answer, in milliseconds; 5,000 by default, which is also the maximum. */
+  /** How long the handler may take to answer; 5,000 ms by default, which is also the maximum. */
   readonly timeoutMs?: number | undefined
   /** Ends the check early. */
   readonly signal?: AbortSignal | undefined
-  /** Called after every case. */
+  /** Called with the verdict on each case. */
   readonly onVerdict?: ((verdict: CaseVerdict) => void) | undefined
 }
 
 /** The result of a check. */
 export interface HandlerReport {
-  /** Whether every case was sent, and the handler reacted correctly to each. */
+  /** Whether all cases were sent, and the handler reacted correctly to each. */
   readonly isRight: boolean
   /** Whether the handler answered at least once. */
   readonly hasAnswered: boolean
   /** The mistakes of the handler, the most serious first; empty if there are none. */
   readonly findings: readonly HandlerFinding[]
-  /** One verdict per case, in the order of sending. */
+  /** One verdict for each case, in the order of sending. */
   readonly verdicts: readonly CaseVerdict[]
 }
 
@@ -68,7 +68,7 @@ const knownOptions: Readonly<Record<keyof HandlerCheckOptions, true>> = {
   onVerdict: true,
 }
 
-/** The check ends after this many cases in a row without an answer. */
+/** Maximum cases in a row without an answer. After that, the check ends. */
 const unansweredMax = 3
 
 /**
@@ -80,7 +80,7 @@ const unansweredMax = 3
  * assert.deepEqual(findings, [])
  * ```
  *
- * The webhooks are about the user `u_sample`. One is a `delete`, unless `types` leaves it out.
+ * All webhooks have the user id `u_sample`. Some have the type `delete`, unless `types` excludes it.
  *
  * @throws SettingError naming the option and what it accepts
  */
@@ -89,7 +89,7 @@ export async function checkHandler(options: HandlerCheckOptions): Promise<Handle
 }
 
 /**
- * Validates the options and makes the cases. Sends nothing yet.
+ * Validates the options and makes the cases, without sending them.
  *
  * @throws SettingError naming the option and what it accepts
  */
@@ -127,7 +127,6 @@ function checkTypes(types: readonly unknown[]): void {
   )
 }
 
-/** The parameters for sending the cases. */
 interface Sending {
   readonly options: HandlerCheckOptions
   readonly destination: Destination
@@ -142,9 +141,8 @@ async function sendCases(cases: readonly CheckCase[], sending: Sending): Promise
   for (const each of cases) {
     const isOver = unanswered >= unansweredMax || signal?.aborted === true
     const verdict = isOver ? verdictOn(each, undefined, 0) : await sendCase(each, sending)
-    const { reaction } = verdict
-    unanswered = reaction === 'timeout' || reaction === 'unreachable' ? unanswered + 1 : unanswered
     if (verdict.status !== null) unanswered = 0
+    else if (verdict.reaction === 'timeout' || verdict.reaction === 'unreachable') unanswered += 1
     verdicts.push(verdict)
     onVerdict?.(verdict)
   }
@@ -156,7 +154,7 @@ async function sendCases(cases: readonly CheckCase[], sending: Sending): Promise
   })
 }
 
-/** Sends a case over a new connection, so that a broken connection does not affect the next verdict. */
+/** Sends a case over a new connection, so that a broken connection does not affect the next case. */
 async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict> {
   const { destination, timeoutMs, runtime, options } = sending
   const sender = new WebhookSender({

@@ -1,5 +1,10 @@
-import { Evidence, isForgedAndTaken, isLost, type MistakeText } from './evidence.ts'
-import type { HandlerFinding } from './finding.ts'
+import {
+  Evidence,
+  isForgedAndTaken,
+  isLost,
+  type HandlerFinding,
+  type MistakeText,
+} from './evidence.ts'
 import {
   bodyTexts,
   compareTexts,
@@ -37,7 +42,7 @@ const unreachable: Rule = (evidence) => {
   return evidence.explain(rest, text)
 }
 
-/** Applies if every case got the same final status, which points to the URL rather than to signatures. */
+/** Applies if every case got the same status. The mistake is then probably in the URL, not in the verification. */
 const refusesEverything: Rule = (evidence) => {
   const answered = evidence.verdicts.filter(({ status }) => status !== null)
   const [first] = answered
@@ -55,7 +60,7 @@ const takesEverything: Rule = (evidence) => {
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
 }
 
-/** Applies if the handler accepts a wrong signature instead of the right one, which shows how it signs. */
+/** Applies if the handler accepts a certain wrong signature instead of the right one. It shows how the handler signs. */
 const wrongKey: Rule = (evidence) => {
   if (evidence.had('plain', 'taken')) return []
   const lost = evidence.wrong(isLost)
@@ -66,15 +71,15 @@ const wrongKey: Rule = (evidence) => {
 }
 
 const styles = ['plain', 'spaced', 'escaped', 'reordered', 'pretty', 'numbers', 'unicode']
-const lineEnds = ['newline', 'crlf']
+const lineEndings = ['newline', 'crlf']
 
 const otherBytes: Rule = (evidence) => {
   const lost = evidence.wrong((verdict) => evidence.isMistakenForForgery(verdict))
   const lostOf = (ids: readonly string[]): readonly CaseVerdict[] =>
     lost.filter(({ id }) => ids.includes(id))
-  const taken = [...styles, ...lineEnds].filter((id) => evidence.had(id, 'taken'))
+  const taken = [...styles, ...lineEndings].filter((id) => evidence.had(id, 'taken'))
   if (taken.length === 0 && lost.length > 0) return []
-  const lostStyles = lostOf([...styles, ...lineEnds])
+  const lostStyles = lostOf([...styles, ...lineEndings])
   if (lostStyles.length === 1 && lostStyles[0]?.id === 'unicode') {
     return evidence.explain(lostStyles, bodyTexts.charset)
   }
@@ -86,11 +91,11 @@ const otherBytes: Rule = (evidence) => {
   }
   return [
     ...evidence.explain(lostOf(['newline']), bodyTexts.lineBreakLost),
-    ...evidence.explain(lostOf(['crlf']), bodyTexts.lineEndsChanged),
+    ...evidence.explain(lostOf(['crlf']), bodyTexts.lineEndingsChanged),
   ]
 }
 
-/** Returns the encoder whose style the handler accepts. */
+/** Recognises the encoder by the style of body that the handler accepts. */
 function rewriterOf(taken: readonly string[]): Rewriter {
   if (taken.includes('plain')) return 'node'
   if (taken.includes('spaced')) return 'python'
@@ -108,20 +113,20 @@ const refusesAllRight: Rule = (evidence) => {
   return evidence.explain(lost, keyTexts.unknown)
 }
 
-/** Explains a wrong verdict with a text if it matches. */
+/** A mistake, and which of the wrong verdicts it explains. */
 type Explanation = readonly [
   matches: (verdict: CaseVerdict, evidence: Evidence) => boolean,
   text: MistakeText,
 ]
 
-/** Makes a rule for some of the wrong verdicts. An earlier explanation takes precedence. */
+/** Makes a rule for some of the wrong verdicts. A verdict gets the first explanation that matches it. */
 function ruleFor(
-  isMeant: (verdict: CaseVerdict) => boolean,
+  applies: (verdict: CaseVerdict) => boolean,
   explanations: readonly Explanation[],
 ): Rule {
   return (evidence) =>
     explanations.flatMap(([matches, text]) => {
-      const wrong = evidence.wrong((verdict) => isMeant(verdict) && matches(verdict, evidence))
+      const wrong = evidence.wrong((verdict) => applies(verdict) && matches(verdict, evidence))
       return evidence.explain(wrong, text)
     })
 }

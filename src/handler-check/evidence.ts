@@ -1,10 +1,65 @@
-import type { FindingCode, HandlerFinding } from './finding.ts'
 import type { CaseVerdict, Reaction } from './verdict.ts'
 
-/** The texts about a handler's mistake: its code, what the handler does, and the fix. */
+/**
+ * The mistakes of a handler.
+ *
+ * - `unreachable`, `crashed`: it cannot be reached, or can no longer be reached after a case
+ * - `not_found`, `method_refused`, `media_type_refused`, `redirects`: the URL is wrong, or does not accept webhooks
+ * - `does_not_verify`, `checks_presence_only`, `takes_unsigned`, `verifies_some_types`: it accepts forged webhooks
+ * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`: it does not verify the bytes that arrive
+ * - `wrong_secret`, `wrong_header`, `wrong_signature`: it accepts no valid signature
+ * - `part_compared`, `form_ignored`, `takes_forged`: it compares signatures loosely
+ * - `types_refused`, `repeats_refused`, `body_limit`, `too_slow`, `fails`, `refuses_right`: it does not accept valid
+ *   webhooks
+ * - `throws`, `hangs`, `hangs_up`: it does not answer invalid webhooks with a refusal
+ */
+export type FindingCode =
+  | 'unreachable'
+  | 'crashed'
+  | 'not_found'
+  | 'method_refused'
+  | 'media_type_refused'
+  | 'redirects'
+  | 'does_not_verify'
+  | 'checks_presence_only'
+  | 'takes_unsigned'
+  | 'verifies_some_types'
+  | 're_serialised'
+  | 'line_break_lost'
+  | 'line_ends_changed'
+  | 'charset'
+  | 'wrong_secret'
+  | 'wrong_header'
+  | 'wrong_signature'
+  | 'part_compared'
+  | 'form_ignored'
+  | 'takes_forged'
+  | 'types_refused'
+  | 'repeats_refused'
+  | 'body_limit'
+  | 'too_slow'
+  | 'fails'
+  | 'refuses_right'
+  | 'throws'
+  | 'hangs'
+  | 'hangs_up'
+
+/** One mistake of a handler, and the cases that show it. */
+export interface HandlerFinding {
+  /** The stable name of the mistake. */
+  readonly code: FindingCode
+  /** The mistake, as a sentence. */
+  readonly message: string
+  /** What to do about it, as sentences. */
+  readonly fix: string
+  /** The ids of the cases that show the mistake. */
+  readonly cases: readonly string[]
+}
+
+/** A mistake of a handler in words. */
 export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
 
-/** The verdicts of a check. Tracks the wrong verdicts that no finding explains yet. */
+/** The verdicts of a check, and which of the wrong ones no finding explains yet. */
 export class Evidence {
   readonly verdicts: readonly CaseVerdict[]
   readonly #unexplained: Set<CaseVerdict>
@@ -14,19 +69,19 @@ export class Evidence {
     this.#unexplained = new Set(verdicts.filter(({ isRight }) => !isRight))
   }
 
-  /** Whether a case had a reaction. False if it was not part of the check. */
+  /** Whether a case had the given reaction. False if the case was not part of the check. */
   had(id: string, reaction: Reaction): boolean {
     return this.verdicts.some((verdict) => verdict.id === id && verdict.reaction === reaction)
   }
 
-  /** Whether a case had the reaction of a correct handler. False if it was not part of the check. */
+  /** Whether a case had the reaction of a correct handler. False if the case was not part of the check. */
   isRight(id: string): boolean {
     return this.verdicts.some((verdict) => verdict.id === id && verdict.isRight)
   }
 
   /**
-   * Whether a valid webhook was refused with the same status as a forged one. A different status has a different
-   * reason, such as a field that the handler doesn't know.
+   * Whether the handler refused a valid webhook because it judged the signature to be wrong: with the same status as a
+   * forged webhook. With a different status, it refuses the content, such as a field that it doesn't know.
    */
   isMistakenForForgery(verdict: CaseVerdict): boolean {
     const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')
@@ -47,7 +102,7 @@ export class Evidence {
     return this.wrong(({ id }) => ids.includes(id))
   }
 
-  /** Makes the finding that explains these verdicts; none if there are no verdicts. */
+  /** Makes the finding that explains the given verdicts. Returns no finding if there are none. */
   explain(
     explained: readonly CaseVerdict[],
     [code, message, fix]: MistakeText,

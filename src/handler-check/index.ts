@@ -6,5 +6,5 @@ export {
   type HandlerCheckOptions,
   type HandlerReport,
 } from './check-handler.ts'
-export type { FindingCode, HandlerFinding } from './finding.ts'
+export type { FindingCode, HandlerFinding } from './evidence.ts'
 export type { CaseVerdict, Reaction } from './verdict.ts'

@@ -4,6 +4,8 @@ import type { Reaction } from './verdict.ts'
 const rawFix =
   'Keep the bytes that arrive and verify them before anything parses them: express.raw() in express, ' +
   'request.get_data() in Flask, php://input in PHP, request.raw_post in Rails.'
+const missingSecretFix =
+  'Set the environment variable with the secret. The handler must not start without it.'
 const compareFix =
   'Compute 40 lower-case hexadecimal digits, and compare the whole header with them in constant time.'
 const shape =
@@ -14,13 +16,13 @@ export function cannotBeReached(error: string): MistakeText {
   return ['unreachable', `It cannot be reached (${error}).`, 'Start it, and check the URL.']
 }
 
-/** Describes a handler that became unreachable after a case. */
+/** Describes a handler that could no longer be reached after a case. */
 export function hasCrashed(afterCase: string, error: string): MistakeText {
   const message = `It could not be reached after the case ${afterCase} (${error}). It probably crashed.`
   return ['crashed', message, 'Catch exceptions from the verification, and answer 401.']
 }
 
-/** Explains why every case got the same status; undefined if the status doesn't point to the URL. */
+/** Explains why a handler answers every case with the same status; undefined for other statuses than those below. */
 export function statusTexts(status: number, reaction: Reaction): MistakeText | undefined {
   const answered = `It answers everything with ${status}`
   if (status === 404 || status === 410) {
@@ -34,25 +36,23 @@ export function statusTexts(status: number, reaction: Reaction): MistakeText | u
     return ['media_type_refused', `${answered}: it refuses the media type of webhooks.`, fix]
   }
   if (reaction === 'redirected') {
-    const fix = 'Pass the URL that it redirects to, which often has https or a final slash.'
+    const fix = 'Pass the URL that it redirects to. It often has https or a final slash.'
     return ['redirects', `${answered}: senders do not follow redirects.`, fix]
   }
   return undefined
 }
 
 /** Mistakes of handlers that accept forged webhooks. */
-export const forgeryTexts: Readonly<
-  Record<'doesNotVerify' | 'checksPresenceOnly' | 'unsigned' | 'someTypes', MistakeText>
-> = {
+export const forgeryTexts = {
   doesNotVerify: [
     'does_not_verify',
     'It accepts forged webhooks: it does not verify signatures.',
-    'Verify X-Signature over the raw body before you use it. --language prints a handler that does.',
+    'Verify X-Signature over the raw body before you use the body. --language prints a handler that does.',
   ],
   checksPresenceOnly: [
     'checks_presence_only',
     'It accepts any signature: it checks only that one is present.',
-    'Compare it with the HMAC-SHA1 of the raw body. --language prints a handler that does.',
+    'Compare the signature with the HMAC-SHA1 of the raw body. --language prints a handler that does.',
   ],
   unsigned: [
     'takes_unsigned',
@@ -61,12 +61,12 @@ export const forgeryTexts: Readonly<
   ],
   someTypes: [
     'verifies_some_types',
-    'It accepts forged webhooks of some types: it verifies only the others.',
+    'It accepts forged webhooks of some types: it verifies signatures only for other types.',
     'Verify the signature before you look at the type.',
   ],
-}
+} satisfies Record<string, MistakeText>
 
-/** Describes an accepted forgery that no known mistake explains. */
+/** Describes a handler that accepts a forged webhook, if no known mistake explains it. */
 export function takesForged(about: string): MistakeText {
   return [
     'takes_forged',
@@ -75,78 +75,63 @@ export function takesForged(about: string): MistakeText {
   ]
 }
 
-/** Mistakes in making the signature, keyed by the case that the handler accepts; `unknown` if it accepts none. */
+/** Mistakes in computing the signature, by the case that the handler accepts; `unknown` if it accepts none. */
 export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknown: MistakeText } = {
-  'empty-secret': [
-    'wrong_secret',
-    'Its secret is empty.',
-    'Set the environment variable with the secret, and refuse to start without it.',
-  ],
-  'undefined-secret': [
-    'wrong_secret',
-    'Its secret is the text "undefined".',
-    'Set the environment variable with the secret, and refuse to start without it.',
-  ],
-  'no-secret': [
-    'wrong_signature',
-    'It hashes the body without the secret, so anybody can forge it.',
+  'empty-secret': ['wrong_secret', 'Its secret is empty.', missingSecretFix],
+  'undefined-secret': ['wrong_secret', 'Its secret is the text "undefined".', missingSecretFix],
+  'no-secret': wrongSignature(
+    'It hashes the body without the secret, so anybody can forge signatures.',
     "Use an HMAC, such as createHmac('sha1', secret) in Node, instead of createHash('sha1').",
-  ],
-  swapped: [
-    'wrong_signature',
+  ),
+  swapped: wrongSignature(
     'It swaps the arguments of the HMAC: it uses the body as the key.',
-    'Make the secret the key, and the raw body the message.',
-  ],
-  'empty-body': [
-    'wrong_signature',
-    'It verifies an empty body: something else read the body first.',
+    'Use the secret as the key, and the raw body as the message.',
+  ),
+  'empty-body': wrongSignature(
+    'It verifies an empty body: something else has already read the body.',
     rawFix,
-  ],
-  'object-body': [
-    'wrong_signature',
+  ),
+  'object-body': wrongSignature(
     'It verifies the text "[object Object]" instead of the body.',
     rawFix,
-  ],
+  ),
   'newline-secret': [
     'wrong_secret',
     'Its secret ends in a line break.',
-    'Trim the secret when you read it from a file or a variable.',
+    'Remove the line break when you read the secret from a file or a variable.',
   ],
   'other-header': [
     'wrong_header',
     'It reads the signature from a different header, such as X-Hub-Signature.',
     'Read X-Signature.',
   ],
-  base64: [
-    'wrong_signature',
+  base64: wrongSignature(
     'It expects the signature in base64.',
     `Write the digest as hexadecimal digits: digest('hex') in Node, hexdigest() in Python. ${shape}`,
-  ],
-  sha256: [
-    'wrong_signature',
-    'It expects an HMAC-SHA256.',
-    `Compute the HMAC with SHA-1. ${shape}`,
-  ],
-  'upper-case': [
-    'wrong_signature',
+  ),
+  sha256: wrongSignature('It expects an HMAC-SHA256.', `Compute the HMAC with SHA-1. ${shape}`),
+  'upper-case': wrongSignature(
     'It expects the signature in upper case.',
     `Do not convert the digits to upper case. ${shape}`,
-  ],
-  prefix: [
-    'wrong_signature',
+  ),
+  prefix: wrongSignature(
     'It expects sha1= before the signature.',
-    `Compare the digits alone. ${shape}`,
-  ],
+    `Compare only the digits. ${shape}`,
+  ),
   unknown: [
     'wrong_secret',
     'It refuses every valid signature. Either its secret is different, or it reads a header other ' +
-      'than X-Signature, or it verifies bytes other than those received.',
-    'Log three things for one webhook: the length of the secret, the value of X-Signature, and the ' +
-      'length of the body that is verified. `evroute verify` checks the same bytes.',
+      'than X-Signature, or it does not verify the bytes that arrive.',
+    'For one webhook, log the length of the secret, the value of X-Signature, and the length of the ' +
+      'body that is verified. `evroute verify` can then check the same body.',
   ],
 }
 
-/** The encoder with which a handler serialises a parsed body. */
+function wrongSignature(message: string, fix: string): MistakeText {
+  return ['wrong_signature', message, fix]
+}
+
+/** The encoder with which a handler serialises the parsed body. */
 export type Rewriter = 'node' | 'python' | 'php' | 'other'
 
 const reSerialisedBy: Readonly<Record<Rewriter, string>> = {
@@ -156,91 +141,64 @@ const reSerialisedBy: Readonly<Record<Rewriter, string>> = {
   other: 'the parsed body, serialised again',
 }
 
-/**
- * Describes a handler that parses the body, serialises it again, and verifies the result instead of the bytes
- * received.
- */
+/** Describes a handler that verifies a body that it has parsed and serialised again. */
 export function reSerialises(rewriter: Rewriter): MistakeText {
   const message = `It verifies ${reSerialisedBy[rewriter]}, not the bytes that arrive.`
   return ['re_serialised', message, rawFix]
 }
 
 /** Mistakes of handlers that change the bytes before they verify them. */
-export const bodyTexts: Readonly<
-  Record<'lineBreakLost' | 'lineEndsChanged' | 'charset', MistakeText>
-> = {
+export const bodyTexts = {
   lineBreakLost: [
     'line_break_lost',
     'It removes the line break at the end of a body before it verifies the signature.',
     `Do not trim the body. ${rawFix}`,
   ],
-  lineEndsChanged: [
+  lineEndingsChanged: [
     'line_ends_changed',
-    'It changes CRLF in a body before it verifies the signature.',
+    'It changes the line endings of a body before it verifies the signature.',
     `Read the body as bytes, not as lines of text. ${rawFix}`,
   ],
   charset: [
     'charset',
     'It decodes the body in a different charset before it verifies the signature.',
-    `Do not decode the body first, except as UTF-8. ${rawFix}`,
+    `Do not decode the body before, or only as UTF-8. ${rawFix}`,
   ],
-}
+} satisfies Record<string, MistakeText>
 
-const secureNote = 'This is not a risk, but the specification allows only one form.'
-
-/** Mistakes in comparing signatures, keyed by the case that the handler accepts. */
+/** Mistakes in comparing signatures, by the case that the handler accepts. */
 export const compareTexts: Readonly<Record<string, MistakeText>> = {
   truncated: [
     'part_compared',
     'It accepts a truncated signature: it compares only the beginning.',
     compareFix,
   ],
-  longer: [
-    'form_ignored',
-    `It ignores what follows the digits of a signature. ${secureNote}`,
-    compareFix,
-  ],
-  list: [
-    'form_ignored',
-    `It looks for the right signature anywhere in the header. ${secureNote}`,
-    compareFix,
-  ],
-  'upper-case': [
-    'form_ignored',
-    `It accepts signatures in upper case. ${secureNote}`,
+  longer: formIgnored('It ignores letters after the digits of a signature.', compareFix),
+  list: formIgnored('It searches the whole header for the right signature.', compareFix),
+  'upper-case': formIgnored(
+    'It accepts signatures in upper case.',
     'Compare the header as it is, without decoding or lower-casing it.',
-  ],
-  prefix: [
-    'form_ignored',
-    `It accepts sha1= before a signature. ${secureNote}`,
+  ),
+  prefix: formIgnored('It accepts sha1= before a signature.', 'Compare the header as it is.'),
+  'white-space': formIgnored(
+    'It accepts a space within a signature.',
     'Compare the header as it is.',
-  ],
-  'white-space': [
-    'form_ignored',
-    `It accepts a space within a signature. ${secureNote}`,
-    'Compare the header as it is.',
-  ],
-  'other-header': [
-    'form_ignored',
-    `It accepts a signature in a different header, such as X-Hub-Signature. ${secureNote}`,
-    'Read X-Signature only.',
-  ],
-  base64: [
-    'form_ignored',
-    `It accepts signatures in base64. ${secureNote}`,
-    'Accept hexadecimal digits only.',
-  ],
-  sha256: [
-    'form_ignored',
-    `It accepts HMAC-SHA256 in X-Signature. ${secureNote}`,
-    'Accept HMAC-SHA1 only.',
-  ],
+  ),
+  'other-header': formIgnored(
+    'It accepts a signature in a different header, such as X-Hub-Signature.',
+    'Read only X-Signature.',
+  ),
+  base64: formIgnored('It accepts signatures in base64.', 'Accept only hexadecimal digits.'),
+  sha256: formIgnored('It accepts HMAC-SHA256 in X-Signature.', 'Accept only HMAC-SHA1.'),
 }
 
-/** Mistakes that lose valid webhooks. */
-export const lossTexts: Readonly<
-  Record<'types' | 'repeats' | 'large' | 'slow' | 'redirected' | 'fails' | 'other', MistakeText>
-> = {
+function formIgnored(message: string, fix: string): MistakeText {
+  const note = 'This is not a security risk, but the specification allows only one form.'
+  return ['form_ignored', `${message} ${note}`, fix]
+}
+
+/** Mistakes because of which valid webhooks are lost. */
+export const lossTexts = {
   types: [
     'types_refused',
     'It refuses valid webhooks of some types.',
@@ -248,18 +206,18 @@ export const lossTexts: Readonly<
   ],
   repeats: [
     'repeats_refused',
-    'It refuses a webhook that arrives a second time. Senders repeat a webhook if its answer got lost.',
-    'Answer 200 to a messageId that you already handled, and do nothing else.',
+    'It refuses a webhook that arrives a second time. Senders repeat a webhook if the answer gets lost.',
+    'If you have already handled the messageId, answer 200 and do nothing else.',
   ],
   large: [
     'body_limit',
     'It does not accept a body of 32 KB, the size of the largest call.',
-    'Raise the limit of the body parser to 1 MB, because a batch adds its context to the call.',
+    'Raise the limit of the body parser to 1 MB, because a webhook can be larger than the call it is made from.',
   ],
   slow: [
     'too_slow',
     'It does not answer valid webhooks in time.',
-    'Store the webhook, answer 200, and do the work afterwards.',
+    'Store the webhook, answer 200, and process it afterwards.',
   ],
   redirected: [
     'redirects',
@@ -276,9 +234,9 @@ export const lossTexts: Readonly<
     'It refuses valid webhooks.',
     'Answer 200 to every webhook with a valid signature.',
   ],
-}
+} satisfies Record<string, MistakeText>
 
-/** Mistakes in refusing invalid webhooks, keyed by the reaction. */
+/** Mistakes in refusing invalid webhooks, by the handler's reaction. */
 export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
   failed: [
     'throws',

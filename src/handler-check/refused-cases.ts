@@ -4,7 +4,6 @@ import { restyleBody, signBody } from '../webhook/index.ts'
 import type { CheckCase } from './check-case.ts'
 import { sampleUserId } from './sample-webhook.ts'
 
-/** The parts from which a case makes its signature. */
 interface Signing {
   readonly body: string
   readonly secret: string
@@ -12,13 +11,12 @@ interface Signing {
   readonly right: string
 }
 
-/** A webhook with a wrong signature. */
 interface RefusedCase {
   readonly id: string
   readonly about: string
   /** Makes the signature; undefined to send none. */
   readonly sign: (signing: Signing) => string | undefined
-  /** Headers that carry the right signature. */
+  /** Headers other than X-Signature that contain the right signature. */
   readonly otherHeaders?: readonly string[]
   /** Changes the body after it was signed. */
   readonly alter?: (body: string) => string
@@ -29,13 +27,14 @@ const keyedWith =
   (key: string) =>
   ({ body }: Signing) =>
     signBody(body, key)
+
 /** A secret that no handler has. */
 export const wrongSecret = 'evroute check: not the secret'
 
 /** Headers in which other senders of webhooks put their signatures. */
 const otherHeaders = ['X-Hub-Signature', 'X-Segment-Signature', 'X-Webhook-Signature', 'Signature']
 
-/** Forged signatures, which every handler must refuse. */
+/** Forged signatures. Every handler must refuse them. */
 const forgeries: readonly RefusedCase[] = [
   { id: 'wrong-secret', about: 'signed with a different secret', sign: keyedWith(wrongSecret) },
   {
@@ -104,7 +103,7 @@ const forms: readonly RefusedCase[] = [
   },
 ]
 
-/** Signatures that a handler with a common mistake accepts. */
+/** Signatures that only a handler with a common mistake accepts. */
 const mistakes: readonly RefusedCase[] = [
   {
     id: 'other-header',

@@ -8,26 +8,23 @@ import {
 } from '../model/index.ts'
 import { buildWebhookBody } from '../webhook/index.ts'
 
-/** The parameters of a sample webhook. */
+/** Parameters of {@link webhookText}. */
 export interface SampleWebhook {
   readonly type: EventType
   readonly messageId: string
   /** The timestamp of the webhook, in milliseconds since 1970. */
   readonly nowMs: number
-  /** Members to add to the context. A delete has none. */
+  /** Members to add to the context. A delete has no context. */
   readonly context?: JsonObject | undefined
 }
 
 /** The user of all webhooks of a check. */
 export const sampleUserId = 'u_sample'
 
-/**
- * The page in the samples. Its slashes show which encoder a handler uses. It is ASCII, because other characters have
- * their own case.
- */
+/** The page in the samples. Its slashes reveal the encoder of a handler that serialises the body again. */
 const pageContext = { url: 'https://shop.example.com/orders/1' }
 
-/** Writes the body of a sample webhook as a service would. */
+/** Makes the body of a sample webhook, as a service would send it. */
 export function webhookText({ type, messageId, nowMs, context }: SampleWebhook): string {
   const call = sampleCall(type)
   const own = isJsonObject(call['context']) ? call['context'] : {}
@@ -39,6 +36,6 @@ export function webhookText({ type, messageId, nowMs, context }: SampleWebhook):
     timestamp: new Date(nowMs).toISOString(),
     context: { ...own, library, page: pageContext, ...context },
   }
-  // A sample has exactly the fields of an accepted call of its type.
+  // A sample has exactly the fields of an accepted call.
   return buildWebhookBody(event as unknown as AnalyticsEvent, 'spec')
 }

@@ -3,18 +3,17 @@ import { restyleBody, signBody } from '../webhook/index.ts'
 import type { CaseParts, CheckCase } from './check-case.ts'
 import { webhookText } from './sample-webhook.ts'
 
-/** A correctly signed webhook, and how its body is written. */
 interface TakenCase {
   readonly id: string
   readonly about: string
-  /** Members to add to the webhook's context. Types without a context skip the case. */
+  /** Members to add to the webhook's context. The case is left out for a type without a context. */
   readonly context?: JsonObject
   /** Rewrites the body in a different style. */
   readonly write?: (body: string) => string
 }
 
 const beyondAscii = { name: 'Zoë Łuk 東京 🎉', separators: '\u2028\u2029' }
-/** Numbers that few encoders preserve. JSON.stringify cannot write them at all. */
+/** Numbers that most encoders change. JSON.stringify cannot write them at all. */
 const numbers = '{"float":39.0,"exponent":1e3,"large":12345678901234567890}'
 const numbersMark = 'numbers of other encoders'
 const largeCharacters = limits.callBytesMax - 1024
@@ -60,7 +59,7 @@ const cases: readonly TakenCase[] = [
 
 const repeated: TakenCase = { id: 'repeated', about: 'that was sent before, byte for byte' }
 
-/** Makes the webhooks of one type that a correct handler accepts. Each has the right signature for its bytes. */
+/** Makes the webhooks of one type that a correct handler accepts. */
 export function takenCases(
   type: EventType,
   { secret, id: runId, nowMs }: CaseParts,
@@ -75,7 +74,7 @@ export function takenCases(
     ...cases
       .filter(({ context }) => hasContext || context === undefined)
       .map((each) => made(each, `check-${runId}-${each.id}`)),
-    // Repeats the messageId, as a sender does if the answer got lost.
+    // Repeats the first webhook, as a sender does if the answer gets lost.
     made(repeated, `check-${runId}-plain`),
   ]
 }

@@ -20,7 +20,7 @@ export type Reaction =
 export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected' | 'type'> {
   /** The reaction of the handler. */
   readonly reaction: Reaction
-  /** Whether a correct handler would react in the same way. */
+  /** Whether the reaction is that of a correct handler. */
   readonly isRight: boolean
   /** The status of the answer; null if there was none. */
   readonly status: number | null
@@ -30,7 +30,7 @@ export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected'
   readonly durationMs: number
 }
 
-/** Judges the outcome of one case. The outcome is undefined for a case that was not sent. */
+/** Judges the outcome of a case. The outcome is undefined if the case was not sent. */
 export function verdictOn(
   { id, about, expected, type }: CheckCase,
   outcome: RequestOutcome | undefined,
@@ -44,7 +44,8 @@ export function verdictOn(
     expected,
     type,
     reaction,
-    isRight: isRight(expected, reaction),
+    // A redirect counts as a refusal, because senders do not follow it.
+    isRight: reaction === expected || (expected === 'refused' && reaction === 'redirected'),
     status,
     error: status === null ? error : null,
     durationMs,
@@ -53,7 +54,7 @@ export function verdictOn(
 
 const unsent = { status: null, error: null } as const
 
-/** Errors of an open connection that ended without an answer. */
+/** Errors of connections that were opened but ended without an answer. */
 const closings = new Set(['connection_closed', 'malformed_answer', 'ECONNRESET', 'EPIPE'])
 
 function reactionOf(outcome: RequestOutcome): Reaction {
@@ -77,10 +78,4 @@ function reactionTo(status: number): Reaction {
   if (status >= 300 && status < 400) return 'redirected'
   const { verdict } = judge({ kind: 'answered', status, retryAfter: undefined, excerpt: '' })
   return verdict === 'success' ? 'taken' : verdict === 'retry' ? 'failed' : 'refused'
-}
-
-/** Whether a correct handler reacts like that. A redirect counts as a refusal. */
-function isRight(expected: CheckCase['expected'], reaction: Reaction): boolean {
-  if (expected === 'taken') return reaction === 'taken'
-  return reaction === 'refused' || reaction === 'redirected'
 }

@@ -4,19 +4,19 @@ import { globText } from './glob.ts'
 import { termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 
-/** One term of a match and the request's value for it. All strings are safe to print on one line. */
+/** A term of a match compared with a request. All strings are safe to print on one line. */
 export interface DifferenceRow {
   /** The field of the term. */
   readonly field: string
   /** The expected value, such as `>10`, `track or page`, `not valid`, `absent`. */
   readonly expected: string
-  /** The request's value in the match language; `absent` if it has none. */
+  /** The request's value in the match language; `absent` if the request has no value. */
   readonly received: string
   /** Whether the term holds. */
   readonly holds: boolean
 }
 
-/** Maximum length of a string in a row, because a body can have a megabyte. */
+/** Maximum length of a string in a row. */
 const charactersMax = 200
 
 /** Compares a match with a request, term by term. */
@@ -38,7 +38,7 @@ function expectedText({ isNegated, tests }: Term): string {
 function receivedText({ field }: Term, subject: Subject): string {
   const values = valuesOf(field, subject)
   if (values.length === 0) return 'absent'
-  // A path has two values. Show the last, which is the path as it was sent.
+  // A path has two values. Show the second, which includes the query.
   const shown = field.kind === 'word' ? values : values.slice(-1)
   return shown.map(valueText).join(', ')
 }
@@ -58,8 +58,8 @@ const headings: DifferenceRow = {
 }
 
 /**
- * Formats rows as a table for a person, without a final line break. Lines have at most `width` terminal columns, but
- * a width below 40 counts as 40. `!` marks terms that don't hold.
+ * Formats rows as a table without a final line break. Lines have at most `width` terminal columns, or 40 if the width is
+ * smaller. `!` marks terms that don't hold.
  */
 export function differenceText(rows: readonly DifferenceRow[], width = 80): string {
   const lines = [headings, ...rows]
@@ -67,7 +67,7 @@ export function differenceText(rows: readonly DifferenceRow[], width = 80): stri
   const fieldWidth = Math.min(widest(lines, 'field'), Math.floor(room / 3))
   const expectedWidth = Math.min(
     widest(lines, 'expected'),
-    // Use the width that the received column leaves.
+    // Use more than half of the width if the other column leaves it free.
     Math.max(room - fieldWidth - widest(lines, 'received'), Math.floor((room - fieldWidth) / 2)),
   )
   const receivedWidth = room - fieldWidth - expectedWidth

@@ -6,7 +6,7 @@ import { readMatch } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
 import type { Subject } from './subject.ts'
 
-/** Fields that only a request has, not an event. */
+/** Fields of a request that an event doesn't have. */
 const requestFields: ReadonlySet<FieldName> = new Set(['sig', 'status', 'path', 'bytes'])
 
 /** The keys of an event, spelled as in calls and webhooks. */
@@ -27,18 +27,19 @@ const eventKeys: readonly string[] = [
   'timestamp',
 ]
 
-const advice = `An event has type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has and words.`
+const advice =
+  'An event has type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has and words.'
 const bodyAdvice = `Write body.<key> with one of ${eventKeys.join(', ')}.`
 
-/** Selects events or calls by a match. Filters with equal texts select the same events. */
+/** Selects events or calls by a match. */
 export class EventFilter {
   /** The filter as text in the match language. */
   readonly text: string
   readonly #match: Match
 
   /**
-   * @param text - a match as in `parseMatch`, without the fields that only a request has, such as `status`
-   * @throws MatchError with the wrong characters and what is accepted there
+   * @param text - a match as in `parseMatch`, but without fields that only a request has, such as `status`
+   * @throws MatchError with the position of the mistake, and what is accepted there
    */
   constructor(text: string) {
     this.#match = readMatch(text, checkTerm)
@@ -50,7 +51,7 @@ export class EventFilter {
     return this.#match.test(subjectOf(event))
   }
 
-  /** Names the terms that don't hold for an event: `properties.revenue is 5, the filter wants >10`. */
+  /** Lists the terms that don't hold for an event: `properties.revenue is 5, the filter wants >10`. */
   whyNot(event: AnalyticsEvent | JsonObject): string {
     return difference(this.#match, subjectOf(event))
       .filter(({ holds }) => !holds)
@@ -61,21 +62,21 @@ export class EventFilter {
   }
 }
 
-/** Makes a match's subject from an event. Filters never read the fields that only a request has. */
+/** Makes the subject of a match. The values of fields that only a request has are never read. */
 function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
   const body = event as JsonObject
   return { body, signature: 'unchecked', status: null, path: '', bytes: 0, atMs: 0 }
 }
 
 function checkTerm({ field }: Term, offset: number, scanner: Scanner): void {
-  const name = fieldBesideEvents(field)
+  const name = unknownField(field)
   if (name === undefined) return
   const place = { offset, length: scanner.at - offset }
   scanner.fail(place, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
 }
 
-/** Returns the name of a field that events don't have; undefined for a field that they have. */
-function fieldBesideEvents(field: Field): string | undefined {
+/** Returns the name of a field if events don't have it. */
+function unknownField(field: Field): string | undefined {
   switch (field.kind) {
     case 'word':
       return undefined

@@ -1,8 +1,10 @@
+import { formatDuration } from '../model/index.ts'
+import { difference, differenceText, type DifferenceRow } from './difference.ts'
 import { countText, type Expectation } from './expectation.ts'
 import { nearness } from './nearness.ts'
 import type { Subject } from './subject.ts'
 
-/** The state of an expectation. Only `open` can still change. */
+/** The state of an expectation. Only an `open` one can still change. */
 export type ExpectationState =
   | {
       readonly kind: 'open'
@@ -23,7 +25,6 @@ export type ExpectationState =
  * ```
  */
 export class ExpectationTracker<Candidate extends Subject = Subject> {
-  /** The expectation. */
   readonly expectation: Expectation
   /** The last moment at which requests count, in milliseconds since 1970; Infinity without `within`. */
   readonly deadlineMs: number
@@ -43,17 +44,17 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return this.#matched
   }
 
-  /** The first matching request above the maximum count. */
+  /** The first request that matched above the maximum count. */
   get surplus(): Candidate | undefined {
     return this.#surplus
   }
 
-  /** The uncounted request that comes nearest to the match: the first that was only late, else the most similar. */
+  /** The request that comes nearest to the match without counting: the first that was too late, or else the most similar. */
   get nearest(): Candidate | undefined {
     return this.#nearest
   }
 
-  /** Counts a request. Its `atMs` decides whether it was in time, even if it is counted later. */
+  /** Counts a request if it matches and its `atMs` is in time, even if the deadline has passed meanwhile. */
   observe(subject: Candidate): void {
     const { match, count } = this.expectation
     const isMatch = match.test(subject)
@@ -69,7 +70,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     this.#nearness = near
   }
 
-  /** Returns the state at a moment. Observe all requests that arrived before it first. */
+  /** Returns the state at a moment. First observe all requests that arrived before that moment. */
   stateAt(nowMs: number): ExpectationState {
     const { atLeast, atMost } = this.expectation.count
     if (this.#matched > atMost) return { kind: 'violated', reason: 'too_many' }
@@ -79,16 +80,91 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return isSatisfied ? { kind: 'met' } : { kind: 'violated', reason: 'too_few' }
   }
 
-  /** Returns the state at the end of the wait. It is never `open`. */
+  /** Returns the state when the wait ends. */
   finalState(): Exclude<ExpectationState, { readonly kind: 'open' }> {
     const state = this.stateAt(this.deadlineMs)
     if (state.kind !== 'open') return state
     return state.isSatisfied ? { kind: 'met' } : { kind: 'violated', reason: 'too_few' }
   }
 
-  /** The expected and the actual count, for a person: `expected exactly 3, got 2, and 1 too late`. */
+  /** The expected and the actual count in words: `expected exactly 3, got 2, and 1 too late`. */
   get account(): string {
     const late = this.#late === 0 ? '' : `, and ${this.#late} too late`
     return `expected ${countText(this.expectation.count)}, got ${this.#matched}${late}`
   }
+}
+
+/** A numbered request. */
+export interface NumberedSubject extends Subject {
+  /** The number of the request, counting from 1. */
+  readonly seq: number
+}
+
+/** The result of an expectation. */
+export interface ExpectationResult<Candidate extends NumberedSubject = NumberedSubject> {
+  /** The expectation as a text in the match language. */
+  readonly text: string
+  /** Whether the expectation was met. */
+  readonly state: 'met' | 'unmet'
+  /** The number of requests that matched in time. */
+  readonly matched: number
+  /** The expected and the actual count: `expected exactly 3, got 2, and 1 too late`. */
+  readonly account: string
+  /** Why the expectation was not met, with the request that shows it best; undefined if it was met. */
+  readonly shortfall: Shortfall<Candidate> | undefined
+}
+
+/** Why an expectation was not met. */
+export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
+  | {
+      /** More requests matched than the maximum. */
+      readonly reason: 'too_many'
+      /** The first request that matched above the maximum. */
+      readonly surplus: Candidate
+    }
+  | {
+      /** Fewer requests matched in time than the minimum. */
+      readonly reason: 'too_few'
+      /** The request that comes nearest to the match without counting; undefined if none comes near. */
+      readonly nearest: Candidate | undefined
+      /** Compares the match with the nearest request, term by term; empty if there is no such request. */
+      readonly difference: readonly DifferenceRow[]
+      /** How late the nearest request was, in milliseconds; 0 if it does not match. */
+      readonly lateMs: number
+    }
+
+/** Returns the result of an expectation whose wait has ended. */
+export function expectationResult<Candidate extends NumberedSubject>(
+  tracker: ExpectationTracker<Candidate>,
+): ExpectationResult<Candidate> {
+  const { expectation, matched, account } = tracker
+  const shortfall = shortfallOf(tracker)
+  const state = shortfall === undefined ? 'met' : 'unmet'
+  return { text: expectation.text, state, matched, account, shortfall }
+}
+
+function shortfallOf<Candidate extends NumberedSubject>(
+  tracker: ExpectationTracker<Candidate>,
+): Shortfall<Candidate> | undefined {
+  if (tracker.finalState().kind === 'met') return undefined
+  const { surplus, nearest, deadlineMs } = tracker
+  if (surplus !== undefined) return { reason: 'too_many', surplus }
+  if (nearest === undefined) return { reason: 'too_few', nearest, difference: [], lateMs: 0 }
+  const { match } = tracker.expectation
+  const lateMs = match.test(nearest) ? nearest.atMs - deadlineMs : 0
+  return { reason: 'too_few', nearest, difference: difference(match, nearest), lateMs }
+}
+
+/**
+ * Explains in words why an expectation was not met, by the request that shows it best. Lines have at most `width` columns.
+ * There is no final line break.
+ */
+export function shortfallText(shortfall: Shortfall, width?: number): string {
+  if (shortfall.reason === 'too_many') {
+    return `The first request too many is #${shortfall.surplus.seq}`
+  }
+  const { nearest, lateMs } = shortfall
+  if (nearest === undefined) return 'No request was similar'
+  if (lateMs > 0) return `#${nearest.seq} arrived ${formatDuration(lateMs)} too late`
+  return `The nearest request is #${nearest.seq}:\n${differenceText(shortfall.difference, width)}`
 }

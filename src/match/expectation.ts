@@ -8,19 +8,17 @@ export interface CountRange {
   readonly atMost: number
 }
 
-/** An expected number of matching requests. */
+/** A match, and how many requests must satisfy it. */
 export interface Expectation {
-  /** The match that each request must pass. */
   readonly match: Match
-  /** The expected number of matching requests. */
   readonly count: CountRange
-  /** How long after the beginning of the wait requests count, in milliseconds; undefined for the whole wait. */
+  /** How long requests count, from the beginning of the wait; undefined for the whole wait. */
   readonly withinMs: number | undefined
-  /** The expectation as text in the match language. */
+  /** The expectation as a text in the match language. */
   readonly text: string
 }
 
-/** The count of an expectation that names none. */
+/** The default count. */
 export const atLeastOnce: CountRange = Object.freeze({ atLeast: 1, atMost: Infinity })
 
 /** Makes an expectation from a match. */
@@ -34,7 +32,7 @@ export function expectationOf(
   return { match, count, withinMs, text }
 }
 
-/** Formats a count for a person: `exactly 3`, `at least 1`, `1 to 5`, `none`. */
+/** Formats a count in words: `exactly 3`, `at least 1`, `1 to 5`, `none`. */
 export function countText({ atLeast, atMost }: CountRange): string {
   if (atMost === 0) return 'none'
   if (atLeast === atMost) return `exactly ${atLeast}`

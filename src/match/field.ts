@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/index.ts'
 import type { Subject } from './subject.ts'
 
-/** The fields that have a name of their own in the language. */
+/** The fields that have a name in the match language. */
 export type FieldName =
   | 'type'
   | 'event'
@@ -17,17 +17,17 @@ export type FieldName =
   | 'path'
   | 'bytes'
 
-/** What a term reads: a named field, a member of the body, or all texts of a request (see `words.ts`). */
+/** The part of a request that a term reads. A `word` is searched in all texts of the request. */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
   | { readonly kind: 'body'; readonly keys: readonly string[] }
   | { readonly kind: 'word' }
 
-/** Reads each named field. A term holds if one of the values matches. */
+/** Read the named fields. If there are several values, a term holds if one of them matches. */
 const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonValue[]>> = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),
-  // An alias may have either spelling.
+  // An alias can use either key.
   user: ({ body }) => textsIn(body, ['userId', 'User ID']).slice(0, 1),
   anonymous: ({ body }) => textsIn(body, ['anonymousId']),
   previous: ({ body }) => textsIn(body, ['Previous ID', 'previousId']).slice(0, 1),
@@ -51,7 +51,7 @@ export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }
 
-/** Reads the values of a field; none if it is absent. For words, returns only the texts that name a request. */
+/** Reads the values of a field; none if it is absent. For a word, returns only the type and the names. */
 export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   switch (field.kind) {
     case 'named':
@@ -65,7 +65,7 @@ export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   }
 }
 
-/** Returns the members that are strings, and numbers as strings, because an id may be a number. */
+/** Returns the members that are strings or numbers, as strings, because an id may be a number. */
 function textsIn(body: JsonObject | null, keys: readonly string[]): readonly string[] {
   return keys
     .map((key) => valueAt(body ?? undefined, [key]))
@@ -79,7 +79,7 @@ function valueAt(start: JsonValue | undefined, keys: readonly string[]): JsonVal
   return value
 }
 
-/** Returns an own member of a value. Inherited properties are not data. */
+/** Returns a member of an object or an item of a list. Ignores inherited properties such as `constructor`. */
 function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefined {
   if (isJsonObject(value)) return Object.hasOwn(value, key) ? value[key] : undefined
   return Array.isArray(value) && /^(?:0|[1-9]\d*)$/.test(key)
@@ -87,10 +87,10 @@ function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefi
     : undefined
 }
 
-/** The members of a body that need no `body.` in front of them. */
+/** The members of a body whose names can be written without `body.`. */
 export const bodyRoots: readonly string[] = Object.freeze(['properties', 'traits', 'context'])
 
-/** Writes a field in the match language, so that parsing it gives the same field; empty for words. */
+/** Writes a field as a text that parses to the same field; empty for a word. */
 export function fieldText(field: Field): string {
   switch (field.kind) {
     case 'named':
@@ -104,7 +104,7 @@ export function fieldText(field: Field): string {
   }
 }
 
-/** Returns a field's name for people. */
+/** Returns the name of a field, for messages. */
 export function fieldLabel(field: Field): string {
   switch (field.kind) {
     case 'named':

@@ -1,12 +1,12 @@
 /**
- * A pattern in which each `*` stands for any characters, or none. The array contains the literal pieces between the
- * asterisks; a pattern without asterisks is one piece.
+ * A pattern in which each `*` stands for any number of characters. The array contains the texts between the asterisks,
+ * so a pattern without asterisks is one text.
  */
 export type Glob = readonly string[]
 
 /**
  * Whether a text matches a glob. Searches each piece once, from left to right. The first occurrence of a piece leaves
- * the most text for the later pieces, so no search needs repeating.
+ * the most text for the later pieces, so no piece needs to be searched again.
  */
 export function globMatches(glob: Glob, text: string): boolean {
   const first = glob[0] ?? ''
@@ -23,18 +23,17 @@ export function globMatches(glob: Glob, text: string): boolean {
   return at <= end
 }
 
-/** Text that needs no quotes. The first character rules out numbers. */
+/** Text that needs no quotes, if it is not a literal. The first character excludes numbers. */
 const plain = /^[A-Za-z_/@*][\w\-./@*]*$/
 
-/** Words that need quotes to be strings. */
-const otherThanText: ReadonlySet<string> = new Set(['true', 'false', 'null'])
+const literals: ReadonlySet<string> = new Set(['true', 'false', 'null'])
 
-/** Writes a glob in the match language, so that parsing it gives the same glob. */
+/** Writes a glob as a text that parses to the same glob. */
 export function globText(glob: Glob): string {
   const bare = glob.join('*')
   const asterisks = glob.length - 1
   const isPlain =
-    plain.test(bare) && !otherThanText.has(bare) && bare.split('*').length - 1 === asterisks
+    plain.test(bare) && !literals.has(bare) && bare.split('*').length - 1 === asterisks
   return isPlain ? bare : `"${glob.map(escaped).join('*')}"`
 }
 

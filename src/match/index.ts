@@ -1,16 +1,18 @@
 /**
- * The match language: which requests are expected, how many and how soon, and how a request differs from that. Pure.
+ * The match language, which says which requests are expected, how many and how soon. Also shows how a request differs
+ * from a match. Pure.
  */
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
 export { EventFilter } from './event-filter.ts'
 export {
   expectationResult,
+  ExpectationTracker,
   shortfallText,
   type ExpectationResult,
+  type ExpectationState,
   type NumberedSubject,
   type Shortfall,
-} from './expectation-result.ts'
-export { ExpectationTracker, type ExpectationState } from './expectation-tracker.ts'
+} from './expectation-tracker.ts'
 export {
   atLeastOnce,
   countText,
@@ -18,7 +20,6 @@ export {
   type CountRange,
   type Expectation,
 } from './expectation.ts'
-export { MatchError } from './match-error.ts'
 export {
   conditionText,
   matchOf,
@@ -30,4 +31,5 @@ export {
 export type { Match } from './match.ts'
 export { parseExpectation } from './parse-expectation.ts'
 export { parseMatch } from './parse-match.ts'
-export type { Subject } from './subject.ts'
+export { MatchError } from './scanner.ts'
+export { signatureVerdicts, type SignatureVerdict, type Subject } from './subject.ts'

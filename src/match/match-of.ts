@@ -2,17 +2,15 @@ import { types } from 'node:util'
 import { SettingError, shortText, type JsonValue } from '../model/index.ts'
 import { fieldLabel, fieldText, type Field } from './field.ts'
 import { globText } from './glob.ts'
-import { matchLimits } from './limits.ts'
-import { Match, type Term } from './match.ts'
+import { Match, matchLimits, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
 /**
- * Accepts or refuses a value of a body. A truthy result accepts the value; an error refuses it. The parameter may
- * have a narrower type.
+ * Decides whether a value of a body is accepted: if the result is truthy. If the predicate throws, the value is refused.
+ * The parameter may have a narrower type.
  */
 export type ValuePredicate = {
-  /** Whether a value is accepted. */
-  // TypeScript allows a narrower parameter for a method, but not for a function.
+  // TypeScript allows a narrower parameter in a method, but not in a function.
   accepts(value: JsonValue): unknown
 }['accepts']
 
@@ -22,7 +20,7 @@ export interface AsymmetricMatcher {
   asymmetricMatch(value: unknown): boolean
 }
 
-/** An expected value of a body; undefined means that the member must be absent. */
+/** An expected value of a body. Undefined means that the member must be absent. */
 export type ExpectedValue =
   | string
   | number
@@ -35,7 +33,7 @@ export type ExpectedValue =
   | readonly ExpectedValue[]
   | ExpectedBody
 
-/** An expected body. Members that it doesn't name may have any value. */
+/** An expected body. Members that it does not contain may have any value. */
 export interface ExpectedBody {
   readonly [key: string]: ExpectedValue
 }
@@ -43,15 +41,14 @@ export interface ExpectedBody {
 /**
  * Makes a match from an expected body.
  *
- * Objects may have more members than expected; arrays must have exactly as many items. Types count: 10 is not `"10"`.
- * Regular expressions test strings, and predicates test any value. Matchers from vitest and jest work as usual.
- * Undefined means that the member must be absent.
+ * Objects may have more members than expected. Arrays must have exactly as many items. The number 10 does not match the
+ * string `"10"`. Regular expressions test strings, and predicates test any value. Matchers of vitest and jest are accepted.
  *
  * ```ts
  * matchOf({ type: 'track', properties: { revenue: (revenue: number) => revenue > 10 } })
  * ```
  *
- * @throws SettingError `invalid_setting` naming the value that no body can have
+ * @throws SettingError `invalid_setting` for a value that no body can have
  */
 export function matchOf(expected: ExpectedBody): Match {
   if (!isPlainObject(expected)) throw unusable([], 'it is not a plain object')
@@ -59,12 +56,12 @@ export function matchOf(expected: ExpectedBody): Match {
   return new Match(terms, terms.map(textOf).join(' '))
 }
 
-/** Maximum length of strings that {@link conditionText} compares. Longer ones only have to be present. */
+/** Maximum length of a string in a condition. */
 const textCharactersMax = 200
 
 /**
- * Writes the condition that a member of a body has this value, or is present if the value is an object or a long
- * string.
+ * Writes the condition that a member of a body has the given value. For an object or a long string, writes the condition
+ * that the member is present.
  */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
@@ -74,7 +71,7 @@ export function conditionText(keys: readonly string[], value: JsonValue | undefi
   return isScalar ? `${label}:${JSON.stringify(value)}` : `has:${label}`
 }
 
-/** Maximum length of a predicate's text. Longer texts end in an ellipsis. */
+/** Maximum length of a predicate's source in a text. */
 const predicateCharactersMax = 80
 
 function textOf({ field, isNegated, tests }: Term): string {
@@ -84,7 +81,7 @@ function textOf({ field, isNegated, tests }: Term): string {
   return isPresence ? `${isNegated ? '-' : ''}has:${label}` : `${label}:${test.text}`
 }
 
-/** Makes one term for each expected value, so that a difference names the member. */
+/** Makes one term for each expected value, so that a difference shows which member is wrong. */
 function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term[] {
   const entries = Object.entries(expected)
   if (entries.length === 0) return [{ field: field(keys), isNegated: false, tests: [anyObject] }]
@@ -93,13 +90,13 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
     checkDepth(inner)
     if (isPlainObject(value) && !isMatcher(value)) return termsOf(value, inner)
     const isNegated = value === undefined
-    const test: ValueTest = isNegated ? present : placeTest(value, inner)
+    const test: ValueTest = isNegated ? present : termTest(value, inner)
     return [{ field: field(inner), isNegated, tests: [test] }]
   })
 }
 
-/** Makes the test of a term. It describes a string in the match language. */
-function placeTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
+/** Makes the test of a term. Its text is in the match language if the value is a string. */
+function termTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
   const test = testOf(value, keys)
   return typeof value === 'string' ? { ...test, text: globText([value]) } : test
 }
@@ -111,7 +108,7 @@ function field(keys: readonly string[]): Field {
   return { kind: 'body', keys }
 }
 
-/** Makes the test of one value. Later changes of the value don't change the test. */
+/** Makes the test of a value. If the value is changed later, the test stays the same. */
 function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   checkDepth(keys)
   switch (typeof value) {
@@ -132,7 +129,7 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   }
 }
 
-/** Returns the name of a predicate; its source on one line if it has no name, or only the name of its key. */
+/** Returns the name of a predicate, or its source if the name is empty or only that of its key. */
 function predicateText(predicate: ValuePredicate, keys: readonly string[]): string {
   if (predicate.name !== '' && predicate.name !== keys.at(-1)) return predicate.name
   const source = Function.prototype.toString.call(predicate)
@@ -168,7 +165,7 @@ function patternTest(pattern: RegExp): ValueTest {
   return { kind: 'accepted', accepts, text: String(pattern) }
 }
 
-/** Wraps a predicate. If it throws, for example because a member is missing, the value doesn't match. */
+/** Wraps a predicate. If it throws, for example because a member is missing, the value is refused. */
 function safely(predicate: ValuePredicate): (value: JsonValue) => boolean {
   return (value) => {
     try {
@@ -195,14 +192,14 @@ function matcherText(matcher: AsymmetricMatcher): string {
   return typeof text === 'string' ? text : 'a matcher'
 }
 
-/** Whether an object is a literal or a result of `JSON.parse`, in any realm. */
+/** Whether an object is a literal or a result of `JSON.parse`, even from another realm. */
 function isPlainObject(value: unknown): value is ExpectedBody {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Refuses deep nesting, and with it objects that contain themselves. */
+/** Refuses deep nesting, and thereby objects that contain themselves. */
 function checkDepth(keys: readonly string[]): void {
   const { keysMax } = matchLimits
   if (keys.length > keysMax) throw unusable(keys, `it is more than ${keysMax} levels deep`)

@@ -1,28 +1,36 @@
+import type { JsonValue } from '../model/index.ts'
 import { fieldText, valuesOf, type Field } from './field.ts'
-import type { Subject } from './subject.ts'
+import { signatureWords, type Subject } from './subject.ts'
 import { valueHolds, type ValueTest } from './value-test.ts'
-import { wordHolds } from './words.ts'
 
-/** One condition: a value of the field passes one of the tests; if negated, none does. */
+/** Limits of a match: far above practical use, but low enough that testing a match is fast. */
+export const matchLimits = Object.freeze({
+  /** Maximum length of the text of a match or an expectation, in UTF-16 units. */
+  textMax: 2_000,
+  termsMax: 50,
+  /** Maximum number of keys of a field in a text, and of levels in an object. */
+  keysMax: 32,
+  /** Maximum count of an expectation. */
+  countMax: 1_000_000_000,
+})
+
+/** One condition: a value of the field passes one of the tests. A negated condition is that no value passes any. */
 export interface Term {
-  /** The field that the term reads. */
   readonly field: Field
-  /** Whether the condition is negated. A negated term holds for an absent field. */
+  /** Whether the condition is negated. A negated term holds if the field is absent. */
   readonly isNegated: boolean
-  /** The tests; a value has to pass one of them. */
   readonly tests: readonly ValueTest[]
 }
 
 /**
- * A condition on requests: one or more terms that must all hold. `parseMatch` makes it from text, `matchOf` from an
+ * A condition on requests: one or more terms that must all hold. `parseMatch` makes a match from text, `matchOf` from an
  * object.
  */
 export class Match {
-  /** The terms; at least one. */
   readonly terms: readonly Term[]
   /**
-   * The match as text in the match language. If the match was made from an object, parts of the text may not be
-   * parsable.
+   * The match as text in the match language. If the match was made from an object, the text may contain parts that
+   * cannot be parsed.
    */
   readonly text: string
 
@@ -54,10 +62,41 @@ export function isTypeTerm({ field, isNegated }: Term): boolean {
     : field.kind === 'body' && field.keys.length === 1 && field.keys[0] === 'type'
 }
 
-/** Writes a term in the match language, so that parsing it gives the same term. */
+/** Writes a term as a text that parses to the same term. */
 export function termText({ field, isNegated, tests }: Term): string {
   const sign = isNegated ? '-' : ''
   if (tests.some(({ kind }) => kind === 'present')) return `${sign}has:${fieldText(field)}`
   const values = tests.map(({ text }) => text).join(',')
   return field.kind === 'word' ? `${sign}${values}` : `${sign}${fieldText(field)}:${values}`
+}
+
+/** Whether a text of a request contains a word. The word `*` is in every webhook. */
+function wordHolds(test: ValueTest, subject: Subject): boolean {
+  if (test.text === '*') return subject.body !== null
+  for (const text of textsOf(subject)) if (valueHolds(test, text)) return true
+  return false
+}
+
+/** Yields the texts that a person may search for: those in the body, and those that a list of requests shows. */
+function* textsOf({ body, signature, status, reason, forward }: Subject): Generator<string> {
+  // Skip the keys of the body itself, because they are the same in all bodies.
+  for (const value of Object.values(body ?? {}) as readonly JsonValue[]) yield* textsIn(value)
+  if (reason === undefined) return
+  if (body === null) yield 'no webhook'
+  yield signatureWords[signature]
+  yield status === null ? 'no answer' : String(status)
+  if (reason !== null) yield reason
+  if (forward) yield String(forward.status ?? forward.error)
+}
+
+/** Yields the keys and values inside a value. Does not recurse, because a body can be nested deeply. */
+function* textsIn(start: JsonValue): Generator<string> {
+  const left: JsonValue[] = [start]
+  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+    if (typeof value !== 'object') yield String(value)
+    else if (value !== null) {
+      if (!Array.isArray(value)) yield* Object.keys(value)
+      for (const inner of Object.values(value) as readonly JsonValue[]) left.push(inner)
+    }
+  }
 }

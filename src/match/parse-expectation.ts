@@ -1,7 +1,6 @@
 import { parseDuration } from '../model/index.ts'
 import { atLeastOnce, expectationOf, type CountRange, type Expectation } from './expectation.ts'
-import { matchLimits } from './limits.ts'
-import type { Term } from './match.ts'
+import { matchLimits, type Term } from './match.ts'
 import { addTerm, isSuffix, matchOfTerms, scan } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
 
@@ -9,13 +8,13 @@ import type { Scanner } from './scanner.ts'
  * Reads an expectation: a match as in `parseMatch`, then an optional count and an optional time, in either order.
  *
  * - no count: at least once
- * - `x3`: exactly three times. A fourth request is an error, as tests usually want; to accept more, write `x3..`
- * - `x3..`: at least three times; `x1..5`: once to five times, ends included
- * - `never`: not once; `x0` is the same
+ * - `x3`: exactly three times
+ * - `x3..`: at least three times; `x1..5`: one to five times
+ * - `never`: not once; `x0` means the same
  * - `within 2s`: only requests in the first two seconds of the wait count
  *
- * An expectation with a maximum count, including `never`, is met only at the end of the wait or of its `within`,
- * because one more request may arrive until then. It fails as soon as too many requests have arrived.
+ * With a maximum count, as in `x3` and `never`, an expectation is met only when the wait or its `within` ends, because
+ * one more request may arrive until then. It fails as soon as too many requests have arrived.
  *
  * @throws MatchError with the wrong characters and what is accepted there
  */
@@ -52,7 +51,7 @@ function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
       scanner.fail(
         place,
         'this is not a count',
-        'Write x3 for exactly three, x3.. for at least three, x1..5, or never; or put the word in quotes.',
+        'Write x3 for exactly three, x3.. for at least three, x1..5, or never. To search for the word, put it in quotes.',
       )
   }
 }
@@ -84,7 +83,7 @@ function countOf(word: string): CountRange | undefined {
 function failAfterSuffix(scanner: Scanner): never {
   return scanner.fail(
     { offset: scanner.at, length: scanner.rest.length },
-    'the count and the time come last',
+    'the count and the time must come last',
     'Write the match before them.',
   )
 }

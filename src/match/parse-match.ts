@@ -1,22 +1,21 @@
 import { shortText } from '../model/index.ts'
 import { bodyRoots, type Field } from './field.ts'
 import { globText } from './glob.ts'
-import { matchLimits } from './limits.ts'
-import { Match, type Term } from './match.ts'
-import { fieldOf, keyOf, readKeys, type WrittenField } from './read-field.ts'
+import { Match, matchLimits, type Term } from './match.ts'
+import { fieldOf, readKeys, type WrittenField } from './read-field.ts'
 import { readLargerThan, readValues } from './read-values.ts'
 import { Scanner, type Written } from './scanner.ts'
 import type { ValueTest } from './value-test.ts'
 
 /** Operators of other query languages, and what to write instead. */
 const foreignWords: ReadonlyMap<string, string> = new Map([
-  ['AND', 'Leave it out, because all terms must hold anyway'],
+  ['AND', 'Leave it out, because all terms must hold without it'],
   ['OR', 'Write several values with commas, as in type:track,page'],
   ['NOT', 'Put a - before the term'],
 ])
 
 /**
- * Reads a match: the condition on requests that `--filter`, expectations and waits use.
+ * Reads a match: a condition on requests, as in `--filter` and in expectations.
  *
  * White space separates terms, which must all hold. A `-` negates a term. Commas separate alternative values. `*`
  * stands for any characters. Text with white space needs single or double quotes. A backslash escapes the next
@@ -26,7 +25,7 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  * - `event:"Order*"`: the event of a track call; `name:`, `category:`: those of a page or screen
  * - `user:u_1`, `anonymous:`, `group:`, `previous:`, `id:`: ids. `user` and `previous` also read the keys of an
  *   alias; `id` is the messageId
- * - `sig:valid,unchecked`: the verdict on the signature; `wrong` is another word for `invalid`
+ * - `sig:valid,unchecked`: the verdict on the signature; `wrong` means the same as `invalid`
  * - `status:503`, `status:5xx`, `status:>=500`: the status of the answer
  * - `path:/hook*`: the path, with or without the query
  * - `bytes:1kb..2kb`, `larger:2kb`: the size of the body
@@ -34,12 +33,12 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  *   keys and array indexes. A key needs quotes if it has characters other than letters, digits, `_`, `$` and `-`:
  *   `traits."Company Size"`. A quoted first key is a key of the body itself: `"Previous ID":anon_9`
  * - `has:context.ip`: the member is present, even with the value null
- * - `order`: a value of the body, a key inside `properties`, `traits` or `context`, or a word that a list of requests
- *   shows, such as `wrong`, contains the word, ignoring case; `*` alone matches any webhook
+ * - `order`: the word occurs, in any case, in a value of the body, in a key inside `properties`, `traits` or `context`, or
+ *   in a text that a list of requests shows, such as `wrong`; the word `*` matches any webhook
  *
- * A value of the body can be a number or a range (`10`, `>10`, `>=`, `<`, `<=`, `10..20`, `10..`, `..20`, ends
- * included), which also matches numbers in strings. It can be `true`, `false` or `null`. Anything else, and anything
- * in quotes, is a string. A value with an asterisk is compared with strings, numbers and booleans as text.
+ * A value of the body can be a number or a range: `10`, `>10`, `>=`, `<`, `<=`, `10..20`, `10..`, `..20`. Ranges include
+ * their ends. Numbers and ranges also match numbers in strings. A value can be `true`, `false` or `null`. Any other value,
+ * and a value in quotes, is a string. With an asterisk, it also matches the text of numbers and booleans.
  *
  * @throws MatchError with the wrong characters and what is accepted there
  */
@@ -50,7 +49,7 @@ export function parseMatch(text: string): Match {
 /**
  * Reads a match as {@link parseMatch} does.
  *
- * @param check - called with each term and its offset; throws if it refuses the term
+ * @param check - called with each term and its offset; throws to refuse the term
  */
 export function readMatch(
   text: string,
@@ -63,7 +62,7 @@ export function readMatch(
       scanner.fail(
         { offset: scanner.at, length: scanner.rest.length },
         'only an expectation can have a count or a time',
-        'Remove it, or put it in quotes to search for the word.',
+        'Remove it. To search for the word, put it in quotes.',
       )
     }
     const { at: offset } = scanner
@@ -72,7 +71,7 @@ export function readMatch(
   return matchOfTerms(terms, scanner)
 }
 
-/** Starts reading a text. @throws MatchError if it is too long */
+/** Makes the scanner of a text. @throws MatchError if the text is too long */
 export function scan(text: string): Scanner {
   const scanner = new Scanner(text)
   const { textMax } = matchLimits
@@ -80,7 +79,7 @@ export function scan(text: string): Scanner {
     scanner.fail(
       { offset: textMax, length: 1 },
       'this is too long',
-      `At most ${textMax} characters.`,
+      `Use at most ${textMax} characters.`,
     )
   }
   return scanner
@@ -91,14 +90,14 @@ export function isSuffix(word: string): boolean {
   return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
 }
 
-/** Reads a term and adds it to the terms. @throws MatchError if it is invalid, or one too many */
+/** Reads a term and adds it to the terms. @throws MatchError if it is invalid, or if there are too many */
 export function addTerm(terms: Term[], scanner: Scanner): Term {
   const { at: offset } = scanner
   const term = readTerm(scanner)
   terms.push(term)
   if (terms.length > matchLimits.termsMax) {
     const tooMany = { offset, length: scanner.at - offset }
-    scanner.fail(tooMany, 'one term too many', `At most ${matchLimits.termsMax} terms.`)
+    scanner.fail(tooMany, 'one term too many', `Use at most ${matchLimits.termsMax} terms.`)
   }
   return term
 }
@@ -126,8 +125,8 @@ function readTerm(scanner: Scanner): Term {
   if (isNegated && (scanner.isAtGap || scanner.next === '-')) {
     scanner.fail(
       { offset, length: 1 },
-      'this - has no term after it',
-      'Write it right before a term, as in -type:page, or put it in quotes.',
+      'a term is missing after this -',
+      'Write - right before a term, as in -type:page, or put it in quotes.',
     )
   }
   const { at } = scanner
@@ -146,14 +145,14 @@ function readCondition(written: WrittenField, scanner: Scanner): Condition {
   return scanner.fail(
     { offset, length: 1 },
     'the term should end here',
-    'Put a space between terms. Put a value with commas, quotes or spaces in quotes.',
+    'Put a space between terms. A value with commas, quotes or spaces needs quotes around it.',
   )
 }
 
 function readKnownCondition(written: WrittenField, scanner: Scanner): Condition {
   const [first] = written.keys
   const isAlone = written.keys.length === 1 && first?.isQuoted === false
-  const name = isAlone ? keyOf(first) : ''
+  const name = isAlone ? first.text : ''
   if (name === 'has') {
     const field = fieldOf(readKeys(scanner), scanner)
     return { field, tests: [{ kind: 'present', text: 'present' }] }
@@ -169,7 +168,7 @@ function readKnownCondition(written: WrittenField, scanner: Scanner): Condition 
   return { field, tests: readValues(scanner, field) }
 }
 
-/** Whether a field is the whole body, or a member of it that is always an object. */
+/** Whether a field is the whole body, or a member that is always an object. Such a field has no value to compare. */
 function isPart(field: Field): field is Extract<Field, { readonly kind: 'body' }> {
   if (field.kind !== 'body') return false
   const [first, ...inner] = field.keys
@@ -184,14 +183,14 @@ function readWord(scanner: Scanner): ValueTest {
     scanner.fail(
       { offset, length: 1 },
       'the word should end here',
-      'Put a word with commas, quotes or spaces in quotes.',
+      'A word with commas, quotes or spaces needs quotes around it.',
     )
   }
   return wordTest(written.glob.map((piece) => piece.toLowerCase()))
 }
 
 function checkWord(written: Written, scanner: Scanner): void {
-  const word = keyOf(written)
+  const word = written.text
   const foreign = foreignWords.get(word)
   if (foreign !== undefined) {
     scanner.fail(written, `${word} is not an operator`, `${foreign}, or put the word in quotes.`)
@@ -214,11 +213,11 @@ function checkWord(written: Written, scanner: Scanner): void {
 function wordTest(pieces: readonly string[]): ValueTest {
   const bare = pieces.join('*')
   const isBare = /^[a-z_*][\w*]*$/.test(bare) && bare.split('*').length === pieces.length
-  const text = isBare && !isSuffix(bare) ? bare : quoted(pieces)
-  return { kind: 'word', glob: ['', ...pieces, ''], text }
-}
-
-function quoted(pieces: readonly string[]): string {
   const text = globText(pieces)
-  return text.startsWith('"') ? text : `"${text}"`
+  const quoted = text.startsWith('"') ? text : `"${text}"`
+  return {
+    kind: 'word',
+    glob: ['', ...pieces, ''],
+    text: isBare && !isSuffix(bare) ? bare : quoted,
+  }
 }

@@ -1,16 +1,11 @@
-import { shortText, nearestName } from '../model/index.ts'
+import { shortText, nearestName, type Stretch } from '../model/index.ts'
 import { bodyRoots, fieldNames, isFieldName, type Field, type FieldName } from './field.ts'
-import { matchLimits } from './limits.ts'
+import { matchLimits } from './match.ts'
 import type { Scanner, Written } from './scanner.ts'
 
-/** A field as it is written, split into keys at the dots. */
-export interface WrittenField {
-  /** The keys; at least one. */
+/** A field as it was written, split at the dots into one or more keys. */
+export interface WrittenField extends Stretch {
   readonly keys: readonly Written[]
-  /** Where the field begins. */
-  readonly offset: number
-  /** The length of the field. */
-  readonly length: number
 }
 
 /** Other names for fields: their keys in a body, and a longer name for `sig`. */
@@ -25,10 +20,10 @@ const otherNames: ReadonlyMap<string, FieldName> = new Map([
 
 const otherRoots: ReadonlyMap<string, string> = new Map([['props', 'properties']])
 
-/** The names accepted before a colon, for people. */
+/** The names that are accepted before a colon, in words. */
 export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, larger, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
 
-/** Reads the keys of a field, which may turn out to be a word. */
+/** Reads the keys of a field. Without a colon after them, they are a word. */
 export function readKeys(scanner: Scanner): WrittenField {
   const offset = scanner.at
   const keys = [scanner.read(/[.:,"]/)]
@@ -36,14 +31,8 @@ export function readKeys(scanner: Scanner): WrittenField {
   return { keys, offset, length: scanner.at - offset }
 }
 
-/** Returns a key as it appears in a body. An asterisk in it is a plain character. */
-export function keyOf({ glob }: Written): string {
-  return glob.join('*')
-}
-
 /**
- * Returns the field that a text names. `body`, `properties`, `traits` and `context` without a key are valid only
- * after `has:`.
+ * Returns the field that a text names. Asterisks in keys are plain characters.
  *
  * @throws MatchError if there is no such field
  */
@@ -57,22 +46,22 @@ export function fieldOf(written: WrittenField, scanner: Scanner): Field {
   if (keys.length > matchLimits.keysMax) {
     scanner.fail(written, `more than ${matchLimits.keysMax} keys`, 'Use fewer keys.')
   }
-  if (first.isQuoted) return { kind: 'body', keys: keys.map(keyOf) }
-  const root = otherRoots.get(keyOf(first)) ?? keyOf(first)
-  if (root === 'body') return { kind: 'body', keys: inner.map(keyOf) }
-  if (bodyRoots.includes(root)) return { kind: 'body', keys: [root, ...inner.map(keyOf)] }
+  const innerKeys = inner.map(({ text }) => text)
+  if (first.isQuoted) return { kind: 'body', keys: [first.text, ...innerKeys] }
+  const root = otherRoots.get(first.text) ?? first.text
+  if (root === 'body') return { kind: 'body', keys: innerKeys }
+  if (bodyRoots.includes(root)) return { kind: 'body', keys: [root, ...innerKeys] }
   const name = otherNames.get(root) ?? root
-  if (!isFieldName(name)) return scanner.fail(first, unknown(root), adviceFor(root, inner))
+  if (!isFieldName(name)) {
+    const problem = `there is no field ${shortText(root, 40)}`
+    return scanner.fail(first, problem, adviceFor(root, inner))
+  }
   if (inner.length === 0) return { kind: 'named', name }
   return scanner.fail(
     written,
     `${name} has no keys`,
-    `Write ${name} alone, or body.${root}.<key> for a member of the body.`,
+    `Write ${name} without keys, or body.${root}.<key> for a member of the body.`,
   )
-}
-
-function unknown(name: string): string {
-  return `there is no field ${shortText(name, 40)}`
 }
 
 function adviceFor(name: string, inner: readonly Written[]): string {

@@ -2,12 +2,11 @@ import { eventTypes, shortText, nearestName } from '../model/index.ts'
 import type { Field, FieldName } from './field.ts'
 import { globText } from './glob.ts'
 import type { Scanner, Written } from './scanner.ts'
-import { signatureWords, subjectSignatures } from './subject.ts'
+import { signatureVerdicts, signatureWords } from './subject.ts'
 import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
 
-/** A value and the operator before it. */
+/** A value and the operator before it. The operator is empty if there is none, and for `=`. */
 interface WrittenValue extends Written {
-  /** Empty for no operator and for `=`. */
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }
 
@@ -18,11 +17,11 @@ interface NumberKind {
   readonly parse: (text: string) => number | undefined
   /** Reads the name of a range, such as `5xx`; undefined for fields without named ranges. */
   readonly parseClass?: (text: string) => NumberRange | undefined
-  /** The accepted values, for people. */
+  /** The accepted values, in words. */
   readonly accepted: string
 }
 
-/** A range of numbers, ends included. */
+/** A range of numbers, including its ends. */
 interface NumberRange {
   readonly lowest: number | undefined
   readonly highest: number | undefined
@@ -35,7 +34,7 @@ type ValueKind =
   | {
       readonly kind: 'name'
       readonly names: readonly string[]
-      /** Other words for some of the names. */
+      /** The names that other words stand for. */
       readonly synonyms?: ReadonlyMap<string, string>
     }
 
@@ -43,7 +42,7 @@ const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
   type: { kind: 'name', names: eventTypes },
   sig: {
     kind: 'name',
-    names: subjectSignatures,
+    names: signatureVerdicts,
     synonyms: new Map([[signatureWords.invalid, 'invalid']]),
   },
   status: {
@@ -67,7 +66,8 @@ const anyNumber: NumberKind = { kind: 'number', parse: parseNumber, accepted: ''
  * @throws MatchError if the field cannot have one of them
  */
 export function readValues(scanner: Scanner, field: Field): readonly ValueTest[] {
-  const kind = kindOf(field)
+  const kind: ValueKind =
+    field.kind === 'named' ? (kinds[field.name] ?? { kind: 'text' }) : { kind: 'any' }
   const tests: ValueTest[] = []
   do tests.push(testOf(readValue(scanner), kind, scanner))
   while (scanner.take(','))
@@ -81,18 +81,13 @@ export function readValues(scanner: Scanner, field: Field): readonly ValueTest[]
  */
 export function readLargerThan(scanner: Scanner): ValueTest {
   const written = scanner.read(/[,"]/)
-  const size = parseSize(textOf(written))
-  if (size !== undefined) return rangeTest(`>${textOf(written)}`, excluding(size), undefined)
+  const size = parseSize(written.text)
+  if (size !== undefined) return comparison('>', size, written.text)
   return scanner.fail(
     written,
     'this is not a size',
     'A size is a number such as 500, 2kb or 1.5mb.',
   )
-}
-
-function kindOf(field: Field): ValueKind {
-  if (field.kind !== 'named') return { kind: 'any' }
-  return kinds[field.name] ?? { kind: 'text' }
 }
 
 function readValue(scanner: Scanner): WrittenValue {
@@ -110,7 +105,7 @@ function readValue(scanner: Scanner): WrittenValue {
   return scanner.fail(
     written,
     'a value is missing here',
-    'Write it right after the colon or comma; "" is the empty string.',
+    'Write it right after the colon or comma. "" is the empty string.',
   )
 }
 
@@ -132,7 +127,7 @@ function nameTest(
   { names, synonyms }: Extract<ValueKind, { readonly kind: 'name' }>,
   scanner: Scanner,
 ): ValueTest {
-  const written = textOf(value).toLowerCase()
+  const written = value.text.toLowerCase()
   const text = synonyms?.get(written) ?? written
   if (value.operator === '' && names.includes(text)) return { kind: 'glob', glob: [text], text }
   const near = nearestName(written, [...names, ...(synonyms?.keys() ?? [])])
@@ -141,7 +136,7 @@ function nameTest(
 }
 
 function noValue(value: WrittenValue): string {
-  return `${shortText(textOf(value), 40)} is not a value of this field`
+  return `${shortText(value.text, 40)} is not a value of this field`
 }
 
 function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
@@ -153,7 +148,7 @@ function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
   )
 }
 
-/** Makes the test of a member of the body. Quotes make the value a string. */
+/** Makes the test of a member of the body. A value in quotes is a string. */
 function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.isQuoted && value.operator === '') return textTest(value, scanner)
   const number = value.isQuoted ? undefined : numberTest(value, anyNumber, scanner)
@@ -165,7 +160,7 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
       'Write a number such as 10, -3 or 0.5 after it, without quotes.',
     )
   }
-  const text = textOf(value)
+  const { text } = value
   if (text === 'null') return { kind: 'equal', value: null, text }
   if (text === 'true' || text === 'false') return { kind: 'equal', value: text === 'true', text }
   return textTest(value, scanner)
@@ -177,7 +172,7 @@ function numberTest(
   { parse, parseClass }: NumberKind,
   scanner: Scanner,
 ): ValueTest | undefined {
-  const text = textOf(value)
+  const { text } = value
   const number = parse(text)
   if (value.operator !== '') {
     return number === undefined ? undefined : comparison(value.operator, number, text)
@@ -189,29 +184,25 @@ function numberTest(
   if (lowest !== undefined && highest !== undefined && lowest > highest) {
     scanner.fail(value, 'this range is empty', 'Write the lower end first.')
   }
-  return rangeTest(text, including(lowest), including(highest))
+  const bound = (end: number | undefined): Bound | undefined =>
+    end === undefined ? undefined : { value: end, isIncluded: true }
+  return { kind: 'range', lowest: bound(lowest), highest: bound(highest), text }
 }
 
 function comparison(operator: '>' | '>=' | '<' | '<=', value: number, written: string): ValueTest {
-  const text = `${operator}${written}`
-  switch (operator) {
-    case '>':
-      return rangeTest(text, excluding(value), undefined)
-    case '>=':
-      return rangeTest(text, including(value), undefined)
-    case '<':
-      return rangeTest(text, undefined, excluding(value))
-    case '<=':
-      return rangeTest(text, undefined, including(value))
-  }
+  const bound = { value, isIncluded: operator.endsWith('=') }
+  const [lowest, highest] = operator.startsWith('>') ? [bound, undefined] : [undefined, bound]
+  return { kind: 'range', lowest, highest, text: `${operator}${written}` }
 }
 
 /** Reads `10..20`, `10..` or `..20`; undefined for any other text. */
 function parseRange(text: string, parse: NumberKind['parse']): NumberRange | undefined {
   const middle = text.indexOf('..')
   if (middle === -1) return undefined
-  const [low, high] = [text.slice(0, middle), text.slice(middle + 2)]
-  const [lowest, highest] = [parse(low), parse(high)]
+  const low = text.slice(0, middle)
+  const high = text.slice(middle + 2)
+  const lowest = parse(low)
+  const highest = parse(high)
   const isRange = (lowest !== undefined || low === '') && (highest !== undefined || high === '')
   return isRange && (lowest ?? highest) !== undefined ? { lowest, highest } : undefined
 }
@@ -221,22 +212,6 @@ function parseStatusClass(text: string): NumberRange | undefined {
   if (!/^[1-5]xx$/.test(text)) return undefined
   const lowest = Number(text[0]) * 100
   return { lowest, highest: lowest + 99 }
-}
-
-function rangeTest(text: string, lowest: Bound | undefined, highest: Bound | undefined): ValueTest {
-  return { kind: 'range', lowest, highest, text }
-}
-
-function including(value: number | undefined): Bound | undefined {
-  return value === undefined ? undefined : { value, isIncluded: true }
-}
-
-function excluding(value: number): Bound {
-  return { value, isIncluded: false }
-}
-
-function textOf({ glob }: Written): string {
-  return glob.join('*')
 }
 
 /** Reads a size such as `500`, `2kb` or `1.5mb` as bytes. 1 kb is 1,024 bytes. */

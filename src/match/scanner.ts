@@ -1,11 +1,45 @@
-import type { Stretch } from '../model/index.ts'
+import { caretExcerpt, SettingError, type Stretch } from '../model/index.ts'
 import type { Glob } from './glob.ts'
-import { MatchError } from './match-error.ts'
 
-/** Text that was read: without its quotes and backslashes, split at its unescaped asterisks. */
+/**
+ * Thrown for the text of an invalid match or expectation: `code` is `invalid_setting`, `setting` is `match`. The
+ * message has the position of the mistake. The hint says what is accepted there, and ends with the excerpt.
+ */
+export class MatchError extends SettingError {
+  override readonly name: string = 'MatchError'
+  /** The position of the mistake in the text, in UTF-16 units from 0. */
+  readonly offset: number
+  /** The length of the mistake in UTF-16 units; 0 if something is missing there. */
+  readonly length: number
+  /** Two lines: the text around the mistake, and carets under the mistake. */
+  readonly excerpt: string
+
+  constructor({ text, problem, advice, offset, length }: MatchProblem) {
+    const excerpt = caretExcerpt(text, { offset, length })
+    super(
+      'match',
+      `Cannot read the match expression at character ${offset + 1}: ${problem}`,
+      `${advice}\n${excerpt}`,
+    )
+    this.offset = offset
+    this.length = length
+    this.excerpt = excerpt
+  }
+}
+
+interface MatchProblem extends Stretch {
+  /** The whole text. */
+  readonly text: string
+  readonly problem: string
+  readonly advice: string
+}
+
+/** A text as it was written, without its quotes and backslashes. */
 export interface Written extends Stretch {
-  /** The literal pieces between the asterisks. */
+  /** The text, split at the asterisks that stand for any characters. */
   readonly glob: Glob
+  /** The text with all asterisks. */
+  readonly text: string
   /** Whether the text was in quotes. */
   readonly isQuoted: boolean
 }
@@ -32,7 +66,7 @@ export class Scanner {
     return this.#text.charAt(this.#at)
   }
 
-  /** Whether a term could end here. */
+  /** Whether the next character is white space, or there is none. */
   get isAtGap(): boolean {
     return this.next === '' || space.test(this.next)
   }
@@ -53,7 +87,7 @@ export class Scanner {
     return this.next !== ''
   }
 
-  /** Skips the given text. Returns false, and skips nothing, if it doesn't come next. */
+  /** Skips a text. Returns false, without skipping anything, if a different text comes next. */
   take(text: string): boolean {
     if (!this.#text.startsWith(text, this.#at)) return false
     this.#at += text.length
@@ -61,10 +95,10 @@ export class Scanner {
   }
 
   /**
-   * Reads a text in single or double quotes. A text without quotes ends before white space or a character that
-   * `ending` matches.
+   * Reads a text in single or double quotes, or without quotes. Without quotes, it ends before white space or a character
+   * that `ending` matches.
    *
-   * @throws MatchError if quotes are not closed, or a backslash escapes nothing
+   * @throws MatchError if a quote is not closed, or a backslash is followed by a letter, a digit or nothing
    */
   read(ending: RegExp): Written {
     const offset = this.#at
@@ -73,10 +107,10 @@ export class Scanner {
     const glob = isQuoted
       ? this.#readQuoted(quote)
       : this.#readPieces((character) => space.test(character) || ending.test(character))
-    return { glob, isQuoted, offset, length: this.#at - offset }
+    return { glob, text: glob.join('*'), isQuoted, offset, length: this.#at - offset }
   }
 
-  /** Throws a MatchError about a range of the text. */
+  /** Throws a MatchError about a part of the text. */
   fail({ offset, length }: Stretch, problem: string, advice: string): never {
     throw new MatchError({ text: this.#text, offset, length, problem, advice })
   }
@@ -88,8 +122,8 @@ export class Scanner {
     if (this.take(quote)) return glob
     return this.fail(
       { offset, length: 1 },
-      'this quote is never closed',
-      `Close it with ${quote} where the text ends, or write \\${quote} for the character itself.`,
+      'this quote is not closed',
+      `Add ${quote} where the text ends, or write \\${quote} for the character itself.`,
     )
   }
 
@@ -101,7 +135,7 @@ export class Scanner {
         pieces.push(piece)
         piece = ''
       } else {
-        if (this.next === '\\') this.#passBackslash()
+        if (this.next === '\\') this.#skipBackslash()
         piece += this.next
       }
       this.#at += 1
@@ -109,14 +143,14 @@ export class Scanner {
     return [...pieces, piece]
   }
 
-  #passBackslash(): void {
+  #skipBackslash(): void {
     const offset = this.#at
     this.#at += 1
     if (this.next !== '' && !letterOrDigit.test(this.next)) return
     this.fail(
       { offset, length: 1 },
-      'this backslash escapes nothing',
-      'A backslash escapes quotes, asterisks, spaces and other special characters; write \\\\ for the backslash itself.',
+      'this backslash does not escape anything',
+      'A backslash can escape quotes, asterisks, spaces and other special characters. Write \\\\ for a backslash.',
     )
   }
 }

@@ -3,9 +3,7 @@ import { globMatches, type Glob } from './glob.ts'
 
 /** An end of a range of numbers. */
 export interface Bound {
-  /** The number. */
   readonly value: number
-  /** Whether the number itself is in the range. */
   readonly isIncluded: boolean
 }
 
@@ -23,14 +21,14 @@ export type ValueTest = { readonly text: string } & (
   | { readonly kind: 'equal'; readonly value: string | number | boolean | null }
   | {
       readonly kind: 'accepted'
-      /** Whether a value is accepted; never throws. */
+      /** Never throws. */
       readonly accepts: (value: JsonValue) => boolean
     }
   | { readonly kind: 'items'; readonly items: readonly ValueTest[] }
   | { readonly kind: 'members'; readonly members: readonly MemberTest[] }
 )
 
-/** The test of an object's member; undefined if the member must be absent. */
+/** The test of an object's member. It is undefined if the member must be absent. */
 export type MemberTest = readonly [key: string, test: ValueTest | undefined]
 
 /** Whether a value passes a test. */
@@ -67,7 +65,7 @@ function globHolds(glob: Glob, value: JsonValue): boolean {
   return globMatches(glob, String(value))
 }
 
-/** Tests a number. Parsing rounds numbers above 2^53, so a string must have the same digits. */
+/** Compares numbers. For large ones, compares the digits of a string, because parsing rounds numbers above 2^53. */
 function numberHolds(
   { value: expected, text }: { readonly value: number; readonly text: string },
   value: JsonValue,
@@ -93,15 +91,14 @@ function rangeHolds(
   return isAbove && isBelow
 }
 
-/** Returns the number that a value is, or that it spells, because clients often send revenues as strings. */
+/** Returns a value that is a number or the text of one, because clients often send revenues as strings. */
 function numberIn(value: JsonValue): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' ? parseNumber(value) : undefined
 }
 
 /**
- * Reads a number in the form of JSON, which excludes `007` and `0x7`; undefined for any other text, and for a number
- * that is too large.
+ * Parses a number as JSON does. Undefined for any other text, such as `007` or `0x7`, and for a number that is too large.
  */
 export function parseNumber(text: string): number | undefined {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined

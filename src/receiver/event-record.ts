@@ -1,3 +1,4 @@
+import { signatureVerdicts } from '../match/index.ts'
 import {
   formatTimestamp,
   isEventType,
@@ -63,7 +64,6 @@ function forwardRecord({ forward }: ReceivedEvent): ForwardRecord | null {
   return { url, status, ms: durationMs, error, headers, answer }
 }
 
-const verdicts = ['valid', 'invalid', 'missing', 'unchecked'] as const
 const withheldReasons = ['foreign_origin', 'signature_not_valid'] as const
 
 /**
@@ -74,7 +74,7 @@ const withheldReasons = ['foreign_origin', 'signature_not_valid'] as const
 export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   const { seq, type, userId, path, bytes, status = null, body, code } = record
   const atMs = parseTimestamp(textOr('', record['at']))
-  const signature = verdicts.find((verdict) => verdict === record['signature'])
+  const signature = signatureVerdicts.find((verdict) => verdict === record['signature'])
   if (atMs === undefined || signature === undefined || typeof path !== 'string') return undefined
   if (!isCount(seq) || !isCount(bytes) || !(status === null || isCount(status))) return undefined
   const request = { seq, atMs, path, bytes, status, signature, ...readOthers(record) }

@@ -52,7 +52,6 @@ export type {
 export { readCapture } from './read-capture.ts'
 export { Receiver, type WaitOptions } from './receiver.ts'
 export type { ReceiverOptions } from './settings.ts'
-export type { SignatureVerdict } from './signature.ts'
 export { SummaryMemory } from './summary/memory.ts'
 export { summaryText, type SummaryPart, type SummaryRole } from './summary/part.ts'
 export { summarise, type Summarisable } from './summary/summarise.ts'

@@ -1,12 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { BodyTurns, foreignSign, readBody } from '../http/index.ts'
+import type { SignatureVerdict } from '../match/index.ts'
 import { limits } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { Findings } from './answer.ts'
 import { readWebhook } from './read-webhook.ts'
 import type { RefusalCode, WithheldReason } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
-import { SignatureJudge, uncheckedSignature, type SignatureVerdict } from './signature.ts'
+import { SignatureJudge, uncheckedSignature } from './signature.ts'
 
 /** A request that was read, and what was found out about it. */
 export interface Inspection extends Findings {

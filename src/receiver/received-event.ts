@@ -1,8 +1,8 @@
+import type { SignatureVerdict } from '../match/index.ts'
 import type { EventType, JsonObject } from '../model/index.ts'
 import type { Diagnosis } from './diagnosis/index.ts'
 import type { Forwarding } from './forward.ts'
 import type { MalformedCode } from './read-webhook.ts'
-import type { SignatureVerdict } from './signature.ts'
 
 /**
  * Why a request must not be passed on to a program or a different server: a web page on a different origin sent it, or

@@ -7,9 +7,6 @@ import {
   type SuspectRequest,
 } from './diagnosis/index.ts'
 
-/** The verdict on a signature; `unchecked` if no secret is set or the body was not read completely. */
-export type SignatureVerdict = 'valid' | 'invalid' | 'missing' | 'unchecked'
-
 /** A verdict on a signature, and the explanation. */
 export type SignatureJudgement =
   | { readonly verdict: 'valid' | 'unchecked'; readonly reason: null; readonly diagnosis: null }

@@ -35,14 +35,14 @@ export const looseHandlers: readonly WrongHandler[] = [
     given: 'ignores what follows',
     handle: correctExcept((_, signature, right) => signature.startsWith(right)),
     code: 'form_ignored',
-    message: /ignores what follows/,
+    message: /ignores letters after/,
     cases: ['longer'],
   },
   {
     given: 'looks anywhere in the header',
     handle: correctExcept((_, signature, right) => signature.split(', ').includes(right)),
     code: 'form_ignored',
-    message: /anywhere in the header/,
+    message: /searches the whole header/,
     cases: ['list'],
   },
   {

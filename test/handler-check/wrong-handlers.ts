@@ -232,7 +232,7 @@ const bytes: readonly WrongHandler[] = [
     given: 'reads the body as lines',
     handle: rewritten((text) => text.replaceAll('\r\n', '\n')),
     code: 'line_ends_changed',
-    message: /changes CRLF/,
+    message: /changes the line endings/,
     cases: ['crlf'],
   },
   {

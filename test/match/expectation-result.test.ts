@@ -45,7 +45,7 @@ describe('the result of an expectation', () => {
     expect(shortfall).toMatchObject({ reason: 'too_few', nearest: { seq: 2 }, lateMs: 0 })
     expect(shortfallText(shortfall!)).toBe(
       [
-        'The nearest is #2:',
+        'The nearest request is #2:',
         '                       expected  received',
         '  type                 track     track',
         '! properties.quantity  4         3',
@@ -63,11 +63,11 @@ describe('the result of an expectation', () => {
     const { state, matched, shortfall } = resultOf('type:track x1', [numbered(4), numbered(5)])
     expect({ state, matched }).toEqual({ state: 'unmet', matched: 2 })
     expect(shortfall).toMatchObject({ reason: 'too_many', surplus: { seq: 5 } })
-    expect(shortfallText(shortfall!)).toBe('The first surplus request is #5')
+    expect(shortfallText(shortfall!)).toBe('The first request too many is #5')
   })
 
   test('without any similar request reports that', () => {
     const { shortfall } = resultOf('type:track', [])
-    expect(shortfallText(shortfall!)).toBe('No request came near it')
+    expect(shortfallText(shortfall!)).toBe('No request was similar')
   })
 })

@@ -27,12 +27,13 @@ function refusalIn([, carets, problem, advice]: Row): readonly unknown[] {
 
 const fields =
   'Fields are type, event, user, anonymous, previous, group, id, name, category, sig, status, path, bytes, has, larger, properties.<key>, traits.<key>, context.<key>, body.<key>, or a key of the body in quotes.'
-const missingValue = 'Write it right after the colon or comma; "" is the empty string.'
-const separate = 'Put a space between terms. Put a value with commas, quotes or spaces in quotes.'
-const dash = 'Write it right before a term, as in -type:page, or put it in quotes.'
+const missingValue = 'Write it right after the colon or comma. "" is the empty string.'
+const separate =
+  'Put a space between terms. A value with commas, quotes or spaces needs quotes around it.'
+const dash = 'Write - right before a term, as in -type:page, or put it in quotes.'
 const nothing = 'Write a condition such as type:track event:"Order*", or * for any webhook.'
 const backslash =
-  'A backslash escapes quotes, asterisks, spaces and other special characters; write \\\\ for the backslash itself.'
+  'A backslash can escape quotes, asterisks, spaces and other special characters. Write \\\\ for a backslash.'
 const number = 'Write a number such as 10, -3 or 0.5 after it, without quotes.'
 const status = 'A status is a number such as 503, a class such as 5xx, >=500, or a range 500..599.'
 const size = 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.'
@@ -101,19 +102,19 @@ describe('a match is refused', () => {
     ['properties.a:20..10', '             ^^^^^^', 'this range is empty', /lower end first/],
     ['properties.a:!=5', '             ^^', '!= is not an operator', /put a - before it/],
     ['event:>a', '       ^', 'this field is text, and > compares only numbers', /in quotes/],
-    ['event:"a', '      ^', 'this quote is never closed', /\\" for the character itself/],
-    ["event:'a", '      ^', 'this quote is never closed', /\\' for the character itself/],
-    ['"a b', '^', 'this quote is never closed', /Close it with "/],
+    ['event:"a', '      ^', 'this quote is not closed', /\\" for the character itself/],
+    ["event:'a", '      ^', 'this quote is not closed', /\\' for the character itself/],
+    ['"a b', '^', 'this quote is not closed', /Add "/],
     ['event:a"b"', '       ^', 'the term should end here', separate],
     ['event:"a"b', '         ^', 'the term should end here', separate],
     ['has:context.ip,user', '              ^', 'the term should end here', separate],
     ['has:context.ip:1', '              ^', 'the term should end here', separate],
-    ['"a"b', '   ^', 'the word should end here', /in quotes/],
+    ['"a"b', '   ^', 'the word should end here', /needs quotes/],
     ['a,b', ' ^', 'the word should end here', /in quotes/],
-    ['event:a\\b', '       ^', 'this backslash escapes nothing', backslash],
-    ['event:a\\', '       ^', 'this backslash escapes nothing', backslash],
-    ['a -', '  ^', 'this - has no term after it', dash],
-    ['--a', '^', 'this - has no term after it', dash],
+    ['event:a\\b', '       ^', 'this backslash does not escape anything', backslash],
+    ['event:a\\', '       ^', 'this backslash does not escape anything', backslash],
+    ['a -', '  ^', 'a term is missing after this -', dash],
+    ['--a', '^', 'a term is missing after this -', dash],
     ['!type:page', '^', '! is not an operator', /put a - before it/],
     ['user=u_1', '    ^', 'a colon is missing before this', /user:u_1/],
     ['properties.a>5', '            ^', 'a colon is missing before this', /revenue:>10/],
@@ -152,8 +153,8 @@ describe('an expectation is refused', () => {
     ['a within', '        ^', 'within needs a duration', /within 2s/],
     ['a within x3', '         ^^', 'within needs a duration', /within 2s/],
     ['a within 0s', '         ^^', 'within needs a duration', /within 2s/],
-    ['a x3 b', '     ^', 'the count and the time come last', /Write the match before/],
-    ['never type:track', '      ^^^^^^^^^^', 'the count and the time come last', /before/],
+    ['a x3 b', '     ^', 'the count and the time must come last', /Write the match before/],
+    ['never type:track', '      ^^^^^^^^^^', 'the count and the time must come last', /before/],
     ['typ:a never', '^^^', 'there is no field typ', /Did you mean type/],
   ])('%j', (...row) => {
     expect(refusal(parseExpectation, row[0])).toEqual(refusalIn(row))

@@ -9,13 +9,13 @@ import {
   formatDuration,
   limits,
 } from '../../model/index.ts'
+import type { SignatureVerdict } from '../../match/index.ts'
 import {
   snippets,
   summarise,
   summaryText,
   type ReceivedCounts,
   type ReceivedEvent,
-  type SignatureVerdict,
   type SummaryMemory,
   type SummaryPart,
   type SummaryRole,

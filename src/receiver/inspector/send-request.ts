@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { passedOnHeaders, type Header } from '../../http/index.ts'
+import type { SignatureVerdict } from '../../match/index.ts'
 import { isJsonObject, messageOf, SettingError } from '../../model/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
-import type { SignatureVerdict } from '../signature.ts'
 
 /** Changes to a request before it is sent again. Parts without a change stay as they are. */
 export interface Edit {

@@ -74,11 +74,11 @@ describe('expect --in', () => {
     expect(stderr).toBe(
       [
         '✖ properties.revenue:>20: expected at least 1, got 0',
-        '  The nearest is #2:',
+        '  The nearest request is #2:',
         '                        expected  received',
         '  ! properties.revenue  >20       12',
         '✖ user:u_1 x1: expected exactly 1, got 3',
-        '  The first surplus request is #2',
+        '  The first request too many is #2',
         '',
       ].join('\n'),
     )
@@ -133,11 +133,11 @@ describe('expect --api', () => {
     expect(stderr).toBe(
       [
         '✖ properties.revenue:>20: expected at least 1, got 0',
-        '  The nearest is #1:',
+        '  The nearest request is #1:',
         '                        expected  received',
         '  ! properties.revenue  >20       12',
         '✖ type:track never: expected none, got 1',
-        '  The first surplus request is #1',
+        '  The first request too many is #1',
         '',
       ].join('\n'),
     )

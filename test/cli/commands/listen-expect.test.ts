@@ -49,7 +49,7 @@ describe('listen --expect', () => {
     expect(stderr).toContain(
       [
         '✖ properties.revenue:>20: expected at least 1, got 0',
-        '  The nearest is #1:',
+        '  The nearest request is #1:',
         '                        expected  received',
         '  ! properties.revenue  >20       12',
         '✔ type:page never: expected none, got 0',
