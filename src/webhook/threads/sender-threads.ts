@@ -56,6 +56,7 @@ interface OpenedSender extends Pick<SenderOptions, 'onConnection' | 'log'> {
   closed: () => void
 }
 
+/** A thread, which keeps the process alive only while requests are in flight or a sender closes. */
 class SenderThread {
   readonly #worker: Worker
   readonly #senders = new Map<number, OpenedSender>()
@@ -72,7 +73,9 @@ class SenderThread {
     this.#worker.on('message', ({ answers, connections }: SenderReport) => {
       for (const [sender, counts] of connections) this.#count(sender, counts)
       for (const answer of answers) this.#hear(answer)
+      if (this.#requests.size === 0) this.#worker.unref()
     })
+    this.#worker.unref()
   }
 
   open(options: SenderOptions): Sender {
@@ -104,6 +107,7 @@ class SenderThread {
     { body, messageId, headers }: OutgoingWebhook,
   ): Promise<RequestOutcome> {
     const request = ++this.#lastRequest
+    if (this.#requests.size === 0) this.#worker.ref()
     return new Promise((resolve) => {
       this.#requests.set(request, resolve)
       const webhook = { body, messageId, headers }
@@ -113,6 +117,7 @@ class SenderThread {
 
   #close(number: number, sender: OpenedSender): Promise<void> {
     if (!this.#senders.has(number)) return Promise.resolve()
+    this.#worker.ref()
     this.#messages.say({ kind: 'close', sender: number })
     this.#messages.sendNow()
     return new Promise((resolve) => (sender.closed = resolve))

@@ -15,7 +15,7 @@ import { TestEndpoint } from '../../support/endpoint.ts'
 import { importedBy, roomsOf } from '../../support/imports.ts'
 import { TestProxy } from '../../support/proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { startSource } from '../../support/run-source.ts'
+import { runSource, startSource } from '../../support/run-source.ts'
 import { startMs } from '../../support/recording-runtime.ts'
 import { describeSender } from '../sender-suite.ts'
 import { body, postTo } from '../post-to.ts'
@@ -142,6 +142,12 @@ describe('threads', () => {
     expect(await post()).toEqual({ kind: 'interrupted' })
     await post.sender.close()
     await endpoint.disconnected()
+  })
+
+  test('keep the process alive only until requests end', async () => {
+    const endpoint = await TestEndpoint.start()
+    const program = new URL('post-and-leave-open.ts', import.meta.url)
+    expect(await runSource(program, [endpoint.url])).toBe('answered\n')
   })
 
   test('end the process with an unexpected error', async () => {
