@@ -47,8 +47,9 @@ export async function expect(
   const found = await stoppable(looking, io.stop)
   if (found === undefined) return exitCodes.interrupted
   const { results, badRows } = found
-  const records = results.map((result) => ({ kind: 'expectation', ...resultRecord(result) }))
-  if (values.json) await writeData(io, records.map(recordLine).join(''))
+  const lineOf = (result: ExpectationResult): string =>
+    recordLine({ kind: 'expectation', ...resultRecord(result) })
+  if (values.json) await writeData(io, results.map(lineOf).join(''))
   const view = { ...values, title: 'evroute expect', durationMs: elapsedMs() }
   const code = await reportResults(results, view, io)
   return gravest([code, badRows > 0 ? exitCodes.badInput : exitCodes.ok])

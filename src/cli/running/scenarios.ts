@@ -64,7 +64,8 @@ function scenarioRecord(judged: JudgedScenario): Readonly<Record<string, unknown
   const { name, rule, webhooks, expected } = judged.scenario
   const { arrived, requests, settled } = judged.observed
   return {
-    ...{ kind: 'scenario', name, rule, expected: expected.text },
+    kind: 'scenario',
+    ...{ name, rule, expected: expected.text },
     ...{ holds: complaints.length === 0, complaints, webhooks },
     requests: sum(arrived),
     answers: Object.fromEntries(tally(requests.map(answerOf))),
