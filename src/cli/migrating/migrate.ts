@@ -9,7 +9,6 @@ import {
   type ComparedFigure,
   type StoreFigures,
   type MovePlan,
-  type RowCount,
 } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
@@ -61,8 +60,8 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
     await writeData(io, recordLine(planRecord(plan)))
     return exitCodes.ok
   }
-  await writeData(io, figuresTable(plan.figures, await commandOutput(view, io)))
-  const rows = plan.figures.rows.reduce((sum, count) => sum + count.rows, 0)
+  await writeData(io, figuresTable(plan.figures.kinds, await commandOutput(view, io)))
+  const rows = Object.values(plan.figures.kinds).reduce((sum, count) => sum + count, 0)
   const are = plan.isMoved ? 'have already moved' : 'would move'
   note(run, `${formatCount(rows)} rows ${are}: ${shownFrom(run)} to ${plan.place}`)
   return exitCodes.ok
@@ -124,12 +123,12 @@ function comparedTable(figures: readonly ComparedFigure[], view: TextTableView):
   )
 }
 
-function figuresTable({ rows }: StoreFigures, view: TextTableView): string {
+function figuresTable(kinds: StoreFigures['kinds'], view: TextTableView): string {
   return textTable(
-    rows,
+    Object.entries(kinds),
     [
-      { title: 'rows', text: ({ title }) => title, look: 'name' },
-      { title: 'file', text: ({ rows: count }) => formatCount(count), isCount: true },
+      { title: 'rows', text: ([title]) => title, look: 'name' },
+      { title: 'file', text: ([, count]) => formatCount(count), isCount: true },
     ],
     view,
   )
@@ -151,16 +150,7 @@ function outcomeRecord(
 }
 
 function planRecord({ place, figures, isMoved }: MovePlan): Readonly<Record<string, unknown>> {
-  const { rows, states, ledger } = figures
-  return {
-    kind: 'migrated',
-    outcome: 'planned',
-    to: place,
-    moved: isMoved,
-    kinds: Object.fromEntries(rows.map(({ title, rows: count }: RowCount) => [title, count])),
-    states,
-    ledger,
-  }
+  return { kind: 'migrated', outcome: 'planned', to: place, moved: isMoved, ...figures }
 }
 
 /** The progress line of a migration: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */

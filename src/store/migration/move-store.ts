@@ -1,3 +1,4 @@
+import type { Session } from '../postgres/database.ts'
 import type { Move } from '../sqlite/moves.ts'
 import {
   compareFigures,
@@ -5,7 +6,7 @@ import {
   type ComparedFigure,
   type StoreFigures,
 } from './moved-tables.ts'
-import { PostgresImport, type MoveTarget } from './postgres-import.ts'
+import { columnsOf, figuresIn, insertRows, PostgresImport } from './postgres-import.ts'
 import { SqliteExport } from './sqlite-export.ts'
 
 /** The progress of a move. */
@@ -69,16 +70,8 @@ type Compared = readonly ComparedFigure[]
  */
 export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
   const source = await SqliteExport.open(request.path, request.newId)
-  try {
-    const target = await PostgresImport.open(request.url)
-    try {
-      return await move(source, target, request)
-    } finally {
-      await target.close()
-    }
-  } finally {
-    source.close()
-  }
+  const openTarget = (): Promise<PostgresImport> => PostgresImport.open(request.url)
+  return between(source, openTarget, (target) => move(source, target, request))
 }
 
 /** The plan of a move. */
@@ -101,16 +94,26 @@ export async function planMove({
   url,
 }: Pick<MoveRequest, 'path' | 'url'>): Promise<MovePlan> {
   const source = await SqliteExport.look(path)
+  const openTarget = (): PostgresImport => PostgresImport.connectToLook(url)
+  return between(source, openTarget, async (target) => {
+    const isMoved = await target.has(source.move)
+    return { place: target.place, figures: source.figures(), isMoved }
+  })
+}
+
+/** Opens the target, works, and closes both. */
+async function between<Result>(
+  source: SqliteExport,
+  openTarget: () => Promise<PostgresImport> | PostgresImport,
+  work: (target: PostgresImport) => Promise<Result>,
+): Promise<Result> {
+  let target: PostgresImport | undefined
   try {
-    const target = PostgresImport.connectToLook(url)
-    try {
-      const state = await target.look(source.move)
-      return { place: target.place, figures: source.figures(), isMoved: state === 'completed' }
-    } finally {
-      await target.close()
-    }
+    target = await openTarget()
+    return await work(target)
   } finally {
     source.close()
+    await target?.close()
   }
 }
 
@@ -121,47 +124,44 @@ async function move(
 ): Promise<MoveOutcome> {
   const { place } = target
   const begun = source.move as Move
-  const state = await target.begin(begun, source.requestDays)
+  const isMoved = await target.begin(begun, source.requestDays)
   const ofSource = source.figures()
-  if (state === 'completed') {
+  if (isMoved) {
     source.noteTarget(place)
     return { kind: 'already', place, figures: compareFigures(ofSource, await target.figures()) }
   }
   const { idsGiven } = source
-  let outcome: MoveOutcome = { kind: 'interrupted', place }
-  const work = async (stored: MoveTarget): Promise<boolean> => {
-    const columns = await writeRows(source, stored, { ...request, figures: ofSource })
-    if (columns === undefined) return false
-    const figures = compareFigures(ofSource, await stored.figures())
-    const isEqual = columns.length === 0 && figures.every(({ source: a, target: b }) => a === b)
-    if (isEqual) source.noteTarget(place)
-    outcome = isEqual
-      ? { kind: 'moved', place, figures }
-      : { kind: 'different', place, figures, columns }
-    return isEqual
+  const work = async (session: Session): Promise<MoveOutcome> => {
+    const columns = await writeRows(source, session, { ...request, figures: ofSource })
+    if (columns === undefined) return { kind: 'interrupted', place }
+    const figures = compareFigures(ofSource, await figuresIn(session))
+    if (columns.length > 0 || figures.some((figure) => figure.source !== figure.target)) {
+      return { kind: 'different', place, figures, columns }
+    }
+    source.noteTarget(place)
+    return { kind: 'moved', place, figures }
   }
-  await target.complete(work, { move: begun, idsGiven, nowMs: request.nowMs() })
-  return outcome
+  return target.complete(work, { ...begun, idsGiven, nowMs: request.nowMs() })
 }
 
 /** Writes all rows. Returns the columns whose values the database changed; undefined if interrupted. */
 async function writeRows(
   source: SqliteExport,
-  target: MoveTarget,
+  session: Session,
   { signal, progress, rowsAtOnce, figures }: MoveRequest & { readonly figures: StoreFigures },
 ): Promise<readonly string[] | undefined> {
   const different = new Set<string>()
-  for (const [index, table] of movedTables.entries()) {
+  for (const table of movedTables) {
     const { title } = table
-    const columns = await target.columnsOf(table, source.columnNames(table))
-    const rowsAll = figures.rows[index]?.rows ?? 0
+    const columns = await columnsOf(session, table, source.columnNames(table))
     let rows = 0
     for (const some of source.rows(table, columns, rowsAtOnce)) {
       if (signal.aborted) return undefined
-      const names = await target.write(table, columns, some)
-      for (const name of names) different.add(`${title}: ${name}`)
+      for (const name of await insertRows(session, { table, columns, rows: some })) {
+        different.add(`${title}: ${name}`)
+      }
       rows += some.length
-      progress({ title, rows, rowsAll })
+      progress({ title, rows, rowsAll: figures.kinds[title] ?? 0 })
     }
   }
   return signal.aborted ? undefined : [...different]

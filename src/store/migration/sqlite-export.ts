@@ -1,13 +1,12 @@
 import { EvrouteError } from '../../model/index.ts'
-import type { Script } from '../sql.ts'
 import { keyDigest } from '../postgres/dialect.ts'
 import { Counts } from '../sqlite/counts.ts'
 import { busyTimeoutMs, openDatabase, type Database, type Statement } from '../sqlite/database.ts'
 import { DeliveryLock } from '../sqlite/delivery-lock.ts'
-import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
-import { beginMove, noteTarget, readMove, type Move } from '../sqlite/moves.ts'
+import { readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { isBusy, storeError } from '../sqlite/store-error.ts'
+import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
 import {
   countsOf,
   type MovedColumn,
@@ -15,6 +14,8 @@ import {
   type Row,
   type StoreFigures,
 } from './moved-tables.ts'
+
+const dayMs = 24 * 60 * 60 * 1_000
 
 /** A delivering process never writes for longer than this. */
 const writtenForMs = 500
@@ -24,6 +25,8 @@ const writtenForMs = 500
  * deliver from it or change it.
  */
 export class SqliteExport {
+  /** The state of the move; undefined if none has begun. */
+  readonly move: Move | undefined
   readonly #path: string
   readonly #database: Database
   readonly #lock: DeliveryLock | undefined
@@ -33,6 +36,7 @@ export class SqliteExport {
     this.#path = path
     this.#database = database
     this.#lock = lock
+    this.move = readMove(database)
     database.function('key_digest', (text) => `\\x${keyDigest(text ?? '')}`)
   }
 
@@ -48,7 +52,9 @@ export class SqliteExport {
       // Refuse an empty file, because `migrate` would turn it into a store.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
-      beginMove(database, newId)
+      if (readMove(database) === undefined) {
+        database.prepare('INSERT INTO moves VALUES (?, 0, NULL)').run(newId())
+      }
       database.exec('BEGIN IMMEDIATE')
       return new SqliteExport(path, database, lock)
     })
@@ -68,11 +74,6 @@ export class SqliteExport {
     })
   }
 
-  /** The state of the move; undefined if none has begun. */
-  get move(): Move | undefined {
-    return this.#read(() => readMove(this.#database))
-  }
-
   /** The number of delivery ids that were assigned. */
   get idsGiven(): number {
     return this.#read(() => new Counts(this.#database).lastId())
@@ -80,27 +81,25 @@ export class SqliteExport {
 
   /** The days with requests, each as a moment in milliseconds since 1970. */
   get requestDays(): readonly number[] {
-    const dayMs = 24 * 60 * 60 * 1_000
-    const sql = `SELECT DISTINCT CAST(round(at + duration) AS INTEGER) / ${dayMs} AS day FROM requests`
-    const rows = this.#all(sql) as readonly { readonly day: number }[]
-    return rows.map(({ day }) => day * dayMs)
+    const day = `CAST(round(at + duration) AS INTEGER) / ${dayMs} * ${dayMs}`
+    return this.#all(`SELECT DISTINCT ${day} AS day FROM requests`).map((row) => Number(row['day']))
   }
 
   /** Returns the names of the columns of a table. */
   columnNames({ name }: MovedTable): readonly string[] {
-    const rows = this.#all(`SELECT name FROM pragma_table_info('${name}')`)
-    return (rows as readonly { readonly name: string }[]).map((row) => row.name)
+    const sql = `SELECT name FROM pragma_table_info('${name}')`
+    return this.#all(sql).map((row) => String(row['name']))
   }
 
   /** Yields all rows of a table, in parts. */
   *rows(
-    { source, ...table }: MovedTable,
+    table: MovedTable,
     columns: readonly MovedColumn[],
-    rowsAtOnce: number = table.rowsAtOnce,
+    rowsAtOnce = table.rowsAtOnce ?? 2_000,
   ): Generator<readonly Row[]> {
-    const names = columns.map((column) => `${column.source} AS ${column.name}`)
+    const names = columns.map(({ source, name }) => `${source} AS ${name}`).join(', ')
     const statement = this.#read(() =>
-      this.#database.prepare(`SELECT ${names.join(', ')} FROM ${source}`),
+      this.#database.prepare(`SELECT ${names} FROM ${sourceOf(table)}`),
     )
     // Keep the statement, because an iterator does not protect it from garbage collection.
     this.#statements.push(statement)
@@ -116,14 +115,16 @@ export class SqliteExport {
 
   /** Reads the figures of the store. */
   figures(): StoreFigures {
-    const ledger = this.#read(() => new Counts(this.#database).ledger())
-    return { ...this.#run(countsOf(({ source }) => source)), ledger }
+    const script = countsOf(sourceOf)
+    let step = script.next()
+    while (step.done !== true) step = script.next(this.#all(step.value.sql))
+    return { ...step.value, ledger: this.#read(() => new Counts(this.#database).ledger()) }
   }
 
   /** Writes the new place of the store to disk, and ends the lock. */
   noteTarget(target: string): void {
     this.#read(() => {
-      noteTarget(this.#database, target)
+      this.#database.prepare('UPDATE moves SET target = ?').run(target)
       this.#database.exec('COMMIT')
     })
   }
@@ -140,14 +141,10 @@ export class SqliteExport {
     this.#lock?.release()
   }
 
-  #run<Result>(script: Script<Result>): Result {
-    let step = script.next()
-    while (step.done !== true) step = script.next(this.#all(step.value.sql))
-    return step.value
-  }
-
-  #all(sql: string): readonly unknown[] {
-    return this.#read(() => this.#database.prepare(sql.replaceAll('evroute_', '')).all())
+  #all(sql: string): readonly Row[] {
+    return this.#read(
+      () => this.#database.prepare(sql.replaceAll('evroute_', '')).all() as readonly Row[],
+    )
   }
 
   #read<Result>(work: () => Result): Result {
@@ -157,6 +154,10 @@ export class SqliteExport {
       throw storeError(this.#path, error)
     }
   }
+}
+
+function sourceOf({ name, source = name }: MovedTable): string {
+  return source
 }
 
 async function openExport(
@@ -191,13 +192,16 @@ async function takeLock(path: string): Promise<DeliveryLock> {
     return await DeliveryLock.take(path)
   } catch (cause) {
     if (!(cause instanceof EvrouteError) || cause.code !== 'store_in_use') throw cause
-    const isMoving = await isHeldStill(path)
+    const [why, hint] = (await isHeldStill(path))
+      ? [
+          'another process is already moving it',
+          'Wait until that process has ended. If it did not complete the move, try again.',
+        ]
+      : ['a process is delivering from it', 'Stop that process, and try again.']
     throw new EvrouteError({
       code: 'store_in_use',
-      message: `Cannot move ${path}: ${isMoving ? 'another process is already moving it' : 'a process is delivering from it'}`,
-      hint: isMoving
-        ? 'Wait until that process has ended. If it did not complete the move, try again.'
-        : 'Stop that process, and try again.',
+      message: `Cannot move ${path}: ${why}`,
+      hint,
       cause,
     })
   }

@@ -11,24 +11,10 @@ export interface Move {
   readonly target: string | null
 }
 
-/** Begins a move of the store, or returns the move that has already begun. */
-export function beginMove(database: Database, newId: () => string): Move {
-  const known = readMove(database)
-  if (known !== undefined) return known
-  const storeId = newId()
-  database.prepare('INSERT INTO moves VALUES (?, 0, NULL)').run(storeId)
-  return { storeId, changes: 0, target: null }
-}
-
 /** Reads the move of the store; undefined if none has begun. */
 export function readMove(database: Database): Move | undefined {
   const sql = 'SELECT store_id AS storeId, changes, target FROM moves'
   return database.prepare(sql).get() as Move | undefined
-}
-
-/** Marks the store as moved. */
-export function noteTarget(database: Database, target: string): void {
-  database.prepare('UPDATE moves SET target = ?').run(target)
 }
 
 /**

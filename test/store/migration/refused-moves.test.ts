@@ -145,7 +145,7 @@ describe('what moves', () => {
         : [
             {
               column: `${String(kind)}.${String(name)}`,
-              isComputed: String(name) in moved.computed,
+              isComputed: String(name) in (moved.computed ?? {}),
             },
           ]
     })
