@@ -110,7 +110,7 @@ describe('a match is refused', () => {
     ['has:context.ip,user', '              ^', 'the term should end here', separate],
     ['has:context.ip:1', '              ^', 'the term should end here', separate],
     ['"a"b', '   ^', 'the word should end here', /needs quotes/],
-    ['a,b', ' ^', 'the word should end here', /in quotes/],
+    ['a,b', ' ^', 'the word should end here', /needs quotes/],
     ['event:a\\b', '       ^', 'this backslash does not escape anything', backslash],
     ['event:a\\', '       ^', 'this backslash does not escape anything', backslash],
     ['a -', '  ^', 'a term is missing after this -', dash],
