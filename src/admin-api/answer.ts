@@ -44,6 +44,7 @@ export function record(fields: Readonly<Record<string, unknown>>): Answer {
   return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 
+/** A refusal of a request. */
 export interface Refusal {
   readonly status: number
   readonly code: RefusalCode

@@ -14,7 +14,7 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-export type MembersQuery = Omit<MembersRequest, 'key'>
+type MembersQuery = Omit<MembersRequest, 'key'>
 
 /** The query parameters of a sync. */
 export type SyncQuery = Omit<AudienceSyncRequest, 'listener' | 'drained' | 'signal'>

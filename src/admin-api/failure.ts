@@ -13,6 +13,7 @@ export function refusalOfFailure(error: unknown, log: Log): Refusal {
     : { status: 500, code: 'internal_error', message: 'The service failed to answer' }
 }
 
+/** Whether an error comes from the store. */
 export function isStoreError(error: unknown): boolean {
   return (
     error instanceof EvrouteError &&

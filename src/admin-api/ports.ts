@@ -22,9 +22,12 @@ import type { SourceActivity } from './metrics/source-activity.ts'
 export interface AdminApiOptions {
   readonly access: AdminAccess
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
+  /** Reads the ledger of the store. */
   readonly ledger: () => Promise<DeliveryLedger>
+  /** Reads the status of every destination. */
   readonly destinations: () => Promise<readonly DestinationState[]>
   readonly destinationActions: DestinationActions
+  /** Returns the status of every source. */
   readonly sources: () => SourcesState
   /** Replays archived events. The signal ends the replay when the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
@@ -33,7 +36,9 @@ export interface AdminApiOptions {
   readonly ready: Readiness
   readonly metrics: {
     readonly contentType: string
+    /** Returns all metrics in the Prometheus text format. */
     text(): Promise<string>
+    /** Counts deliveries that an operator discarded. */
     discarded(deliveries: number): void
     readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
     readonly sources: Pick<SourceActivity, 'of'>

@@ -8,7 +8,10 @@ export type Reading<Value> =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 /** Makes the accepted values the message of every issue. {@link read} adds the given value. */
-export function accepts(accepted: string): { readonly error: () => string } {
+export function accepts(accepted: string): {
+  /** Returns the message. */
+  readonly error: () => string
+} {
   return { error: () => accepted }
 }
 

@@ -32,6 +32,7 @@ export class Line {
     })
   }
 
+  /** Starts the next batch, because one has ended. */
   end(): void {
     this.#inFlight--
     this.#startNext()

@@ -52,6 +52,7 @@ export interface ListedRegulationFields extends RegulationFields {
   readonly subjects: number
 }
 
+/** Makes the record of a regulation, with its users. */
 export function regulationRecord(regulation: Regulation): WholeRegulationFields {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }

@@ -2,7 +2,7 @@ import { messageOf } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { KeptArchive, SharedRegulations, UnfinishedRegulation } from './store-port.ts'
 
-export interface RegulationWatchOptions {
+interface RegulationWatchOptions {
   readonly shared: SharedRegulations
   /** The archives in this process's configuration. */
   readonly archives: () => Promise<readonly KeptArchive[]>

@@ -21,6 +21,7 @@ import type {
   UnfinishedRegulation,
 } from './store-port.ts'
 
+/** What {@link Regulations} needs. */
 export interface RegulationsOptions extends Pick<
   ArchiveErasuresOptions,
   'eraseArchives' | 'endReplays'

@@ -2,7 +2,7 @@ import type { DestinationState, EndpointState } from '../admin-api/index.ts'
 import type { DeliveryStore, EndpointFaults } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 
-export interface DestinationKnowledge {
+interface DestinationKnowledge {
   readonly store: Pick<DeliveryStore, 'ledger'>
   readonly breakers: {
     endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'>

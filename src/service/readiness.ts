@@ -25,6 +25,7 @@ const hindranceReasons: Readonly<Record<SendingHindrance, string>> = {
   clocks: 'The clocks of the process and of the store disagree, so the process sends nothing',
 }
 
+/** Decides whether a service is ready for requests. */
 export class Readiness {
   readonly #options: ReadinessOptions
   #isClosing = false

@@ -3,6 +3,7 @@ import { EvrouteError, plainText, shortText } from '../../model/index.ts'
 /** The keys and indexes that lead to a value in the document. */
 export type DocumentPath = readonly (string | number)[]
 
+/** A problem with a value in the document. */
 export interface PlacedProblem {
   readonly path: DocumentPath
   /** A sentence without its final period: what cannot be used, and what is accepted. */

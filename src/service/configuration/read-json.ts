@@ -1,5 +1,6 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 
+/** The result of reading JSON. */
 export type JsonOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | {
