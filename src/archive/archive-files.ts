@@ -1,11 +1,8 @@
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
-/**
- * Returns the folder that holds a source's events. The source id is encoded, so that it can't lead to another
- * folder.
- */
+/** Returns the folder of a source's events. The source id is encoded, so that it can't lead to another folder. */
 export function archiveFolder(directory: string, sourceId: string): string {
   return join(directory, encodeURIComponent(sourceId).replaceAll('.', '%2E'))
 }
@@ -22,22 +19,14 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
 
 const temporarySuffix = '.erasing'
 
-/**
- * Returns the path of the temporary file to which the new content of a file is written. A crash may leave it
- * behind.
- */
+/** Returns the path of the temporary file for the new content of a file. A crash may leave it behind. */
 export function temporaryPath(path: string): string {
   return `${path}${temporarySuffix}`
 }
 
-/** Tells whether a name or path belongs to a temporary file, which is not part of the archive. */
+/** Whether a name or path belongs to a temporary file, which is not part of the archive. */
 export function isTemporary(name: string): boolean {
   return name.endsWith(temporarySuffix)
-}
-
-/** An empty stream to pass as standard input: an archive is read from files only. */
-export async function* noInput(): AsyncGenerator<Uint8Array> {
-  yield* await Promise.resolve([])
 }
 
 /** Makes the error for an archive, or a file in it, that cannot be written. */
@@ -48,4 +37,40 @@ export function cannotWrite(path: string, cause: unknown): EvrouteError {
     hint: 'Check the permissions of the folder and the free space on its disk.',
     cause,
   })
+}
+
+/**
+ * The file that holds the id, so that the id moves with the folder. It can't be the folder of a source, whose dots
+ * are encoded.
+ */
+const fileName = '.evroute-archive'
+
+/**
+ * Returns the id of the archive in a folder. If it has none, creates the folder and stores a new id.
+ *
+ * @throws EvrouteError `cannot_write_file`
+ */
+export async function archiveIdOf(directory: string, newId: () => string): Promise<string> {
+  const known = await archiveIdIn(directory)
+  if (known !== undefined) return known
+  const id = newId()
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await writeFile(join(directory, fileName), `${id}\n`, { flush: true, mode: 0o600 })
+    return id
+  } catch (error) {
+    throw cannotWrite(directory, error)
+  }
+}
+
+/** Returns the id of the archive in a folder; undefined if it has none yet. */
+export async function archiveIdIn(directory: string): Promise<string | undefined> {
+  try {
+    const id = (await readFile(join(directory, fileName), 'utf8')).trim()
+    return id === '' ? undefined : id
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
 }

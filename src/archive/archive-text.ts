@@ -1,6 +1,5 @@
 import { inflate, openInput, parseRow } from '../importer/index.ts'
 import type { JsonObject } from '../model/index.ts'
-import { noInput } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
 /**
@@ -8,7 +7,7 @@ import { readArchivedRow, rowBytesMax } from './archived-row.ts'
  *
  * - `event`: a line that holds an event
  * - `unreadable`: a line that holds no event, or the beginning of a line that is too long
- * - `other`: a blank line, the rest of a line that is too long, or a line that is cut off by damage
+ * - `other`: a blank line, the rest of a line that is too long, or a line that damage cuts off
  */
 export type TextPiece = { readonly bytes: Buffer } & (
   | { readonly kind: 'event'; readonly row: JsonObject }
@@ -16,22 +15,21 @@ export type TextPiece = { readonly bytes: Buffer } & (
   | { readonly kind: 'other' }
 )
 
-/** What reading an archive file yields: text, and finally the damage if there is any. */
-export type ArchiveText =
+type ArchiveText =
   | { readonly kind: 'pieces'; readonly pieces: readonly TextPiece[] }
-  /** Always comes last: from byte `readBytes` on, the file can't be decompressed. */
+  /** Comes last: from byte `readBytes` on, the file can't be decompressed. */
   | { readonly kind: 'damaged'; readonly reason: string; readonly readBytes: number }
 
 /** Reads an archive file in constant memory. The pieces contain every byte of its text. */
 export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText> {
   const lines = new Lines()
-  for await (const part of inflate(await openInput(path, noInput()))) {
+  for await (const part of inflate(await openInput(path))) {
     if (part.kind === 'text') {
       yield { kind: 'pieces', pieces: lines.push(part.bytes) }
       continue
     }
     const { message: reason, readBytes } = part
-    // The damage cut off the last line, so don't report that line as well.
+    // The damage cut off the last line, so that line needs no report of its own.
     const pieces = lines.end().map((piece) => (piece.kind === 'event' ? piece : other(piece.bytes)))
     yield { kind: 'pieces', pieces }
     yield { kind: 'damaged', reason, readBytes }
@@ -42,7 +40,7 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
 
 const lineFeed = 0x0a
 
-/** Splits text that arrives in chunks into lines. Each line includes its line feed. */
+/** Splits text into lines, each with its line feed. */
 class Lines {
   #line = 1
   #held: Buffer[] = []

@@ -23,14 +23,12 @@ export type Append = (path: string, bytes: Buffer) => Promise<void>
 
 const appendPrivately: Append = (path, bytes) => appendFile(path, bytes, { mode: 0o600 })
 
-/** Events to write, and the promise that their caller awaits. */
 interface Waiting {
   readonly events: readonly AnalyticsEvent[]
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** An erasure in progress. */
 interface Erasing extends ArchiveErasureRequest {
   /** Number of new events that were not written because this erasure matches them. */
   keptBack: number
@@ -38,9 +36,9 @@ interface Erasing extends ArchiveErasureRequest {
 
 /**
  * Writes every accepted event to files: gzipped NDJSON, one file per source, day and run of the service, in
- * `<directory>/<source>/<day>/`. A run never appends to a file of an earlier run. So if a crash leaves a part
- * half-written, that part is at the end of its file and hides no later rows. Once an erasure changes the
- * current file, the run continues in a new one.
+ * `<directory>/<source>/<day>/`. A run never appends to a file of an earlier run. So a part that a crash leaves
+ * half-written is at the end of its file, where it hides no later rows. After an erasure has changed the current
+ * file, the run continues in a new one.
  */
 export class Archive {
   readonly #directory: string
@@ -56,9 +54,9 @@ export class Archive {
   #closedFiles = 0
 
   /**
-   * @param startedAtMs - when this run started, in milliseconds since 1970. Its file names begin with this
-   * time, so that runs don't share files
-   * @param append - how to append to a file; by default, creates files that only their owner can read
+   * @param startedAtMs - when this run started, in milliseconds since 1970. File names begin with it, so that runs
+   * don't share files
+   * @param append - by default, creates files that only their owner can read
    */
   constructor(directory: string, startedAtMs: number, append: Append = appendPrivately) {
     this.#directory = directory
@@ -69,8 +67,8 @@ export class Archive {
   /**
    * Writes events after the earlier ones. Events that arrive during a write share the next one.
    *
-   * @param signal - ends the wait: the call rejects with the signal's reason. Events whose write has begun may
-   * still be written; events that wait are dropped
+   * @param signal - ends the wait, so that the call rejects with the signal's reason. Events that still wait are
+   * dropped; events whose write has begun may be written
    * @throws EvrouteError `cannot_write_file`
    */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
@@ -88,8 +86,8 @@ export class Archive {
   }
 
   /**
-   * Erases events of a source from all of its files, including files of earlier runs. New events are still
-   * written meanwhile, except for those that match. Run one erasure at a time.
+   * Erases events of a source from all of its files, including files of earlier runs. New events are written
+   * meanwhile, except for those that match. Run one erasure at a time.
    *
    * @throws the signal's reason once it aborts
    */
@@ -98,7 +96,7 @@ export class Archive {
     const erasing: Erasing = { ...request, keptBack: 0 }
     this.#erasing.add(erasing)
     try {
-      // The write in progress may contain events to erase, so let it finish first.
+      // Wait for the write in progress, which may contain events to erase.
       await this.#betweenWrites(() => Promise.resolve(), signal)
       const erased = await eraseFromArchive({
         ...request,
@@ -149,7 +147,7 @@ export class Archive {
     this.#isWriting = false
   }
 
-  /** Appends all rows to a file or none, because gzip readers find nothing after a half-written part. */
+  /** Appends all rows to a file or none: gzip readers find nothing after a half-written part. */
   async #write(path: string, rows: string): Promise<void> {
     try {
       await this.#repair(path)
@@ -173,7 +171,6 @@ export class Archive {
     this.#unfinished.delete(path)
   }
 
-  /** Returns the text to append to each file, by path. */
   #files(events: readonly AnalyticsEvent[]): ReadonlyMap<string, string> {
     const files = new Map<string, string>()
     for (const event of events) {
@@ -208,7 +205,7 @@ export class Archive {
 }
 
 /**
- * Returns the size of a file, or 0 if it doesn't exist. Throws if the path is not a file, because a write would
+ * Returns the size of a file, or 0 if it doesn't exist. Throws if the path is not a file, because a write to it would
  * be lost.
  */
 async function sizeBytesOf(path: string): Promise<number> {

@@ -10,19 +10,19 @@ import {
 
 /**
  * Serialises an event as a line of an archive, without a line feed. The line has the fields of a call, so that
- * everything that reads calls can read it. Its field `archived` marks it as archived, and holds its source and
- * the time it was accepted.
+ * everything that reads calls can read it. Its field `archived` holds the event's source and the time it was
+ * accepted.
  */
 export function archivedRow(event: AnalyticsEvent): string {
   const { sourceId, receivedAtMs, ...call } = event
   const archived = { sourceId, receivedAt: formatTimestamp(receivedAtMs) }
-  // Leave it out: a replay decides anew whether the event is historical.
+  // A replay decides anew whether the event is historical.
   return JSON.stringify({ ...call, historical: undefined, archived })
 }
 
 /**
- * Turns a row of an archive into the call that a replay sends. It goes to webhook destinations only, whatever
- * the original call asked for. Returns rows that aren't from an archive unchanged.
+ * Turns a row of an archive into the call that a replay sends. It goes only to webhook destinations, whatever the
+ * original call asked for. Rows that aren't from an archive are returned unchanged.
  */
 export function callOfArchivedRow(row: JsonObject): JsonObject {
   if (row['archived'] === undefined) return row
@@ -35,14 +35,14 @@ export function callOfArchivedRow(row: JsonObject): JsonObject {
 export const rowBytesMax: number = 1024 * 1024
 
 /** An event from an archive, or the reason why its row is unreadable. Reasons contain no payload. */
-export type ArchivedRowReading =
+type ArchivedRowReading =
   | { readonly kind: 'event'; readonly row: JsonObject; readonly receivedAtMs: number }
   | { readonly kind: 'unreadable'; readonly reason: string }
 
 /** Reads a row of an archive and the time at which its event was accepted. */
 export function readArchivedRow(row: Row): ArchivedRowReading {
   if (row.kind === 'bad') {
-    // The message about invalid JSON quotes a piece of the row, so cut it off.
+    // Cut off the part of the message that quotes the row.
     const reason = row.message.replace(/(?<=not valid JSON): .*$/s, '')
     return { kind: 'unreadable', reason: `line ${row.line}: ${reason}` }
   }
@@ -52,10 +52,7 @@ export function readArchivedRow(row: Row): ArchivedRowReading {
   return { kind: 'unreadable', reason }
 }
 
-/**
- * Returns when the event of a row was accepted, in milliseconds since 1970; undefined if the row does not
- * say.
- */
+/** Returns when the event of a row was accepted, in milliseconds since 1970; undefined if the row does not say. */
 export function receivedAtOf({ archived }: JsonObject): number | undefined {
   return isJsonObject(archived) ? parseTimestamp(archived['receivedAt']) : undefined
 }

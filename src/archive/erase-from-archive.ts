@@ -11,11 +11,10 @@ import {
 
 /** A request to erase events of one source from an archive. */
 export interface ArchiveErasureRequest {
-  /** The source whose files are searched. */
   readonly sourceId: string
   /** Tells whether to erase the event of a row. */
   readonly isErased: (row: JsonObject) => boolean
-  /** Ends the erasure early: it rejects with the signal's reason. Files that were already rewritten stay so. */
+  /** Ends the erasure early, with the signal's reason. Files that were already rewritten stay so. */
   readonly signal: AbortSignal
 }
 
@@ -26,42 +25,36 @@ export interface ErasedFromArchive {
   /** Number of files that were rewritten or removed. */
   readonly files: number
   /**
-   * Messages about files with parts that could not be read or written and are therefore unchanged. Each has a
-   * path and a reason, and no payload. After {@link problemsMax} messages, the last one counts the other files.
+   * Messages about files that could not be read or written completely. Each has a path and a reason, and no payload.
+   * After {@link problemsMax} messages, the last one counts the other files.
    */
   readonly problems: readonly string[]
 }
 
-/** The maximum number of files whose problems are reported one by one. Further files are only counted. */
+/** The maximum number of files whose problems are reported one by one. */
 export const problemsMax = 100
 
-/**
- * The writer that keeps appending to the archive during the erasure. It leaves out events that match the
- * erasure.
- */
-export interface ArchiveWriter {
-  /** Tells whether it is appending to files of this name. */
+/** The writer that appends to the archive during the erasure. It leaves out events that match the erasure. */
+interface ArchiveWriter {
   isOpen(name: string): boolean
-  /** Closes its current files. It writes later events to new files. */
+  /** Makes it write later events to new files. */
   closeFile(): Promise<void>
-  /** Runs a task between two writes. */
   betweenWrites(task: () => Promise<void>): Promise<void>
 }
 
 /** An erasure, with the archive it works on. */
 export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
-  /** The folder of the archive. */
   readonly directory: string
-  /** The writer that is appending to the archive; none by default. */
+  /** None by default. */
   readonly writer?: ArchiveWriter
-  /** The functions that change files; {@link systemFileChanges} by default. */
+  /** {@link systemFileChanges} by default. */
   readonly files?: FileChanges
 }
 
 /**
  * Returns a predicate for rows: whether the event is about one of these users and was accepted at or before
- * `untilMs`, in milliseconds since 1970. An event is about a user if its userId, or the previousId of an alias,
- * is that user's id.
+ * `untilMs`, in milliseconds since 1970. An event is about a user if its userId, or the previousId of an alias, is
+ * the user's id.
  */
 export function isAboutUsers(
   userIds: readonly string[],
@@ -77,21 +70,17 @@ export function isAboutUsers(
 }
 
 /**
- * Erases events of a source from all its files, including files of earlier runs. Files without matching events
- * are only read. A file is removed if no events are left in it, and the folder of a day if no files are.
- * Temporary files left by interrupted erasures are removed too.
+ * Erases events of a source from all its files, including files of earlier runs. Files without matching events are
+ * only read. A file without any events left is removed, and so is the folder of a day without files. Temporary files
+ * left by interrupted erasures are removed too.
  *
  * Run only one erasure of an archive at a time. If a file can't be read or written, the erasure reports it and
  * continues with the others.
  *
  * @throws the signal's reason once it aborts
  */
-export async function eraseFromArchive(
-  options: EraseFromArchiveOptions,
-): Promise<ErasedFromArchive> {
-  const erasure = new Erasure(options)
-  await erasure.run()
-  return erasure.erased
+export function eraseFromArchive(options: EraseFromArchiveOptions): Promise<ErasedFromArchive> {
+  return new Erasure(options).run()
 }
 
 const noWriter: ArchiveWriter = {
@@ -115,33 +104,24 @@ class Erasure {
     this.#writer = options.writer ?? noWriter
   }
 
-  get erased(): ErasedFromArchive {
-    const untold = this.#problemsCount - this.#problems.length
-    return {
-      events: this.#erasedEvents,
-      files: this.#changedFiles,
-      problems:
-        untold === 0
-          ? this.#problems
-          : [...this.#problems, `and ${untold} more ${untold === 1 ? 'file' : 'files'}`],
-    }
-  }
-
-  async run(): Promise<void> {
+  async run(): Promise<ErasedFromArchive> {
     const { directory, sourceId } = this.#options
     const folder = archiveFolder(directory, sourceId)
-    await this.#telling(folder, async () => {
+    await this.#reporting(folder, async () => {
       for (const day of await namesIn(folder)) {
-        await this.#telling(join(folder, day), () => this.#eraseDay(folder, day))
+        await this.#reporting(join(folder, day), () => this.#eraseDay(folder, day))
       }
     })
+    const left = this.#problemsCount - this.#problems.length
+    if (left > 0) this.#problems.push(`and ${left} more ${left === 1 ? 'file' : 'files'}`)
+    return { events: this.#erasedEvents, files: this.#changedFiles, problems: this.#problems }
   }
 
   async #eraseDay(folder: string, day: string): Promise<void> {
     const path = join(folder, day)
     for (const name of await namesIn(path)) {
       const file = join(path, name)
-      await this.#telling(file, () =>
+      await this.#reporting(file, () =>
         isTemporary(name) ? this.#files.unlink(file) : this.#eraseFile(file, name),
       )
     }
@@ -161,13 +141,13 @@ class Erasure {
     })
     if (events > 0) this.#changedFiles++
     this.#erasedEvents += events
-    // Ignore a problem in an open file, because a part that is just being appended looks cut off.
-    if (problem !== undefined && !(isOpen && events === 0)) this.#tell(path, problem)
+    // Ignore problems of an open file: a part that is just being appended looks cut off.
+    if (problem !== undefined && !(isOpen && events === 0)) this.#report(path, problem)
   }
 
   /**
-   * Removes the folder of a day if it is empty. Runs between writes, because the writer may be about to create
-   * a file in the folder.
+   * Removes the folder of a day if it is empty. Runs between writes, because the writer may be about to create a file
+   * in it.
    */
   async #removeEmpty(folder: string, day: string): Promise<void> {
     await this.#writer.betweenWrites(async () => {
@@ -181,21 +161,21 @@ class Erasure {
     })
   }
 
-  async #telling(path: string, task: () => Promise<void>): Promise<void> {
+  async #reporting(path: string, task: () => Promise<void>): Promise<void> {
     this.#options.signal.throwIfAborted()
     try {
       await task()
     } catch (error) {
       this.#options.signal.throwIfAborted()
-      this.#tell(path, messageOf(error))
+      this.#report(path, messageOf(error))
     }
   }
 
-  #tell(path: string, reason: string): void {
+  #report(path: string, reason: string): void {
     this.#problemsCount++
     if (this.#problems.length < problemsMax) this.#problems.push(`${path}: ${reason}`)
   }
 }
 
-/** Error codes for a folder that has files again, and for a symbolic link to a folder. Both stay. */
+/** Error codes for a folder that has files again, and for a symbolic link to a folder. Both are left alone. */
 const stays = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR']

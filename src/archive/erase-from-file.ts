@@ -1,4 +1,5 @@
 import { createReadStream, type Stats } from 'node:fs'
+import type * as FilePromises from 'node:fs/promises'
 import { open, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -8,34 +9,23 @@ import { temporaryPath } from './archive-files.ts'
 import { readArchiveText, type TextPiece } from './archive-text.ts'
 
 /** The functions that change files. Tests replace them with ones that fail. */
-export interface FileChanges {
-  /** Opens a file. */
-  readonly open: typeof open
-  /** Renames a file, replacing any file with the new name. */
-  readonly rename: typeof rename
-  /** Removes a file. */
-  readonly unlink: typeof unlink
-  /** Removes an empty folder. */
-  readonly rmdir: typeof rmdir
-}
+export type FileChanges = Readonly<
+  Pick<typeof FilePromises, 'open' | 'rename' | 'unlink' | 'rmdir'>
+>
 
 /** The functions that really change files. */
 export const systemFileChanges: FileChanges = Object.freeze({ open, rename, unlink, rmdir })
 
-/** The parts that an erasure from a file needs. */
-export interface FileErasureOptions {
-  /** Tells whether to erase an event. */
+interface FileErasureOptions {
   readonly isErased: (row: JsonObject) => boolean
-  /** The functions that change files. */
   readonly files: FileChanges
   /** Called if the file has an event to erase, before it is read again to be rewritten. */
   readonly beforeChange: () => Promise<void>
-  /** Ends the erasure: it rejects with the signal's reason, and leaves the file unchanged. */
+  /** Ends the erasure with the signal's reason, and leaves the file unchanged. */
   readonly signal: AbortSignal
 }
 
-/** The result of an erasure from a file. */
-export interface FileErasure {
+interface FileErasure {
   /** Number of erased events. If it is 0, the file is unchanged. */
   readonly events: number
   /** Whether the file was removed, because no rows were left in it. */
@@ -45,13 +35,13 @@ export interface FileErasure {
 }
 
 /**
- * Erases events from an archive file. The remaining rows are written to a new file, which replaces the old one
- * once it is on the disk. An interruption leaves either the old file or the new one. Rows keep their order and
- * bytes; the file keeps its compression, mode and times.
+ * Erases events from an archive file. The remaining rows are written to a new file, which replaces the old one once
+ * it is on the disk. An interruption leaves either the old file or the new one. Rows keep their order and bytes; the
+ * file keeps its compression, mode and times.
  *
- * Unreadable parts are kept too. Unreadable lines stay where they are. A part that can't be decompressed would
- * hide any rows after it, so it moves to a file beside this one, `<name>.damaged-<byte at which it began>`.
- * That file begins with three bytes that make readers report damage.
+ * Unreadable lines stay where they are. A part that can't be decompressed would hide any rows after it, so it moves
+ * to a file beside this one, `<name>.damaged-<byte at which it began>`. That file begins with three bytes that make
+ * readers report damage.
  *
  * @throws the error that prevented reading or writing; the file is then unchanged
  */
@@ -63,11 +53,10 @@ export async function eraseFromFile(
   const target = await realpath(path)
   // A pipe or a device may block when it is opened, or never end.
   if (!(await stat(target)).isFile()) throw new Error('It is not a file')
-  const found = await look(target, options)
-  if (found.kind === 'nothing') return { events: 0, isRemoved: false, problem: found.problem }
+  const { isFound, problem } = await look(target, options)
+  if (!isFound) return { events: 0, isRemoved: false, problem }
   await options.beforeChange()
-  const rewriting = new Rewriting(target, options)
-  const erasure = await rewriting.run()
+  const erasure = await new Rewriting(target, options).run()
   if (erasure.isRemoved && target !== path) {
     await options.files.unlink(path)
     await syncFolder(dirname(path), options.files)
@@ -75,24 +64,22 @@ export async function eraseFromFile(
   return erasure
 }
 
-type Look =
-  | { readonly kind: 'something' }
-  | { readonly kind: 'nothing'; readonly problem: string | undefined }
-
-/** Looks for an event to erase. Most files have none, and then needn't be rewritten. */
-async function look(path: string, { isErased, signal }: FileErasureOptions): Promise<Look> {
+/** Looks for an event to erase. Most files have none, and need not be rewritten. */
+async function look(
+  path: string,
+  { isErased, signal }: FileErasureOptions,
+): Promise<{ readonly isFound: boolean; readonly problem?: string | undefined }> {
   const problems = new RowProblems()
   for await (const part of readArchiveText(path)) {
     signal.throwIfAborted()
     if (part.kind === 'damaged') problems.add(part.reason)
     else if (part.pieces.some((piece) => piece.kind === 'event' && isErased(piece.row))) {
-      return { kind: 'something' }
+      return { isFound: true }
     } else problems.addOf(part.pieces)
   }
-  return { kind: 'nothing', problem: problems.text }
+  return { isFound: false, problem: problems.text }
 }
 
-/** Rewrites a file without the erased events. */
 class Rewriting {
   readonly #path: string
   readonly #options: FileErasureOptions
@@ -126,11 +113,8 @@ class Rewriting {
       await files.unlink(this.#path)
     }
     await syncFolder(dirname(this.#path), files)
-    return {
-      events: this.#events,
-      isRemoved: !this.#isAnythingKept,
-      problem: this.#problems.text,
-    }
+    const { text: problem } = this.#problems
+    return { events: this.#events, isRemoved: !this.#isAnythingKept, problem }
   }
 
   async #write(temporary: string, like: Stats): Promise<void> {
@@ -145,7 +129,7 @@ class Rewriting {
       if (isCompressed) await pipeline(kept, createGzip(), write, { signal })
       else await write(kept)
       await file.chmod(like.mode)
-      // Keep the times, because operators may delete old files by time.
+      // Keep the times, by which operators may delete old files.
       await file.utimes(like.atime, like.mtime)
       await file.sync()
     } finally {
@@ -153,7 +137,6 @@ class Rewriting {
     }
   }
 
-  /** Yields the text to keep. */
   async *#kept(): AsyncGenerator<Buffer> {
     const { isErased, signal } = this.#options
     for await (const part of readArchiveText(this.#path)) {
@@ -194,8 +177,8 @@ class Rewriting {
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 /**
- * A gzip header with a compression method that doesn't exist. Readers report damage instead of reading the rest
- * as rows.
+ * A gzip header with a compression method that doesn't exist, so that readers report damage instead of reading the
+ * rest as rows.
  */
 const noBeginning = Buffer.of(...gzipMagic, 0xff)
 
@@ -234,7 +217,7 @@ export async function syncFolder(path: string, files: FileChanges): Promise<void
   }
 }
 
-/** Collects the problems of a file: the first one, and the number of others, because every row may have one. */
+/** Collects the first problem of a file and the number of others, because every row may have one. */
 class RowProblems {
   #first: string | undefined
   #others = 0

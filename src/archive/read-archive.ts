@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openInput, readRows } from '../importer/index.ts'
 import { messageOf, parseTimestamp, type JsonObject } from '../model/index.ts'
-import { archiveFolder, isTemporary, namesIn, noInput } from './archive-files.ts'
+import { archiveFolder, isTemporary, namesIn } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
 /** Selects events of an archive. An event must meet every condition that is set. */
@@ -24,16 +24,16 @@ export interface ArchivePart {
   /** The selected events, in the order of the file. */
   readonly rows: readonly JsonObject[]
   /**
-   * Why rows could not be read. Each unreadable row has a reason of its own; everything after damage has one
-   * together, and so has a file or folder that can't be opened. Reasons contain no payload.
+   * Why rows could not be read: one reason for each unreadable row, one for everything after damage, and one for a
+   * file or folder that can't be opened. Reasons contain no payload.
    */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads the selected events of a source day by day, and continues after unreadable parts. Reports every unreadable row
- * on the selected days, because nothing shows whether the row was selected. Also yields parts without events, so that
- * the caller can stop a long search.
+ * Reads the selected events of a source day by day, and continues after unreadable parts. Reports every unreadable
+ * row on the selected days, because it can't be matched against the selection. Also yields parts without events, so
+ * that the caller can stop a long search.
  */
 export async function* readArchive(
   directory: string,
@@ -41,11 +41,11 @@ export async function* readArchive(
   selection: ArchiveSelection,
 ): AsyncGenerator<ArchivePart> {
   const folder = archiveFolder(directory, sourceId)
-  yield* tellingProblems(folder, readSource(folder, selection))
+  yield* reportingProblems(folder, readSource(folder, selection))
 }
 
 /** Passes parts on. If they end with an error, yields it as the problem of a last part. */
-async function* tellingProblems(
+async function* reportingProblems(
   path: string,
   parts: AsyncIterable<ArchivePart>,
 ): AsyncGenerator<ArchivePart> {
@@ -63,7 +63,7 @@ async function* readSource(
   for (const day of await namesIn(folder)) {
     if (!mayHold(day, selection)) continue
     const path = join(folder, day)
-    yield* tellingProblems(path, readDay(path, selection))
+    yield* reportingProblems(path, readDay(path, selection))
   }
 }
 
@@ -71,14 +71,14 @@ async function* readDay(folder: string, selection: ArchiveSelection): AsyncGener
   for (const name of await namesIn(folder)) {
     if (isTemporary(name)) continue
     const path = join(folder, name)
-    yield* tellingProblems(path, readFile(path, selection))
+    yield* reportingProblems(path, readFile(path, selection))
   }
 }
 
 async function* readFile(path: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
   // A pipe or a device may block when it is opened, or never end.
   if (!(await stat(path)).isFile()) throw new Error('It is not a file')
-  for await (const group of readRows(await openInput(path, noInput()), rowBytesMax)) {
+  for await (const group of readRows(await openInput(path), rowBytesMax)) {
     const rows: JsonObject[] = []
     const problems: string[] = []
     for (const row of group) {

@@ -1,5 +1,5 @@
 import { isoOrNull } from '../delivery/index.ts'
-import type { Audience, Member, MembershipChange } from './audience.ts'
+import type { Audience, MembershipChange } from './audience.ts'
 import type { RemovalOutcome } from './remove-audience.ts'
 import type { RejectedRow, SyncCounts, SyncOutcome } from './sync-audience.ts'
 
@@ -29,69 +29,58 @@ export interface MemberFields extends AudienceRecord {
   readonly value: unknown
 }
 
-/** Turns an audience or computed trait into a record for programs. */
+/** Makes the record of an audience or computed trait. */
 export function audienceRecord(audience: Audience): AudienceFields {
   return { kind: 'audience', ...audienceFields(audience) }
 }
 
-/** Turns a member into an entry of its audience's record. */
-export function memberFields({ identity, value }: Member): MemberFields {
-  return changeFields({ identity, value })
+/** Makes the fields of a member, or of a change of one. */
+export function memberFields({ identity, value }: MembershipChange): MemberFields {
+  const { userId, anonymousId, email } = identity
+  const parsed = value === null ? null : (JSON.parse(value) as unknown)
+  return { userId, anonymousId, email, value: parsed }
 }
 
-/** Turns a change of a member into a record for programs. The value is null if the member leaves. */
+/** Makes the record of a change. The value is null if the member leaves. */
 export function changeRecord(change: MembershipChange): AudienceRecord {
-  return { kind: 'change', ...changeFields(change) }
+  return { kind: 'change', ...memberFields(change) }
 }
 
-/** Turns a rejected row into a record for programs. */
+/** Makes the record of a rejected row. */
 export function rejectedRecord({ line, code, message }: RejectedRow): AudienceRecord {
   return { kind: 'rejected', line, code, message }
 }
 
-/** Turns the progress of a sync into a record for programs. */
+/** Makes the record of a sync's progress. */
 export function progressRecord(counts: SyncCounts): AudienceRecord {
   return { kind: 'progress', ...countFields(counts) }
 }
 
-/** Turns the progress of a dry run, the number of stored members read so far, into a record for programs. */
+/** Makes the record of a dry run's progress: the number of stored members read so far. */
 export function comparingRecord(members: number): AudienceRecord {
   return { kind: 'comparing', members }
 }
 
-/** Whether a run is a dry run. */
-export interface Trial {
+interface Trial {
   /** If true, nothing was stored or sent. */
   readonly isDryRun: boolean
 }
 
-/** Turns the result of a sync into a record for programs. */
+/** Makes the record of a sync's result. */
 export function syncRecord(
-  outcome: Exclude<SyncOutcome, { kind: 'taken' }>,
-  { isDryRun }: Trial,
+  { kind, audience, counts }: Exclude<SyncOutcome, { kind: 'taken' }>,
+  { isDryRun: dryRun }: Trial,
 ): AudienceRecord {
-  const { kind, audience, counts } = outcome
-  return {
-    kind: 'sync',
-    outcome: kind,
-    dryRun: isDryRun,
-    audience: audienceFields(audience),
-    ...countFields(counts),
-  }
+  const fields = { audience: audienceFields(audience), ...countFields(counts) }
+  return { kind: 'sync', outcome: kind, dryRun, ...fields }
 }
 
-/** Turns the result of a removal into a record for programs. */
+/** Makes the record of a removal's result. */
 export function removalRecord(
   { kind, audience, left }: RemovalOutcome,
-  { isDryRun }: Trial,
+  { isDryRun: dryRun }: Trial,
 ): AudienceRecord {
-  return {
-    kind: 'removal',
-    outcome: kind,
-    dryRun: isDryRun,
-    audience: audienceFields(audience),
-    left,
-  }
+  return { kind: 'removal', outcome: kind, dryRun, audience: audienceFields(audience), left }
 }
 
 function audienceFields(audience: Audience): AudienceFields {
@@ -108,13 +97,7 @@ function audienceFields(audience: Audience): AudienceFields {
   }
 }
 
-function changeFields({ identity, value }: MembershipChange): MemberFields {
-  const { userId, anonymousId, email } = identity
-  const parsed = value === null ? null : (JSON.parse(value) as unknown)
-  return { userId, anonymousId, email, value: parsed }
-}
-
-/** Copies the fields one by one, so that records have them in this order. */
+/** Copies the fields one by one, to give them this order. */
 function countFields(counts: SyncCounts): AudienceRecord {
   const { read, rejected, entered, changed, left, unchanged, suppressed } = counts
   return { read, rejected, entered, changed, left, unchanged, suppressed }

@@ -3,16 +3,13 @@ export type ComputationClass = 'audience' | 'trait'
 
 /** An audience, or a computed trait, before its first sync. */
 export interface NewAudience {
-  /**
-   * The identifier, which is also the name of the trait in identify calls. It stays the same when `name`
-   * changes.
-   */
+  /** The identifier, which is also the name of the trait in identify calls. It stays the same when `name` changes. */
   readonly key: string
   /** The name that people see. */
   readonly name: string
   /** Whether it is an audience or a computed trait. */
   readonly computationClass: ComputationClass
-  /** A random id that calls carry. It is never used again. */
+  /** A random id that calls carry, and that is never used again. */
   readonly computationId: string
   /** The source whose destinations get the calls. */
   readonly sourceId: string
@@ -40,15 +37,15 @@ export interface MemberIdentity {
 
 /** A member of an audience, or of a computed trait with the member's value. */
 export interface Member {
-  /** The identifier. */
   readonly identity: MemberIdentity
-  /** `true` in an audience, the value of a computed trait; JSON as `JSON.stringify` writes it, never `null`. */
+  /**
+   * `true` in an audience, the value of a computed trait. It is JSON as `JSON.stringify` writes it, and never `null`.
+   */
   readonly value: string
 }
 
 /** A member that enters, leaves or gets a new value. */
 export interface MembershipChange {
-  /** The identifier. */
   readonly identity: MemberIdentity
   /** The new value, as in {@link Member}; null if the member leaves. */
   readonly value: string | null

@@ -12,32 +12,27 @@ export const partMembersMax = 1_000
 
 /** What syncs and removals need. */
 export interface SyncMeans {
-  /** The store of audiences. */
   readonly store: AudienceStore
-  /** The destinations to which calls may be routed. */
   readonly destinations: readonly Destination[]
-  /** Receives progress. */
   readonly listener: SyncListener
   /** How long messageIds are remembered for deduplication. */
   readonly dedupeWindowMs: number
   /**
-   * Called before every part. Resolves with true once the backlog has room, or with false to end the sync, also if
-   * the signal aborts.
+   * Called before every part. Resolves with true once the backlog has room. False ends the sync, also when the signal
+   * aborts.
    */
   readonly hasRoom: () => Promise<boolean>
-  /** Clock, ids and log. */
   readonly runtime: Runtime
   /** Ends the sync early. Stored changes stay, and the next sync resumes from there. */
   readonly signal: AbortSignal
 }
 
-/** A running sync: takes the list in parts, then removes the members that weren't in it. */
+/** A running sync. It takes the list in parts, then removes the members that weren't in it. */
 export class BegunSync {
   readonly #means: SyncMeans
   readonly #audience: Audience
   readonly #sync: number
 
-  /** @param begun - the answer of the store's `begin` */
   constructor(means: SyncMeans, begun: { readonly audience: Audience; readonly sync: number }) {
     this.#means = means
     this.#audience = begun.audience
@@ -91,9 +86,7 @@ export class BegunSync {
   }
 }
 
-/**
- * Yields to the event loop, waits for room in the backlog, and tells whether to continue with the next part.
- */
+/** Lets other work run, waits for room in the backlog, and tells whether to continue with the next part. */
 export async function mayGoOn({
   hasRoom,
   signal,

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../model/index.ts'
 
-/** Longer texts would lose digits as numbers, and would be slow to check. */
+/** As numbers, longer texts would lose digits, and be slow to check. */
 const numberLengthMax = 32
 
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
@@ -17,7 +17,7 @@ export function cellValue(text: string): JsonValue | undefined {
   return isNumber(text) ? Number(text) : text
 }
 
-/** Tells whether a text is a number that keeps all its digits. Integers above 2^53 don't count. */
+/** Whether a text is a number that keeps all its digits. Integers above 2^53 don't. */
 function isNumber(text: string): boolean {
   if (text.length > numberLengthMax || !jsonNumber.test(text)) return false
   const number = Number(text)

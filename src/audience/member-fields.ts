@@ -25,12 +25,9 @@ export interface MemberColumns {
   readonly value: string | undefined
 }
 
-/**
- * The members in a row, or why the row is rejected. A row without a value for a computed trait has no members.
- */
-export type MemberReading =
-  | { readonly kind: 'members'; readonly members: readonly Member[] }
-  | ({ readonly kind: 'rejected' } & Rejection)
+/** A row without a value for a computed trait has no members. */
+type MemberReading =
+  { readonly kind: 'members'; readonly members: readonly Member[] } | RejectedReading
 
 const anonymousIdColumns = ['anonymousId', 'anonymous_id'] as const
 const emailColumn = 'email'
@@ -43,8 +40,8 @@ const membersOfRowMax = 100
 const valueBytesMax = 8 * 1024
 
 /**
- * Reads members from the rows of a list. A field may hold several identifiers: the row then has a member for
- * each combination of userId, anonymousId and email. Unknown fields are ignored.
+ * Reads members from the rows of a list. A field may hold several identifiers. The row then has a member for each
+ * combination of userId, anonymousId and email. Unknown fields are ignored.
  */
 export class MemberFields {
   readonly #named: readonly string[]
@@ -61,7 +58,7 @@ export class MemberFields {
   }
 
   /**
-   * Reads the header of a CSV. All values in the rows that follow are taken as text.
+   * Reads the header of a CSV. The values in the rows that follow count as text.
    *
    * @throws SettingError if a named column is missing, or if no column holds ids
    */
@@ -132,13 +129,12 @@ export class MemberFields {
   }
 }
 
-type IdentitiesReading =
-  | { readonly kind: 'identities'; readonly identities: readonly MemberIdentity[] }
-  | ({ readonly kind: 'rejected' } & Rejection)
+type RejectedReading = { readonly kind: 'rejected' } & Rejection
 
-type ValueReading =
-  | { readonly kind: 'value'; readonly value: string | undefined }
-  | ({ readonly kind: 'rejected' } & Rejection)
+type IdentitiesReading =
+  { readonly kind: 'identities'; readonly identities: readonly MemberIdentity[] } | RejectedReading
+
+type ValueReading = { readonly kind: 'value'; readonly value: string | undefined } | RejectedReading
 
 function readField(row: JsonObject, name: string | undefined, isCell: boolean): Identifiers {
   if (name === undefined || !Object.hasOwn(row, name))
@@ -172,9 +168,6 @@ function valueReading(value: JsonValue, name: string): ValueReading {
   return rejected('event_too_large', `${name} must not be larger than ${valueBytesMax} bytes`)
 }
 
-function rejected(
-  code: Rejection['code'],
-  message: string,
-): { readonly kind: 'rejected' } & Rejection {
+function rejected(code: Rejection['code'], message: string): RejectedReading {
   return { kind: 'rejected', code, message }
 }

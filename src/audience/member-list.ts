@@ -4,32 +4,24 @@ import { stoppableStream } from '../runtime/index.ts'
 import type { Member } from './audience.ts'
 import { partMembersMax } from './begun-sync.ts'
 import type { MemberFields } from './member-fields.ts'
-import type { RejectedRow } from './sync-listener.ts'
+import type { SyncListener } from './sync-listener.ts'
 
-/** A member, and the row it was read from. */
-export interface ListedMember {
-  /** The member. */
+interface ListedMember {
   readonly member: Member
-  /** The number of the row, counting from 1. */
+  /** The number of the row, from 1. */
   readonly row: number
-  /** The line of the row. */
   readonly line: number
 }
 
 /** What reading a list needs. */
+/** Options of a {@link MemberList}. */
 export interface MemberListOptions {
-  /** The rows. */
   readonly rows: AsyncIterable<readonly TableRow[]>
-  /** Reads members from rows. */
   readonly fields: MemberFields
-  /** Ends the reading early. */
   readonly signal: AbortSignal
-  /** Called with each row. */
-  readonly listener: {
-    /** A row was read. */
+  readonly listener: Pick<SyncListener, 'rejected'> & {
+    /** Called for each row. */
     read(): void
-    /** A row was rejected. */
-    rejected(row: RejectedRow): void
   }
 }
 
@@ -75,7 +67,7 @@ export class MemberList {
     return this.#members.splice(0, partMembersMax)
   }
 
-  /** Rejects the rows of members that contradict earlier rows. Each row is rejected once. */
+  /** Rejects the rows of members that contradict earlier rows, each row once. */
   rejectContradicted(contradicted: readonly ListedMember[]): void {
     for (const { row, line } of contradicted) {
       if (row === this.#rowContradicted) continue
@@ -86,12 +78,12 @@ export class MemberList {
     }
   }
 
-  /** Stops reading, and ends the iteration over the rows. */
+  /** Stops reading the rows. */
   async close(): Promise<void> {
     await this.#groups.return()
   }
 
-  /** Yields to the event loop, then returns the next rows; undefined at the end or after an abort. */
+  /** Lets other work run, then returns the next rows; undefined at the end or after an abort. */
   async #nextGroup(): Promise<readonly TableRow[] | undefined> {
     await nextTurn()
     try {
@@ -115,8 +107,6 @@ export class MemberList {
       listener.rejected({ line, code, message })
       return
     }
-    for (const member of reading.members) {
-      this.#members.push({ member, row: this.#rowsRead, line })
-    }
+    for (const member of reading.members) this.#members.push({ member, row: this.#rowsRead, line })
   }
 }

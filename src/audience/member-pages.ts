@@ -1,7 +1,6 @@
 import type { Member } from './audience.ts'
 import type { AudienceReader } from './store-port.ts'
 
-/** The maximum number of members in a page. */
 const pageMembersMax = 1_000
 
 /** Yields every member of an audience, page by page. */

@@ -11,15 +11,11 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { ComputationClass, MembershipChange, NewAudience } from './audience.ts'
 
-/** What a call contains besides the change. */
-export interface MembershipCallOptions {
-  /** The audience. */
+interface MembershipCallOptions {
   readonly audience: NewAudience
-  /** The destinations to which the call may be routed. */
   readonly destinations: readonly Destination[]
-  /** The moment of the change, in milliseconds since 1970. */
+  /** When the change happens, in milliseconds since 1970. */
   readonly nowMs: number
-  /** Makes the messageId. */
   readonly newId: () => string
 }
 
@@ -28,7 +24,7 @@ export interface MembershipCallOptions {
  *
  * The trait named by the audience's key is true for a member that enters and false for one that leaves. For a
  * computed trait it is the value, or null for a member that leaves. The email, if there is one, is a trait too.
- * `context.personas` names the computation, and `integrations` sends the call to webhooks only.
+ * `context.personas` describes the audience or computed trait, and `integrations` sends the call to webhooks only.
  */
 export function membershipEvent(
   change: MembershipChange,

@@ -5,17 +5,16 @@ import type { AudienceReader, AudienceStore } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audience.ts'
 
-/** What a dry run of a sync needs. */
-export interface PreviewOptions extends Omit<SyncOptions, 'store'> {
-  /** The store of audiences, which is only read. */
+interface PreviewOptions extends Omit<SyncOptions, 'store'> {
+  /** Only read. */
   readonly store: AudienceReader
-  /** An empty store to write to instead. The members are copied into it first. */
+  /** An empty store to write to instead, into which the members are copied first. */
   readonly scratch: AudienceStore
 }
 
 /**
- * Reports the effects of a sync without storing or sending anything: rows that would be rejected, and
- * identifiers that would enter, change or leave. Suppressed users count like other users.
+ * Reports the effects of a sync without storing or sending anything: rows that would be rejected, and identifiers
+ * that would enter, change or leave. Suppressed users count like other users.
  *
  * @returns the result that the sync would have, with the audience as it would be afterwards
  * @throws the errors of {@link syncAudience}
@@ -36,7 +35,7 @@ export async function previewAudience(options: PreviewOptions): Promise<SyncOutc
   return { ...outcome, audience: { ...outcome.audience, createdAtMs, syncedAtMs } }
 }
 
-/** Copies the members into the scratch store by a sync of its own. */
+/** Copies the members into the scratch store with a separate sync. */
 async function copyMembers(from: AudienceReader, kept: Audience, means: SyncMeans): Promise<void> {
   const nowMs = means.runtime.clock.nowMs()
   const begun = await means.store.begin({ audience: kept, nowMs })

@@ -1,17 +1,15 @@
 import { snakeCase } from 'change-case'
 
-/** The maximum length of a key. */
 const keyLengthMax = 255
 
 /**
- * Derives the name of the trait in identify calls from the name of an audience or computed trait: it is the
- * name in snake case, as the library `change-case` writes it.
+ * Derives the name of the trait in identify calls from the name of an audience or computed trait: the name in snake
+ * case, as the library `change-case` writes it.
  *
- * A word ends at a character that is neither a letter of any script nor a digit, and before a capital letter
- * that follows a small letter or a digit. The words are written in small letters and joined with underscores.
- * Letters after digits belong to the same word: `Order Completed Last 30days` becomes
- * `order_completed_last_30days`. Combining accents are composed first, so that names that look the same give
- * the same trait.
+ * A word ends at a character that is neither a letter of any script nor a digit, and before a capital letter that
+ * follows a small letter or a digit. The words are written in small letters and joined with underscores. Letters
+ * after digits belong to the same word: `Order Completed Last 30days` becomes `order_completed_last_30days`.
+ * Combining accents are composed first, so that names that look the same give the same trait.
  *
  * @returns undefined if the name has no letters or digits
  */

@@ -4,18 +4,15 @@ import { memberPages } from './member-pages.ts'
 import type { AudienceReader } from './store-port.ts'
 import { noSyncCounts } from './sync-tally.ts'
 
-/** What a removal needs. */
-export interface RemovalOptions extends SyncMeans {
-  /** The audience. */
+interface RemovalOptions extends SyncMeans {
   readonly audience: NewAudience
 }
 
-/** What a dry run of a removal needs. */
-export interface RemovalPreviewOptions extends Omit<
+interface RemovalPreviewOptions extends Omit<
   RemovalOptions,
   'store' | 'destinations' | 'dedupeWindowMs'
 > {
-  /** The store of audiences, which is only read. */
+  /** Only read. */
   readonly store: AudienceReader
 }
 
@@ -27,9 +24,9 @@ export interface RemovalPreviewOptions extends Omit<
  * - `superseded`: a sync of the audience began meanwhile, or a different audience now has the key
  */
 export interface RemovalOutcome {
-  /** The result. */
+  /** How the removal ended. */
   readonly kind: 'removed' | 'ended' | 'superseded'
-  /** The audience as last stored. */
+  /** As last stored. */
   readonly audience: Audience
   /** Number of members that left. */
   readonly left: number
@@ -38,7 +35,7 @@ export interface RemovalOutcome {
 /**
  * Removes every member of an audience, with an identify call for each, and deletes the audience.
  *
- * @throws EvrouteError of the store. Stored changes stay
+ * @throws an error of the store. Stored changes stay
  */
 export async function removeAudience(options: RemovalOptions): Promise<RemovalOutcome> {
   const { store, runtime } = options
@@ -54,11 +51,7 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
   return { kind: kind === 'complete' ? 'removed' : kind, audience, left: leaving.left }
 }
 
-/**
- * Reports the members that a removal would remove, without changing anything.
- *
- * @throws EvrouteError of the store
- */
+/** Reports the members that a removal would remove, without changing anything. */
 export async function previewRemoval(options: RemovalPreviewOptions): Promise<RemovalOutcome> {
   const { store, listener } = options
   const audience = await knownAudience(options)

@@ -3,7 +3,7 @@ import type { Audience, Member, MemberIdentity, MembershipChange, NewAudience } 
 
 /** A request to begin a sync. */
 export interface BeginSyncRequest {
-  /** The audience. An existing audience with the same key keeps its computationId and gets this name. */
+  /** An existing audience with the same key keeps its computationId and gets this name. */
   readonly audience: NewAudience
   /** When the sync begins, in milliseconds since 1970. */
   readonly nowMs: number
@@ -13,7 +13,6 @@ export interface BeginSyncRequest {
 export type BeginSyncResult =
   | {
       readonly kind: 'begun'
-      /** The stored audience. */
       readonly audience: Audience
       /** The number of the sync. Earlier syncs of the audience are superseded. */
       readonly sync: number
@@ -21,26 +20,25 @@ export type BeginSyncResult =
   /** The key already belongs to a different source or class. Nothing changed. */
   | { readonly kind: 'taken'; readonly audience: Audience }
 
-/** The fields that all requests within a sync have. */
+/** The fields of all requests within a sync. */
 export interface SyncRequest {
-  /** The audience. */
   readonly key: string
-  /** The number that {@link AudienceStore.begin} returned. */
+  /** From {@link AudienceStore.begin}. */
   readonly sync: number
   /** Now, in milliseconds since 1970. */
   readonly nowMs: number
   /** An event is a duplicate if its messageId was added at or after this moment, in milliseconds since 1970. */
   readonly seenSinceMs: number
   /**
-   * Makes one routed call for each change, in the same order. It runs within the transaction, perhaps several
-   * times for one change, so it must be pure except for ids.
+   * Makes one routed call for each change, in the same order. It runs within the transaction, perhaps several times
+   * for a change, so it must be pure except for ids.
    */
   readonly eventsOf: (changes: readonly MembershipChange[]) => readonly NewEvent[]
 }
 
 /** A request to take a part of a sync's list. */
 export interface TakeRequest extends SyncRequest {
-  /** The members in this part, in the order of the list. */
+  /** In the order of the list. */
   readonly members: readonly Member[]
 }
 
@@ -57,7 +55,7 @@ export interface TakeRequest extends SyncRequest {
 export type TakeOutcome =
   'entered' | 'changed' | 'unchanged' | 'repeated' | 'contradicted' | 'suppressed'
 
-/** The outcome of part of a list. `superseded`: a newer sync of the audience has begun; nothing changed. */
+/** The outcome of part of a list; `superseded` if a newer sync of the audience has begun, so that nothing changed. */
 export type TakeResult =
   | { readonly kind: 'taken'; readonly outcomes: readonly TakeOutcome[] }
   | { readonly kind: 'superseded' }
@@ -66,15 +64,15 @@ export type TakeResult =
 export interface ReleaseRequest extends SyncRequest {
   /** The maximum number of members to look at. */
   readonly rowsMax: number
-  /** Continues after this member, the `next` of the previous release. */
+  /** The `next` of the previous release, after which this one continues. */
   readonly after: MemberIdentity | null
 }
 
-/** The outcome of a release. `superseded`: a newer sync of the audience has begun; nothing changed. */
+/** The outcome of a release; `superseded` if a newer sync of the audience has begun, so that nothing changed. */
 export type ReleaseResult =
   | {
       readonly kind: 'released'
-      /** Identifiers that left, except those of users who are still members through a different identifier. */
+      /** Identifiers that left, except those of users who are still members through another identifier. */
       readonly left: readonly MemberIdentity[]
       /** The `after` of the next release; null once the sync is complete. */
       readonly next: MemberIdentity | null
@@ -83,7 +81,6 @@ export type ReleaseResult =
 
 /** A request for a page of members. */
 export interface MembersRequest {
-  /** The audience. */
   readonly key: string
   /** The maximum number of members to return. */
   readonly limit: number
@@ -91,7 +88,7 @@ export interface MembersRequest {
   readonly after: MemberIdentity | null
 }
 
-/** Reads audiences, in the process that syncs them or in a different one. */
+/** Reads audiences. */
 export interface AudienceReader {
   /** Lists every audience, ordered by key. */
   list(): Promise<readonly Audience[]>
@@ -100,17 +97,16 @@ export interface AudienceReader {
 }
 
 /**
- * Keeps audiences and their members: the port that the audience room owns and every engine implements. The
- * rules of the DeliveryStore port apply.
+ * Keeps audiences and their members. The rules of the DeliveryStore port apply.
  *
- * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is
- * one transaction that changes members, adds the calls about these changes with their deliveries, and updates
- * the ledger. An interrupted sync has sent exactly the changes that it stored, and the next sync resumes from
- * there. Deliveries wait in the lane `first`; the caller wakes the dispatcher.
+ * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is one
+ * transaction that changes members, adds the calls about these changes with their deliveries, and updates the ledger.
+ * An interrupted sync has sent exactly the changes that it stored, and the next sync resumes from there. Deliveries
+ * wait in the lane `first`; the caller wakes the dispatcher.
  *
- * A call reports each identifier that enters. Identifiers with the same userId, or without one the same
- * anonymousId, belong to one user. The user stays a member until the last identifier leaves, and only that
- * identifier is reported with a call. A changed email or anonymousId is therefore not reported as leaving.
+ * A call reports each identifier that enters. Identifiers with the same userId, or without one the same anonymousId,
+ * belong to one user. The user stays a member until the last identifier leaves, and only that identifier is reported
+ * with a call. So a changed email or anonymousId is not reported as leaving.
  *
  * Suppressed users are not reported. The outcome of a call (`routed`, or `filtered` without a destination) does not
  * affect membership.

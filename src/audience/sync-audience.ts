@@ -10,11 +10,8 @@ export type { RejectedRow, SyncCounts, SyncListener } from './sync-listener.ts'
 
 /** What a sync needs. */
 export interface SyncOptions extends SyncMeans {
-  /** The audience. */
   readonly audience: NewAudience
-  /** The rows of the list. */
   readonly rows: AsyncIterable<readonly TableRow[]>
-  /** The columns of the rows. */
   readonly columns: MemberColumns
 }
 
@@ -22,7 +19,7 @@ export interface SyncOptions extends SyncMeans {
  * The result of a sync.
  *
  * - `synced`: the members are those of the list
- * - `incomplete`: rows were rejected. No member left, because the rejected rows may name any of them
+ * - `incomplete`: rows were rejected. No member left, because a rejected row may name any of them
  * - `ended`: the sync ended early
  * - `superseded`: a newer sync of the audience began meanwhile
  * - `taken`: the key already belongs to a different source or class
@@ -39,12 +36,11 @@ export type SyncOutcome =
  * Replaces the members of an audience with those of a list, and sends an identify call for each identifier that
  * changes. Needs constant memory, however long the list is.
  *
- * Reads the beginning of the list before anything is written, so a CSV without the named columns changes
- * nothing. In JSON, only the end of the list shows that a field is missing everywhere, and then no member
- * leaves.
+ * Reads the beginning of the list before anything is written, so a CSV without the named columns changes nothing. In
+ * JSON, only the end of the list shows that a field is missing everywhere. Then no member leaves.
  *
- * @throws SettingError if the list does not have the named columns
- * @throws EvrouteError of the list or the store. Stored changes stay
+ * @throws SettingError if the list does not have the named columns; an error of the list or the store. Stored changes
+ * stay
  */
 export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
   const { store, audience, runtime } = options
@@ -73,7 +69,6 @@ function rowListener({ listener }: SyncOptions, tally: SyncTally): MemberListOpt
   }
 }
 
-/** A sync in progress. */
 interface Syncing extends SyncOptions {
   readonly fields: MemberFields
   readonly tally: SyncTally

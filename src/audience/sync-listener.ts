@@ -4,7 +4,7 @@ import type { MembershipChange } from './audience.ts'
 export interface SyncCounts {
   /** Rows that were read. */
   readonly read: number
-  /** Rows that were read but name no member, or contradict an earlier row. */
+  /** Rows that name no member, or contradict an earlier row. */
   readonly rejected: number
   /** Identifiers that entered. */
   readonly entered: number
@@ -14,7 +14,7 @@ export interface SyncCounts {
   readonly left: number
   /** Identifiers that stayed as they were. */
   readonly unchanged: number
-  /** Identifiers of suppressed users, for which nothing is kept or sent. */
+  /** Identifiers of suppressed users, for which nothing is stored or sent. */
   readonly suppressed: number
 }
 

@@ -1,7 +1,7 @@
 import type { TakeOutcome } from './store-port.ts'
 import type { SyncCounts } from './sync-listener.ts'
 
-/** The counts at the beginning of a sync: all 0. */
+/** The counts at the beginning of a sync. */
 export const noSyncCounts: SyncCounts = {
   read: 0,
   rejected: 0,

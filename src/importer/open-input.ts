@@ -13,9 +13,9 @@ const readBytes = 128 * 1024
  */
 export async function openInput(
   path: string,
-  stdin: AsyncIterable<Uint8Array>,
+  stdin?: AsyncIterable<Uint8Array>,
 ): Promise<AsyncIterable<Uint8Array>> {
-  if (path === '-') return stdin
+  if (path === '-' && stdin !== undefined) return stdin
   const fail = (error: unknown): never => {
     throw cannotRead(path, error)
   }

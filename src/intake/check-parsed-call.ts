@@ -12,7 +12,7 @@ import {
  * `limits.callNestingMax` levels deep, because it could be parsed but not serialised again.
  *
  * @param value - the result of a JSON parser, so it has no cycles
- * @param checkedType - its type if `checkCall` has already found it valid; then only its nesting is checked
+ * @param checkedType - the call's type, if `checkCall` has already found it valid. Then only its nesting is checked
  */
 export function checkParsedCall(value: unknown, checkedType?: CallType): CallCheck {
   const check: CallCheck =

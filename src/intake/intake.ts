@@ -15,16 +15,13 @@ import { hasUnsafeInteger } from './unsafe-integers.ts'
 
 const shownIdLengthMax = 100
 
-/** Options of an intake. */
-export interface IntakeOptions {
+interface IntakeOptions {
   /** Stores events with their deliveries. Resolves with the outcome of each, in order. */
   readonly add: (
     events: readonly NewEvent[],
     traceparent?: string,
   ) => Promise<readonly AddOutcome[]>
-  /** Where events may go. */
   readonly destinations: readonly Destination[]
-  /** Clock, ids and log. */
   readonly runtime: Runtime
 }
 
@@ -36,27 +33,25 @@ export interface IntakeBatch {
   readonly calls: readonly unknown[]
   /**
    * The types of calls that `checkCall` has already found valid, by index; undefined for all other calls. They are
-   * trusted, so that no call is checked twice. Absent if no call was checked.
+   * trusted, so that no call is checked twice. If absent, all calls are checked.
    */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
    * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the sender
-   * is taken to share this clock, and no timestamp is corrected.
+   * counts as having this clock, and no timestamp is corrected.
    */
   readonly sentAt?: string | null
-  /** The trace context to keep with the deliveries, as the value of a `traceparent` header; none if absent. */
+  /** The trace context to keep with the deliveries, as the value of a `traceparent` header. */
   readonly traceparent?: string | undefined
 }
 
 /** An accepted event with its routing, once the store has answered. */
 export interface AcceptedEvent extends EventPlan {
-  /** The event. */
   readonly event: AnalyticsEvent
-  /** The outcome. Only `routed` events are delivered. */
+  /** Only `routed` events are delivered. */
   readonly outcome: AddOutcome
 }
 
-/** A call that was refused. */
 type RejectedCall = { readonly kind: 'rejected'; readonly index: number } & Rejection
 
 /** The result for one call. */
@@ -76,7 +71,7 @@ type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
-  /** The destinations of each known source, so that other destinations cost an event nothing. */
+  /** The destinations of each known source, so that an event need not look at the others. */
   readonly #connected = new Map<string, readonly Destination[]>()
   readonly #runtime: Runtime
   #warnedOfIntegers = false
@@ -98,8 +93,8 @@ export class Intake {
   }
 
   /**
-   * Accepts a batch without keeping its calls and events while the store works. Under load, many batches wait for the
-   * store, and their events take many times the memory of their text.
+   * Accepts a batch without keeping its calls and events in memory while the store works. Under load, many batches
+   * wait for the store, and their events take many times the memory of their text.
    */
   async take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = this.#planBatch(batch)
@@ -115,13 +110,13 @@ export class Intake {
     const arrival = this.#arrival(batch)
     for (const [index, value] of batch.calls.entries()) {
       const check = checkParsedCall(value, batch.checkedTypes?.[index])
-      if (check.kind === 'valid') {
-        const { event, timestampUnreadable } = this.#normalise(check, arrival)
-        if (timestampUnreadable) unreadable.push(event.messageId)
-        results.push(this.#plan(index, event))
-      } else {
+      if (check.kind === 'invalid') {
         results.push({ kind: 'rejected', index, code: check.code, message: check.message })
+        continue
       }
+      const { event, timestampUnreadable } = this.#normalise(check, arrival)
+      if (timestampUnreadable) unreadable.push(event.messageId)
+      results.push(this.#plan(index, event))
     }
     this.#warnOfTimestamps(batch.sourceId, unreadable)
     return results

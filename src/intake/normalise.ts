@@ -11,7 +11,6 @@ import {
   type JsonValue,
 } from '../model/index.ts'
 
-/** Facts about a call that its own fields don't contain. */
 export interface Arrival {
   /** The source that sent it. */
   readonly sourceId: string
@@ -20,8 +19,8 @@ export interface Arrival {
   /** Makes the id of a call that has none. */
   readonly newId: () => string
   /**
-   * When the call was sent, by the sender's clock; null if the batch doesn't say. If absent, the sender is taken to
-   * share this clock, and no timestamp is corrected.
+   * When the call was sent, by the sender's clock; null if the batch doesn't say. If absent, the sender counts as
+   * having this clock, and no timestamp is corrected.
    */
   readonly sentAtMs?: number | null
 }
@@ -30,7 +29,7 @@ export interface Arrival {
 export interface Normalised {
   /** The event. */
   readonly event: AnalyticsEvent
-  /** Whether the call has an unreadable timestamp. If so, the event has the time of arrival. */
+  /** Whether the call has an unreadable timestamp, so that the event has the time of arrival. */
   readonly timestampUnreadable: boolean
 }
 
@@ -71,7 +70,7 @@ function instantOf(
   const timestampMs = parseTimestamp(call['timestamp'])
   const originalMs = parseTimestamp(call['originalTimestamp'])
   const givenMs = timestampMs ?? originalMs
-  // A call with both has already been corrected, by its sender or by a service before this one.
+  // If a call has both, its sender or another service has already corrected it.
   const isCorrected = timestampMs !== undefined && originalMs !== undefined
   const atMs = givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, arrival)
   if (atMs !== undefined && hasFourDigitYear(atMs)) return { atMs, unreadable: false }
@@ -80,8 +79,8 @@ function instantOf(
 }
 
 /**
- * Returns how far the sender's clock is behind this one. A call's own sentAt takes precedence over the batch's,
- * because it is closer to the moment of sending.
+ * Returns how far the sender's clock is behind this one. A call's own sentAt is closer to the moment of sending than
+ * the batch's, so it takes precedence.
  */
 function skewMs(call: JsonObject, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0

@@ -1,7 +1,7 @@
 import { shortText, type JsonValue, type Rejection } from '../model/index.ts'
 
-/** Maximum length of an identifier, in characters. */
-export const identifierLengthMax = 1_024
+/** Maximum length of an identifier, in UTF-16 code units. */
+const identifierLengthMax = 1_024
 
 /** The identifiers in a field, or why the field cannot be used. */
 export type Identifiers =
@@ -12,7 +12,7 @@ export type Identifiers =
  * Reads a field that contains an identifier or a list of them. Identifiers may be numbers. Null and empty strings are
  * skipped, and in CSV also blank cells.
  *
- * @param field - the field's name, for messages, and whether it is a CSV cell, whose outer blanks are ignored
+ * @param field - the field's name, for messages, and whether it is a CSV cell, which is trimmed
  */
 export function readIdentifiers(
   value: JsonValue | undefined,

@@ -4,8 +4,8 @@ import { SettingError, nearestName, shortText, type JsonObject } from '../model/
 const namedColumnsMax = 20
 
 /**
- * Checks that a list has the required columns. Without this check, a mistyped name would read as an empty column.
- * CSV is checked at its header. JSON is checked at the end of the list, because each row has its own fields.
+ * Checks that a list has the required columns. Without this check, a mistyped name would read as an empty column. CSV
+ * is checked at its header. JSON is checked at the end of the list, because each row has its own fields.
  */
 export class ListColumns {
   readonly #setting: string
@@ -74,10 +74,8 @@ export function checkRecognised(
 
 function missingColumn(setting: string, name: string, columns: readonly string[]): SettingError {
   const shown = shortText(name)
-  const nearest = nearestName(
-    shown,
-    columns.slice(0, namedColumnsMax).map((column) => shortText(column)),
-  )
+  const known = columns.slice(0, namedColumnsMax).map((column) => shortText(column))
+  const nearest = nearestName(shown, known)
   return new SettingError(
     setting,
     `The list has no column "${shown}": it has ${listed(columns)}`,

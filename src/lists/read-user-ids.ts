@@ -2,20 +2,16 @@ import { readTable, type BadTableRow, type TableRow } from '../importer/index.ts
 import { checkRecognised } from './list-columns.ts'
 import { UserIdFields, userIdColumns } from './user-id-fields.ts'
 
-/** A row of a list of users: its userIds, or why it has none. */
-export type UserIdRow =
+type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
-
-const emptyHint = 'Check the program that writes the list.'
 
 /**
  * Reads a list of users, in any format that {@link readTable} reads: CSV, NDJSON or JSON.
  *
  * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row or the
- *   header has
+ * header has
  * @returns the rows in the order of the list, in groups as they arrive
- * @throws SettingError if a CSV lacks the columns; at the end of a JSON list, if one of the named columns is in none
- *   of its rows
+ * @throws SettingError if a CSV lacks the columns; at the end of a JSON list, if no row has one of the named columns
  * @throws EvrouteError `cannot_read_file`
  */
 export async function* readUserIds(
@@ -23,15 +19,13 @@ export async function* readUserIds(
   columns: readonly string[] = [],
 ): AsyncGenerator<readonly UserIdRow[]> {
   const fields = new UserIdFields(columns)
-  for await (const group of readTable(input, emptyHint)) {
+  for await (const group of readTable(input, 'Check the program that writes the list.')) {
     const rows: UserIdRow[] = []
     for (const row of group) {
       if (row.kind === 'header') {
         if (columns.length === 0) checkRecognised('idColumn', userIdColumns, row.columns)
         fields.readHeader(row.columns)
-      } else {
-        rows.push(userIdRow(row, fields))
-      }
+      } else rows.push(userIdRow(row, fields))
     }
     if (rows.length > 0) yield rows
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../model/index.ts'
 import { readIdentifiers, type Identifiers } from './identifiers.ts'
 import { ListColumns } from './list-columns.ts'
 
-/** Columns in which userIds are looked for by default. The first that exists is used. */
+/** The default columns of userIds. The first one that exists is used. */
 export const userIdColumns: readonly string[] = Object.freeze(['userId', 'user_id', 'id'])
 
 /** Reads userIds from the rows of a list. */
@@ -11,9 +11,7 @@ export class UserIdFields {
   readonly #columns: ListColumns
   #isCsv = false
 
-  /**
-   * @param named - the columns with userIds; if empty, the first of {@link userIdColumns} that a row has
-   */
+  /** @param named - the columns with userIds; if empty, the first of {@link userIdColumns} that a row has */
   constructor(named: readonly string[]) {
     this.#named = named
     this.#columns = new ListColumns('idColumn', named)

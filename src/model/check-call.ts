@@ -22,7 +22,7 @@ const rejectionCodes = [
   'event_too_large',
 ] as const
 
-/** Whether a code blames the call itself. Other codes say why a valid call was not delivered. */
+/** Whether a code names a fault of the call itself. Other codes say why a valid call was not delivered. */
 export function isRejectionCode(code: string): code is RejectionCode {
   return (rejectionCodes as readonly string[]).includes(code)
 }
@@ -44,7 +44,7 @@ const objectFields = ['context', 'integrations', 'properties', 'traits'] as cons
 const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
 const textFields = ['event', 'name', 'category'] as const
 
-/** How many characters of an unknown type a message quotes at most. */
+/** Maximum number of characters of an unknown type that a message quotes. */
 const shownTypeLengthMax = 60
 
 /**
@@ -67,10 +67,7 @@ function unknownType(type: unknown): string {
   return `A call's type must be identify, track, page, screen, group or alias: ${found}`
 }
 
-/**
- * Describes an unknown type for a message. `JSON.stringify` of the whole value would throw on deep nesting, cycles
- * and BigInt.
- */
+/** Describes an unknown type for a message. `JSON.stringify` would throw on deep nesting, cycles and BigInt. */
 function shown(type: unknown): string {
   if (typeof type === 'string') return JSON.stringify(type.slice(0, shownTypeLengthMax))
   if (Array.isArray(type)) return 'an array'

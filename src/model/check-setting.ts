@@ -25,7 +25,7 @@ export function checkWholeNumber(
 }
 
 /**
- * Refuses options that do not exist. Otherwise JavaScript callers would not notice a mistyped one.
+ * Refuses options that do not exist, because JavaScript callers would not notice a mistyped one.
  *
  * @param known - the names of all options
  * @throws SettingError `invalid_setting` naming the first unknown option

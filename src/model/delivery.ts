@@ -12,7 +12,7 @@ export type Lane = 'first' | 'retry' | 'manual'
 /** All lanes, in the order in which they take turns. */
 export const lanes: readonly Lane[] = Object.freeze(['first', 'manual', 'retry'] as const)
 
-/** How one request ended. `retry`: it failed and a retry may succeed. `final`: it failed and a retry cannot help. */
+/** How a request ended. After `retry`, another request may succeed. After `final`, a retry cannot help. */
 export type RequestVerdict = 'success' | 'retry' | 'final'
 
 /** One request of an attempt, as the delivery log shows it. */
@@ -60,7 +60,7 @@ export interface EndpointChange {
   readonly error: string | null
 }
 
-/** Why the store gives up deliveries without a further attempt. */
+/** Why the store gives up deliveries without another attempt. */
 export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 
 /** The recorded error of a delivery that an operator discarded. */

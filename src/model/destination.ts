@@ -33,8 +33,8 @@ export interface Endpoint {
 }
 
 /**
- * Formats a URL for the person who configured it. Removes the user name and replaces the query with `…`, because
- * both may be secrets. Shortens text that is not a URL in the same way.
+ * Formats a URL for the person who configured it. Removes the user name and replaces the query with `…`, because both
+ * may be secrets. Treats text that is not a URL in the same way.
  */
 export function endpointName(url: string): string {
   return withoutUser(url.replace(/#.*/s, '').replace(/\?.*/s, '?…'))
@@ -42,7 +42,7 @@ export function endpointName(url: string): string {
 
 /**
  * Formats a URL for people who must not see all of it, such as readers of logs. Shows its scheme, its host and a
- * digest that distinguishes endpoints of one host. A URL without a path, query and user name is shown whole.
+ * digest that distinguishes the endpoints of a host. A URL without a path, query and user name is shown whole.
  */
 export function hiddenEndpoint(url: string): string {
   const origin = /^((?:[^/?#]*:)?\/\/)?[^/?#]*/.exec(url)?.[0] ?? ''
@@ -79,7 +79,7 @@ export interface Destination {
   readonly enabled: boolean
   /** One to five. A delivery succeeds when one of them accepts it. */
   readonly endpoints: readonly Endpoint[]
-  /** The key that signs every request. Requests are unsigned if it is empty or undefined. */
+  /** The key that signs every request. If it is empty or undefined, requests are unsigned. */
   readonly sharedSecret: string | undefined
   /** How the body of an alias names its ids. */
   readonly aliasKeys: AliasKeys

@@ -7,8 +7,8 @@ const unitMs: Readonly<Record<string, number>> = {
 }
 
 /**
- * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds. Returns undefined if it is
- * invalid or exceeds the safe integers.
+ * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds; undefined if it is invalid or
+ * too large for a safe integer.
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
@@ -18,8 +18,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * Formats milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`. Durations of a second and more are rounded
- * down.
+ * Formats milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`. From one second, durations are rounded down.
  */
 export function formatDuration(durationMs: number): string {
   const wholeMs = Math.round(durationMs)

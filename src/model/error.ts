@@ -67,8 +67,8 @@ export class SettingError extends EvrouteError {
 export class StoreUnusableError extends EvrouteError {
   override readonly name: string = 'StoreUnusableError'
   /**
-   * Whether the fault may clear without a restart of this process, as a full disk does. A caller that can wait may
-   * try again.
+   * Whether the fault may clear without a restart of this process, as a full disk does. If so, a caller may try
+   * again.
    */
   readonly isTemporary: boolean
 

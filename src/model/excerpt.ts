@@ -1,12 +1,12 @@
-/** A range of a text, in UTF-16 units from its beginning. */
+/** A range of a text, in UTF-16 code units. */
 export interface Stretch {
-  /** Where the range begins; the text's length if something is missing at its end. */
+  /** Where the range begins. It is the text's length if something is missing at the end. */
   readonly offset: number
-  /** How long the range is; 0 if something is missing at its offset. */
+  /** The length of the range; 0 if something is missing at its offset. */
   readonly length: number
 }
 
-/** How many characters to show before and after the bad range. */
+/** Number of characters to show before and after the bad range. */
 const shownBefore = 60
 const shownAfter = 30
 

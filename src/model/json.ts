@@ -1,7 +1,7 @@
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
-/** A JSON object, as parsed: never an array, never null. */
+/** A parsed JSON object, which is neither an array nor null. */
 export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
@@ -14,7 +14,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Parses JSON. Returns undefined for a text that is no JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

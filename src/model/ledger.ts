@@ -38,7 +38,7 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
 
 /**
  * Returns the ledger of a run: how much the counts of a store grew between two moments, and how many deliveries are
- * pending at the second. Deliveries that were already pending at the first count too, because the run delivers them.
+ * pending at the end. Deliveries that were already pending at the beginning count too, because the run delivers them.
  */
 export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
   const { pending, ...flows } = begin
@@ -56,26 +56,18 @@ export interface Ledger extends DeliveryLedger {
   readonly rejected: number
 }
 
-/** An equation of the ledger that does not hold. */
-export interface Imbalance {
-  /** The equation in words, with its figures. */
-  readonly equation: string
-}
-
-/** Lists the equations that do not hold; empty if the ledger balances. */
-export function imbalances(ledger: Ledger): readonly Imbalance[] {
+/** Lists the equations that do not hold, in words and with their figures; empty if the ledger balances. */
+export function imbalances(ledger: Ledger): readonly { readonly equation: string }[] {
   const equations: readonly (readonly [keyof Ledger, readonly (keyof Ledger)[]])[] = [
     ['read', ['accepted', 'rejected']],
     ['accepted', ['routed', 'filtered', 'duplicate', 'suppressed']],
     ['deliveries', ['delivered', 'failed', 'expired', 'pending']],
   ]
   return equations
-    .filter(([whole, parts]) => ledger[whole] !== sum(parts.map((part) => ledger[part])))
+    .filter(
+      ([whole, parts]) => ledger[whole] !== parts.reduce((sum, part) => sum + ledger[part], 0),
+    )
     .map(([whole, parts]) => ({
       equation: `${whole} ${ledger[whole]} is not ${parts.map((part) => `${part} ${ledger[part]}`).join(' + ')}`,
     }))
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
 }

@@ -4,38 +4,38 @@ export const limits = Object.freeze({
   callBytesMax: 32 * 1024,
   /** Length of a messageId in UTF-16 code units. Every store can index keys of this length. */
   messageIdLengthMax: 512,
-  /** UTF-8 bytes of one batch request that the client makes, envelope and commas included. */
+  /** UTF-8 bytes of one batch request that the client makes, including the envelope and the commas. */
   batchBytesMax: 500_000,
-  /** Levels of nested objects and arrays in a field of a call. JSON parsers in every language accept this many. */
+  /** Levels of nested objects and arrays in a field of a call. JSON parsers of every language accept this many. */
   callNestingMax: 500,
   /**
    * Bytes of one batch that the tracking API accepts, after decompression. This is more than our client sends,
-   * because other clients send up to 512,000 and lose batches that are refused.
+   * because other clients send up to 512,000 bytes and lose batches that are refused.
    */
   intakeBatchBytesMax: 512_000,
   /** Events in one batch that intake accepts. */
   intakeBatchEventsMax: 2_500,
   /**
-   * Bytes of a batch's context and integrations, multiplied by the number of its events: the text that merging adds.
-   * Real clients stay far below this. They send 4 KB with 100 events, or a library's name with 2,500.
+   * Bytes of a batch's context and integrations, multiplied by the number of its events, which is the text that
+   * merging adds. Real clients stay far below this. They send 4 KB with 100 events, or a library's name with 2,500.
    */
   intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   /** Endpoints of one destination. */
   endpointsMax: 5,
-  /** How long an endpoint may take to answer: connecting, headers and body together. */
+  /** How long an endpoint may take to answer, including connecting. */
   endpointDeadlineMs: 5_000,
   /** How long after a delivery's first attempt further attempts may start. */
   retryWindowMs: 4 * 60 * 60 * 1_000,
   /** The longest retry window that an operator may configure. */
   retryWindowMsMax: 30 * 24 * 60 * 60 * 1_000,
-  /** Age from which an event counts as historical. */
+  /** The age from which an event counts as historical. */
   historicalAgeMs: 24 * 60 * 60 * 1_000,
   /** Bytes of one webhook that the receiver accepts. */
   webhookBytesMax: 1024 * 1024,
 })
 
 /**
- * Bytes of one record of a capture. A record contains the body of a webhook twice: in base64, and as JSON, which may
- * be longer than the body that was sent.
+ * Bytes of one record of a capture. It contains the body of a webhook twice: in base64, and as JSON, which may be
+ * longer than the body that was sent.
  */
 export const captureRowBytesMax: number = 8 * 1024 * 1024

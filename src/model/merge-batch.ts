@@ -9,7 +9,7 @@ export interface BatchDefaults {
 }
 
 /**
- * Measures a batch's common fields as JSON, in bytes of UTF-8. Check their nesting first, because serialising deeply
+ * Measures a batch's common fields as JSON, in UTF-8 bytes. Check their nesting first, because serialising deeply
  * nested values throws.
  */
 export function batchDefaultsBytes({ context, integrations }: BatchDefaults): number {
@@ -18,9 +18,9 @@ export function batchDefaultsBytes({ context, integrations }: BatchDefaults): nu
 
 /**
  * Makes a function that merges a batch's context and integrations into a call. The call's own values win, key by key
- * at the top level. Integrations inside a context count if the call or batch has no others. If the call has a value
- * that is not an object, it is kept, so that `checkCall` refuses the call. The merged call shares unchanged parts
- * with the given one. If nothing changes, the function returns the given call itself.
+ * at the top level. Integrations inside a context count if the call or batch has no others. A value of the call that
+ * is not an object is kept, so that `checkCall` refuses the call. The merged call shares unchanged parts with the
+ * given one. If nothing changes, the function returns the given call itself.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })
@@ -37,8 +37,8 @@ export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObj
 }
 
 /**
- * Moves `context.integrations`, where some clients write them, to the top level. Drops them if the top level has
- * its own, or if they are not an object.
+ * Moves `context.integrations`, where some clients write them, to the top level. Drops them if the top level already
+ * has integrations, or if they are not an object.
  */
 export function liftIntegrations(call: JsonObject): JsonObject {
   const { context } = call

@@ -1,8 +1,8 @@
 /**
- * Reads a URL. Undefined if the text is not a URL.
+ * Reads a URL; undefined if the text is not a URL.
  *
- * Don't use `URL.canParse`. On Node 20 it refuses every URL with a Latin-1 letter beyond ASCII, such as `ü`,
- * once V8 has optimised its caller.
+ * Don't use `URL.canParse`. On Node 20, once V8 has optimised its caller, it refuses every URL with a Latin-1 letter
+ * beyond ASCII, such as `ü`.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 
 const lineBreaksAndTabs = /[\t\n\v\f\r\u0085\u2028\u2029]+/g
-/** Almost every text matches. The test takes half as long as the replacements. */
+/** Almost every text matches, and the test takes half as long as the replacements. */
 const printableAscii = /^[\x20-\x7e]*$/
 /** Control characters (C0, DEL, C1), lone surrogates and bidi controls. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu

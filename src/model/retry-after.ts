@@ -1,4 +1,4 @@
-/** An HTTP date in any of its three forms. Date.parse alone would also read `1.5` or `Sun 5`. */
+/** An HTTP date in any of its three forms. Without this test, Date.parse would also read `1.5` or `Sun 5`. */
 const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun).* \d{2}:\d{2}:\d{2} /
 /** The form of an HTTP date that ends with the year. It has no zone and means UTC. */
 const zonelessDate = / \d{4}$/

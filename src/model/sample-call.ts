@@ -2,7 +2,7 @@ import type { CallType } from './call.ts'
 import type { EventType } from './event.ts'
 import type { JsonObject } from './json.ts'
 
-/** A call of each type as a small shop would record it; messageIds and timestamps are added when it is sent. */
+/** A call of each type, as a small shop would record it. Sending adds messageIds and timestamps. */
 const samples: Readonly<Record<CallType, JsonObject>> = {
   identify: {
     userId: 'u_sample',
@@ -40,7 +40,9 @@ const samples: Readonly<Record<CallType, JsonObject>> = {
   alias: { previousId: 'anonymous_sample', userId: 'u_sample' },
 }
 
-/** Returns the sample call of the given type; for `delete`, a request to delete the user of the other samples. */
+/**
+ * Returns the sample call of the given type. For `delete`, returns a request to delete the user of the other samples.
+ */
 export function sampleCall(type: EventType): JsonObject {
   return type === 'delete' ? { type, userId: 'u_sample' } : { type, ...samples[type] }
 }

@@ -18,13 +18,13 @@ export type RoutingReason =
 
 /** The router's decision for one destination. */
 export interface RoutingDecision {
-  /** The destination. */
+  /** The id of the destination. */
   readonly destinationId: string
-  /** Whether the event is sent to it. */
+  /** Whether the event is sent to the destination. */
   readonly send: boolean
   /** The rule that decided the outcome. */
   readonly reason: RoutingReason
-  /** A likely mistake in the call, or why the filter doesn't match; undefined if there is neither. */
+  /** A likely mistake in the call, or why the filter doesn't match; undefined for neither. */
   readonly hint: string | undefined
 }
 
@@ -71,7 +71,7 @@ interface IntegrationsChoice {
 }
 
 /**
- * Reads `integrations`: the destination's own key decides, then `All`, then the default, which is to send. Any value
+ * Reads `integrations`. The destination's own key decides, then `All`, then the default, which is to send. Any value
  * except `false` enables a destination, so an object of options does too. A widely used client writes `all` in lower
  * case, which counts only if `All` is absent.
  */
@@ -87,12 +87,8 @@ function integrationsChoice(integrations: JsonObject): IntegrationsChoice {
 }
 
 function misspelling(integrations: JsonObject): string | undefined {
-  const key = Object.keys(integrations).find(
-    (name) =>
-      name !== webhooksDestinationName &&
-      /^webhooks?$/i.test(name) &&
-      !Object.hasOwn(integrations, webhooksDestinationName),
-  )
+  if (Object.hasOwn(integrations, webhooksDestinationName)) return undefined
+  const key = Object.keys(integrations).find((name) => /^webhooks?$/i.test(name))
   if (key === undefined) return undefined
   return `The key "${key}" has no effect: keys are case sensitive, and the key of this destination is "${webhooksDestinationName}"`
 }

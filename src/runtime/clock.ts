@@ -9,13 +9,13 @@ export interface Clock {
   /** Whole milliseconds since 1970. */
   nowMs(): number
   /**
-   * Runs a task once, `delayMs` from now. A waiting task keeps the process alive. The system's clock waits at
-   * most 24 days.
+   * Runs a task once, `delayMs` from now. A waiting task keeps the process alive. The system's clock waits at most 24
+   * days.
    */
   schedule(delayMs: number, task: () => void): Timer
   /**
-   * Tells the clock that work it doesn't schedule, such as a request, is under way until the returned function is
-   * called. A virtual clock doesn't jump in the meantime. The system's clock ignores holds.
+   * Holds the clock until the returned function is called, because work such as a request is under way. A virtual
+   * clock doesn't jump in the meantime. The system's clock ignores holds.
    */
   hold(): () => void
 }

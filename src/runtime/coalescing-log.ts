@@ -1,27 +1,26 @@
 import type { Clock, Timer } from './clock.ts'
 import type { Log, LogFields, LogLine } from './log.ts'
 
-/** Interval between reports of a kind's repetitions. */
+/** Interval between reports of repeated lines. */
 const intervalMs = 60_000
 
-/** Maximum number of kinds. Beyond it, all new lines with the same level and message are one kind. */
+/** Maximum number of kinds. Beyond it, all new lines with the same level and message are of one kind. */
 const kindsMax = 1_000
 
-/** Fields that may differ between lines of one kind. Every other field distinguishes kinds. */
+/** Fields that may differ between lines of one kind. All other fields distinguish kinds. */
 const occurrenceFields: ReadonlySet<string> = new Set(['messageId', 'error', 'others'])
 
-/** A line that was written, and its repetitions since. */
 interface Kind {
   readonly write: LogLine
   readonly message: string
   fields: LogFields | undefined
   repeated: number
-  /** True if no line of the kind has come since the interval began. */
+  /** Whether no line of the kind has come since the interval began. */
   isQuiet: boolean
 }
 
 /**
- * Writes the first line of a kind at once, then one line a minute with the number of repetitions. This keeps the log
+ * Writes the first line of a kind at once, then one line a minute with the number of repetitions. The log stays
  * readable when thousands of requests fail in the same way during an outage. Lines are of one kind if their level,
  * message and fields agree, except for fields such as messageId and error.
  */
@@ -32,12 +31,11 @@ export class CoalescingLog implements Log {
   /** Writes every line at level info, even repetitions. */
   readonly each: LogLine
   readonly #clock: Clock
-  /** Ordered by the last line of each kind, so that a minute's lines keep their order. */
+  /** Ordered by the last line of each kind, so that a minute's reports keep the order of the lines. */
   readonly #kinds = new Map<string, Kind>()
   #look: Timer | undefined
   #isClosed = false
 
-  /** @param log - where the lines are written */
   constructor(log: Log, clock: Clock) {
     this.#clock = clock
     this.each = log.info
@@ -85,7 +83,7 @@ export class CoalescingLog implements Log {
 
   #tell(): void {
     for (const [key, kind] of this.#kinds) {
-      // After an interval without lines, write the next line at once again.
+      // After an interval without lines, the next line is written at once again.
       if (kind.isQuiet) this.#kinds.delete(key)
       tellRepeated(kind)
       kind.isQuiet = true
@@ -95,7 +93,6 @@ export class CoalescingLog implements Log {
   }
 }
 
-/** A line as it arrives, without its fields. */
 interface Line {
   readonly level: keyof Log
   readonly write: LogLine

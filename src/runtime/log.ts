@@ -41,8 +41,8 @@ export function logFrom(level: LogLevel, log: Log): Log {
 }
 
 /**
- * Makes a log that writes each line through the given function: the level, the message, then `name=value` for every
- * field. Escapes characters in a value that would break the line or control a terminal, such as `\u{a}`.
+ * Makes a log that writes lines of text: the level, the message, then `name=value` for every field. Characters in a
+ * value that would break the line or control a terminal are escaped, such as `\u{a}`.
  */
 export function lineLog(write: (line: string) => void): Log {
   const line =
@@ -60,15 +60,15 @@ function formatFields(fields: LogFields | undefined): string {
 }
 
 /**
- * Makes a log that writes each line through the given function as one JSON object: `time` (UTC, ISO 8601), `level`,
- * `message`, then the fields. Escapes characters that would break the line or control a terminal.
+ * Makes a log that writes each line as one JSON object: `time` (UTC, ISO 8601), `level`, `message`, then the fields.
+ * Characters that would break the line or control a terminal are escaped.
  */
 export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs'>): Log {
   const line =
     (level: string): LogLine =>
     (message, fields) => {
       const head = { time: formatTimestamp(clock.nowMs()), level, message }
-      // Spread the head twice: it stays first, and no field can replace it.
+      // The head comes first, and no field can replace it.
       write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn') }
@@ -86,16 +86,13 @@ function escaped(json: string): string {
 
 /** Escapes control characters, because values such as messageIds are untrusted. */
 function visible(text: string): string {
-  return text.replace(
-    steering,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`,
-  )
+  return text.replace(steering, (each) => `\\u{${each.codePointAt(0)?.toString(16) ?? ''}}`)
 }
 
 /**
  * Returns the log that the environment selects. If DEBUG contains the name `analytics` or `*`, the log writes every
- * line to stderr. Names are separated by commas or blanks. Otherwise it writes only warnings, as process warnings of
- * the type `EvrouteWarning`. Node prints those by default and passes them to `process.on('warning')`.
+ * line to stderr. Names are separated by commas or blanks. Otherwise the log writes only warnings, as process
+ * warnings of the type `EvrouteWarning`. Node prints those by default and passes them to `process.on('warning')`.
  */
 export function logFromEnvironment(environment: NodeJS.ProcessEnv = process.env): Log {
   const names = (environment['DEBUG'] ?? '').split(/[\s,]+/)

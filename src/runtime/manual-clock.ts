@@ -6,7 +6,7 @@ interface Task {
   readonly run: () => void
 }
 
-/** Turns of the event loop after each task; enough for work that doesn't hold the clock. */
+/** Turns of the event loop after each task, enough for work that doesn't hold the clock. */
 const turnsPerTaskMin = 12
 /** Maximum turns while something holds the clock, because a request may hang. */
 const turnsPerTaskMax = 100
@@ -15,7 +15,7 @@ const turnsPerTaskMax = 100
 export class ManualClock implements Clock {
   #nowMs: number
   #holds = 0
-  /** In the order of scheduling. Tasks that are due at the same time run in this order. */
+  /** In the order of scheduling, in which tasks that are due at the same time run. */
   readonly #tasks = new Set<Task>()
 
   /** @param startMs - milliseconds since 1970 */
@@ -67,10 +67,7 @@ export class ManualClock implements Clock {
     this.#nowMs = endMs
   }
 
-  /**
-   * Sets the time forward, or back if `byMs` is negative, as if somebody had set the clock. Tasks keep their
-   * remaining wait, because no time passes.
-   */
+  /** Sets the clock forward, or back if `byMs` is negative. No time passes, so tasks keep their remaining wait. */
   jump(byMs: number): void {
     this.#nowMs += byMs
     for (const task of this.#tasks) task.atMs += byMs

@@ -8,34 +8,24 @@ export interface ReferenceSources {
   readonly readFile: (path: string) => Promise<string>
 }
 
-/** The value of a reference. */
+/** The value of a reference; `itself` if the text is no reference. */
 export type ReferencedValue =
+  | { readonly kind: 'itself' }
+  /** The value is never empty. */
+  | { readonly kind: 'read'; readonly value: string }
   | {
-      /** The text is not a reference. */
-      readonly kind: 'itself'
-    }
-  | {
-      /** The variable or file has a value. */
-      readonly kind: 'read'
-      /** Never empty. */
-      readonly value: string
-    }
-  | {
-      /** The variable or file has no value. */
       readonly kind: 'unreadable'
-      /** Whether the reference names a variable or a file. */
       readonly source: 'variable' | 'file'
       /** The variable or file in words, such as `the file key`. */
       readonly named: string
       /** Why there is no value, such as `it is empty`. */
       readonly because: string
-      /** The system's error; undefined if there was none. */
       readonly cause?: unknown
     }
 
 /**
- * Reads the value of a reference. `env:NAME` stands for an environment variable, `@path` for the text of a file
- * without its final line break. Never throws.
+ * Reads the value of a reference: `env:NAME` for an environment variable, `@path` for the text of a file without its
+ * final line break. Never throws.
  */
 export async function readReference(
   text: string,
@@ -47,7 +37,7 @@ export async function readReference(
 
 /** Whether a text is a reference to an environment variable or a file. */
 export function isReference(text: string): boolean {
-  return text.startsWith('env:') || text.startsWith('@')
+  return /^(env:|@)/.test(text)
 }
 
 function readVariable(name: string, { env }: ReferenceSources): ReferencedValue {

@@ -5,15 +5,12 @@ import { timeOrderedId } from './time-ordered-id.ts'
 
 /** The clock, randomness, ids and log that rooms are given, so that they use no globals. */
 export interface Runtime {
-  /** The only source of time. */
   readonly clock: Clock
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number
-  /** Returns a new unique id. As text, ids sort by the time of their creation. */
+  /** Returns a new unique id. Ids sort by the time of their creation. */
   readonly newId: () => string
-  /** The log of the process. */
   readonly log: Log
-  /** Observes deliveries. */
   readonly observer: Observer
 }
 

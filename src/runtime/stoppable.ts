@@ -15,7 +15,7 @@ export async function stoppable<Result>(
 }
 
 /**
- * Yields what an iteration yields. If the signal aborts, throws its reason, even if the iteration never goes on.
+ * Yields the parts of an iteration. If the signal aborts, throws its reason, even if the iteration never continues.
  * `Readable.from` with a signal would wait for the iteration.
  */
 export async function* stoppableStream<Part>(

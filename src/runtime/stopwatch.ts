@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts'
  * @returns a function that returns the elapsed milliseconds, with fractions
  */
 export function stopwatch(): () => number {
-  // `performance` would slow every start of the command, because Node loads it on first use.
+  // Node loads `performance` on first use, which would slow every start of the command.
   const startedAt = process.hrtime.bigint()
   return () => Number(process.hrtime.bigint() - startedAt) / 1e6
 }

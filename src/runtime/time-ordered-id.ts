@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** The beginning of the last id. Ids of the same millisecond share it. */
+/** The beginning of the last id, which ids of the same millisecond share. */
 let last = { instantMs: -1, beginning: '' }
 
 /**

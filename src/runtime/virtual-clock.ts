@@ -1,7 +1,7 @@
 import type { Timer } from './clock.ts'
 import { ManualClock } from './manual-clock.ts'
 
-/** Idle turns of the event loop before the clock jumps; enough for a finished request to start the next one. */
+/** Idle turns of the event loop before the clock jumps, enough for a finished request to start the next one. */
 const idleTurns = 3
 
 /**

@@ -1,8 +1,8 @@
 import type { Worker, WorkerOptions } from 'node:worker_threads'
 
 /**
- * Returns the program of a thread. It is in the folder of the file that starts it, as a source or built. A
- * bundler may leave it out.
+ * Returns the program of a thread, which is in the folder of the file that starts it, as a source or built. A bundler
+ * may leave it out.
  *
  * @param name - the name of the program, without an extension
  * @param caller - `import.meta.url` of the file that starts it
@@ -20,11 +20,8 @@ export function startWorker(program: URL, options: WorkerOptions): Worker {
 }
 
 function optionsOfFiles(options: readonly string[]): { execArgv?: string[] } {
-  if (!options.some((option) => option.startsWith('--input-type'))) return {}
-  return {
-    execArgv: options.filter(
-      (option, place) =>
-        !option.startsWith('--input-type') && options[place - 1] !== '--input-type',
-    ),
-  }
+  const isOfProgram = (option: string, place: number): boolean =>
+    option.startsWith('--input-type') || options[place - 1] === '--input-type'
+  if (!options.some(isOfProgram)) return {}
+  return { execArgv: options.filter((option, place) => !isOfProgram(option, place)) }
 }
