@@ -20,8 +20,7 @@ export interface AddedRow {
 }
 
 /** A delivery of a batch. Positions begin at 1. */
-export interface BatchDelivery {
-  readonly event: NewEvent
+interface BatchDelivery {
   /** The index among the deliveries of the event. */
   readonly place: number
   readonly destinationId: string
@@ -30,15 +29,15 @@ export interface BatchDelivery {
   readonly bodyPosition: number
 }
 
-/** A body of an event. Destinations that get the same body share it. */
-export interface BatchBody {
+/** A body of an event, which destinations share. */
+interface BatchBody {
   readonly eventPosition: number
   readonly body: string
   uses: number
 }
 
 /** A statement, and the deliveries to which the positions in its result refer. */
-export interface AddQuery extends Query {
+interface AddQuery extends Query {
   readonly deliveries: readonly BatchDelivery[]
 }
 
@@ -74,9 +73,9 @@ const rooms = new GivenRows<Room>('room', deliveries.next, {
 
 const counted = changeCounts(
   ['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries', 'pending', 'failed'],
-  `SELECT ${wholeStore} AS destination_id, $3::bigint AS accepted,
+  `SELECT ${wholeStore} AS destination_id, (SELECT count(*) FROM given) AS accepted,
      count(*) FILTER (WHERE is_routed) AS routed, count(*) FILTER (WHERE NOT is_routed) AS filtered,
-     $3::bigint - count(*) - (SELECT count(*) FROM dropped) AS duplicate,
+     (SELECT count(*) FROM given WHERE NOT is_suppressed) - count(*) AS duplicate,
      (SELECT count(*) FROM dropped) AS suppressed, 0 AS deliveries, 0 AS pending, 0 AS failed
    FROM fresh
    UNION ALL
@@ -87,13 +86,9 @@ const counted = changeCounts(
 
 const suppressed = `type <> 'delete' AND ${isSuppressed('event.source_id', ['event.user_id', 'event.previous_id'])}`
 
-/**
- * Adds a batch in one statement. If two transactions add the same messageId, the first to insert it stores
- * the event; the other waits and finds a duplicate. All transactions lock messageIds in the same order. If a
- * batch repeats a messageId, its first event that is not suppressed counts.
- */
-const sql = `
-  WITH ${holdGate}, given AS MATERIALIZED (
+/** `$3` is the id before those of the deliveries; null for the next ids of the sequence. */
+const stored = `
+  given AS MATERIALIZED (
     SELECT *, ${suppressed} AS is_suppressed
     FROM ${events.sql}
   ), dropped AS (
@@ -136,7 +131,7 @@ const sql = `
     WINDOW same AS (PARTITION BY given.destination_id ORDER BY given.position)
     ORDER BY given.position
   ), delivery AS MATERIALIZED (
-    SELECT nextval('evroute_delivery_ids') AS id, ordered.*,
+    SELECT coalesce($3::bigint + position, nextval('evroute_delivery_ids')) AS id, ordered.*,
       number <= leased_max AND NOT is_refused AS is_leased
     FROM ordered
   ), added AS (
@@ -150,7 +145,15 @@ const sql = `
       CASE WHEN is_refused THEN '${refusedReason}' END, CASE WHEN is_refused THEN $1::bigint END,
       'first', '[]', $8::text
     FROM delivery
-  ), counted AS (${counted})
+  )`
+
+/**
+ * Adds a batch in one statement. If two transactions add the same messageId, the first to insert it stores
+ * the event; the other waits and finds a duplicate. All transactions lock messageIds in the same order. If a
+ * batch repeats a messageId, its first event that is not suppressed counts.
+ */
+const sql = `
+  WITH ${holdGate}, ${stored}, counted AS (${counted})
   SELECT 'fresh' AS kind, position, 0 AS id FROM fresh
   UNION ALL
   SELECT 'suppressed', position, 0 FROM dropped
@@ -158,15 +161,40 @@ const sql = `
   SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, position, id FROM delivery
   WHERE is_leased OR is_refused`
 
+/** Adds events without counting them, and without a lock that delays regulations. */
+const writeSql = `WITH ${stored} SELECT FROM fresh`
+
 /** Returns the statement that adds a batch and leases as many of its deliveries as the batch allows. */
 export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
+  const { values, deliveries } = valuesOf(batch, lease, null)
+  return { name: 'add', sql, values, deliveries }
+}
+
+/**
+ * Returns the statement that writes events with consecutive delivery ids, even if their messageIds were seen.
+ * It does not count them, and leases nothing.
+ */
+export function writeQuery(
+  events: readonly NewEvent[],
+  { nowMs, afterId }: { readonly nowMs: number; readonly afterId: number },
+): AddQuery {
+  const batch = { nowMs, seenSinceMs: Number.MAX_SAFE_INTEGER, events, handOver: [] }
+  const { values, deliveries } = valuesOf(batch, { holder: 0, number: 0, untilMs: 0 }, afterId)
+  return { name: 'write_events', sql: writeSql, values, deliveries }
+}
+
+function valuesOf(
+  batch: AddRequest,
+  lease: LeaseTerm,
+  afterId: number | null,
+): Pick<AddQuery, 'values' | 'deliveries'> {
   const rows = rowsOf(batch.events)
   const bounded = rows.deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
   const boundedIds = new Set(bounded.map(({ destinationId }) => toStored(destinationId)))
   const values = [
     batch.nowMs,
     batch.seenSinceMs,
-    batch.events.length,
+    afterId,
     lease.holder,
     lease.number,
     lease.untilMs,
@@ -178,17 +206,17 @@ export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
     ...deliveries.values(rows.deliveries),
     ...rooms.values(batch.handOver),
   ]
-  return { name: 'add', sql, values, deliveries: rows.deliveries }
+  return { values, deliveries: rows.deliveries }
 }
 
 /** Returns the deliveries of some events, and each distinct body of an event once. */
-export function rowsOf(batch: readonly NewEvent[]): {
+function rowsOf(events: readonly NewEvent[]): {
   readonly bodies: readonly BatchBody[]
   readonly deliveries: readonly BatchDelivery[]
 } {
   const bodies: BatchBody[] = []
   const deliveries: BatchDelivery[] = []
-  for (const [index, event] of batch.entries()) {
+  for (const [index, event] of events.entries()) {
     const positions = new Map<string, number>()
     const eventPosition = index + 1
     for (const [place, { destinationId, body, backlogMax }] of event.deliveries.entries()) {
@@ -196,14 +224,7 @@ export function rowsOf(batch: readonly NewEvent[]): {
       positions.set(body, bodyPosition)
       const row = bodies[bodyPosition - 1]
       if (row !== undefined) row.uses++
-      deliveries.push({
-        event,
-        place,
-        destinationId,
-        backlogMax,
-        eventPosition,
-        bodyPosition,
-      })
+      deliveries.push({ place, destinationId, backlogMax, eventPosition, bodyPosition })
     }
   }
   return { bodies, deliveries }

@@ -43,17 +43,8 @@ export function readableUrl(url: string): string {
 
 /** Parameters that hold nothing secret. */
 const openParameters = [
-  'application_name',
-  'host',
-  'options',
-  'port',
-  'ssl',
-  'sslcert',
-  'sslkey',
-  'sslmode',
-  'sslrootcert',
-  'uselibpqcompat',
-  'user',
+  ...['application_name', 'host', 'options', 'port', 'uselibpqcompat', 'user'],
+  ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslrootcert'],
 ]
 
 /** Returns a URL in which the password is masked, and each parameter that is not known to be harmless. */
@@ -61,16 +52,11 @@ export function maskedUrl(url: string, mask: string): string {
   const [, scheme = '', userInfo, target = '', query] =
     /^([a-z]+:\/\/)(?:([^/?]*)@)?([^?]*)(?:\?([^]*))?$/i.exec(url) ?? []
   const user = userInfo === undefined ? '' : `${userInfo.replace(/:[^]*/, `:${mask}`)}@`
-  const parameters = query === undefined ? '' : `?${maskedQuery(query, mask)}`
-  return `${scheme}${user}${target}${parameters}`
-}
-
-function maskedQuery(query: string, mask: string): string {
-  const parameters = query.split('&').map((parameter) => {
+  const parameters = query?.split('&').map((parameter) => {
     const [name = ''] = parameter.split('=')
     return name === '' || openParameters.includes(name) ? parameter : `${name}=${mask}`
   })
-  return parameters.join('&')
+  return `${scheme}${user}${target}${parameters === undefined ? '' : `?${parameters.join('&')}`}`
 }
 
 /**
@@ -95,14 +81,15 @@ export function sessionUrl(url: string, { isReadOnly, keepsPlans = false }: Sess
   return `${base}?${parameters.toString()}`
 }
 
-/** The values of `sslmode` in `pg`. */
-const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full']
-/** The values of `ssl` in `pg`. */
-const sslValues = ['1', '0', 'true', 'no-verify']
+/** The values that `pg` accepts. */
+const sslParameters = {
+  sslmode: ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'],
+  ssl: ['1', '0', 'true', 'no-verify'],
+}
 
 const formHint = 'Write it as postgres://user:password@host:5432/database.'
 
-/** Shows no part of the URL, because any part of a malformed URL can be the password. */
+/** Its texts show no part of the URL, because any part of a malformed URL can be the password. */
 const misread: UrlRefusal = {
   why: 'it has a character that must be percent-encoded or is not allowed in a URL',
   hint: 'In the user, the password and the database, write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
@@ -113,11 +100,12 @@ export function postgresRefusal(url: string): UrlRefusal | undefined {
   const [, authority = '', path = '', , query = ''] =
     /^[a-z]+:\/\/([^/?]*)([^?]*)(\?([^]*))?$/i.exec(url) ?? []
   if (isMisread(url, authority + path) || /@/.test(path + query)) return misread
-  return (
-    hostRefusal(authority.slice(authority.lastIndexOf('@') + 1)) ??
-    databaseRefusal(path.slice(1)) ??
-    parametersRefusal(new URLSearchParams(query))
-  )
+  const refusal = hostRefusal(authority.slice(authority.lastIndexOf('@') + 1))
+  if (refusal !== undefined) return refusal
+  if (path.slice(1).includes('/')) {
+    return { why: 'its path must be only the name of a database', hint: formHint }
+  }
+  return parametersRefusal(new URLSearchParams(query))
 }
 
 function isMisread(url: string, base: string): boolean {
@@ -130,7 +118,7 @@ function isMisread(url: string, base: string): boolean {
   }
 }
 
-/** Accepts a missing host, which PostgreSQL's environment variables or defaults then supply. */
+/** Accepts a missing host, for which PostgreSQL's environment variables or defaults are used. */
 function hostRefusal(host: string): UrlRefusal | undefined {
   if (host.includes(',')) return severalHosts
   const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]
@@ -148,32 +136,18 @@ function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
 }
 
-function databaseRefusal(database: string): UrlRefusal | undefined {
-  if (!database.includes('/')) return undefined
-  return { why: 'its path must be only the name of a database', hint: formHint }
-}
-
 function parametersRefusal(parameters: URLSearchParams): UrlRefusal | undefined {
   const port = parameters.get('port')
   if (port !== null && !isPort(port))
     return { why: 'its port must be a number from 1 to 65535', hint: formHint }
   if (parameters.get('host')?.includes(',') === true) return severalHosts
-  return (
-    choiceRefusal('sslmode', sslModes, parameters) ?? choiceRefusal('ssl', sslValues, parameters)
-  )
-}
-
-function choiceRefusal(
-  name: string,
-  choices: readonly string[],
-  parameters: URLSearchParams,
-): UrlRefusal | undefined {
-  const value = parameters.get(name)
-  if (value === null || choices.includes(value)) return undefined
-  const meant = nearestName(value, choices)
-  return {
-    why: `its ${name} must be one of ${choices.join(', ')}`,
-    hint:
-      meant === undefined ? `Use one of these, or leave ${name} out.` : `Did you mean ${meant}?`,
+  for (const [name, values] of Object.entries(sslParameters)) {
+    const value = parameters.get(name)
+    if (value === null || values.includes(value)) continue
+    const meant = nearestName(value, values)
+    const hint =
+      meant === undefined ? `Use one of these, or leave ${name} out.` : `Did you mean ${meant}?`
+    return { why: `its ${name} must be one of ${values.join(', ')}`, hint }
   }
+  return undefined
 }

@@ -3,70 +3,62 @@ import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.t
 /** evroute's own SQLSTATE for writes that are refused until a move is complete. */
 export const moveOpenCode = 'ZM001'
 
-/** Hints for errors by code, or by the beginning of a code: an SQLSTATE, or a name of Node or TLS. */
-type Hints = Readonly<Record<string, string>>
+/** A hint for errors whose code is listed or begins with a listed one: an SQLSTATE, or a name of Node or TLS. */
+type Hint = readonly [codes: readonly string[], hint: string]
 
 const reachHint =
   'Check that the server is running, and check its host and port. Refused calls can then be sent again.'
-const loadHint = 'The server is overloaded: check what else uses it, and VACUUM its tables.'
-const roomHint = "Free space on the server's disk. Refused calls can then be sent again."
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
-const grantHint =
-  'Allow the user to create tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or give it its own schema.'
-const tablesHint =
-  'Tables of the store are missing or changed: restore them, or name a different database.'
-const poolerHint =
-  'A pooler mixes sessions up: set max_prepared_statements in PgBouncer, or use its session mode.'
-const dateHint = "Renew the server's certificate, and check the clock of this machine."
-const refusedHint =
-  'The server refuses the sslcert certificate: check ssl_ca_file on the server, and its log.'
-const authorityHint =
-  'Name the CA certificate with sslrootcert=<file> in the URL, or change sslmode.'
 
 /** Hints for errors that may go away by themselves. */
-const temporary: Hints = {
-  [moveOpenCode]:
+const temporary: readonly Hint[] = [
+  [
+    [moveOpenCode],
     'Wait until `evroute migrate` has finished. If it was interrupted, run the same command again.',
-  '25006': 'Name the primary server in the URL: a standby is read-only.',
-  '53300': 'Raise max_connections on the server, or close connections of other programs.',
-  '53100': roomHint,
-  '58030': roomHint,
-  '53': loadHint,
-  '40': loadHint,
-  '55P03': loadHint,
-  '57014': loadHint,
-  '25P03': loadHint,
-  '08': reachHint,
-  '57P': reachHint,
-  ECONN: reachHint,
-  EPIPE: reachHint,
-  ETIMEDOUT: reachHint,
-  EHOST: reachHint,
-  ENET: reachHint,
-  ENOTFOUND: reachHint,
-  EAI_: reachHint,
-}
+  ],
+  [['25006'], 'Name the primary server in the URL: a standby is read-only.'],
+  [['53300'], 'Raise max_connections on the server, or close connections of other programs.'],
+  [['53100', '58030'], "Free space on the server's disk. Refused calls can then be sent again."],
+  [
+    ['53', '40', '55P03', '57014', '25P03'],
+    'The server is overloaded: check what else uses it, and VACUUM its tables.',
+  ],
+  [['08', '57P', 'ECONN', 'EPIPE', 'ETIMEDOUT', 'EHOST', 'ENET', 'ENOTFOUND', 'EAI_'], reachHint],
+]
 
 /** Hints for errors that an operator has to correct. */
-const lasting: Hints = {
-  '28': passwordHint,
-  '3D000': 'Create the database with CREATE DATABASE, or name a different one in the URL.',
-  '42501': grantHint,
-  '3F000': grantHint,
-  '42P01': tablesHint,
-  '42703': tablesHint,
-  '42P05': poolerHint,
-  '26000': poolerHint,
-  ERR_TLS_CERT_ALTNAME_INVALID:
+const lasting: readonly Hint[] = [
+  [['28'], passwordHint],
+  [['3D000'], 'Create the database with CREATE DATABASE, or name a different one in the URL.'],
+  [
+    ['42501', '3F000'],
+    'Allow the user to create tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or give it its own schema.',
+  ],
+  [
+    ['42P01', '42703'],
+    'Tables of the store are missing or changed: restore them, or name a different database.',
+  ],
+  [
+    ['42P05', '26000'],
+    'A pooler mixes sessions up: set max_prepared_statements in PgBouncer, or use its session mode.',
+  ],
+  [
+    ['ERR_TLS_CERT_ALTNAME_INVALID'],
     "In the URL, use a host name that the server's certificate contains.",
-  CERT_HAS_EXPIRED: dateHint,
-  CERT_NOT_YET_VALID: dateHint,
-  ERR_OSSL_:
+  ],
+  [
+    ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'],
+    "Renew the server's certificate, and check the clock of this machine.",
+  ],
+  [
+    ['ERR_OSSL_'],
     'Check the files that sslrootcert, sslcert and sslkey name in the URL: they must be PEM, and the key must match the certificate.',
-  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: refusedHint,
-  ERR_SSL_SSLV3_ALERT_: refusedHint,
-  ERR_SSL_TLSV13_ALERT_: refusedHint,
-}
+  ],
+  [
+    ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'ERR_SSL_SSLV3_ALERT_', 'ERR_SSL_TLSV13_ALERT_'],
+    'The server refuses the sslcert certificate: check ssl_ca_file on the server, and its log.',
+  ],
+]
 
 /**
  * Hints by message, for errors whose code is missing or ambiguous. An operator has to correct them. If the
@@ -115,16 +107,12 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
-/** Turns an error of PostgreSQL or `pg` into `store_unusable`; leaves an EvrouteError as it is. */
+/** Turns an error of PostgreSQL or `pg` into `store_unusable`. Returns an EvrouteError unchanged. */
 export function storeError(name: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
   const [reason, isTemporary, hint] = meaningOf(error)
-  return new StoreUnusableError({
-    message: `Cannot use the store ${name}: ${reason}`,
-    hint,
-    cause: error,
-    isTemporary,
-  })
+  const message = `Cannot use the store ${name}: ${reason}`
+  return new StoreUnusableError({ message, hint, cause: error, isTemporary })
 }
 
 type Meaning = readonly [reason: string, isTemporary: boolean, hint: string]
@@ -158,15 +146,17 @@ function meaningOfUnknown(error: unknown, reason: string): Meaning {
   if (/SASL|password/.test(message)) return [reason, false, passwordHint]
   const isTls =
     /CERT|TLS|SSL|ISSUER|UNABLE_TO_VERIFY/.test(codeOf(error)) || /SSL|sslrootcert/.test(message)
-  const hint = isTls ? authorityHint : 'Check the server, its log, and the URL of the store.'
+  const hint = isTls
+    ? 'Name the CA certificate with sslrootcert=<file> in the URL, or change sslmode.'
+    : 'Check the server, its log, and the URL of the store.'
   return [reason, false, hint]
 }
 
-/** Returns the hint for the longest known prefix of a code. */
-function hintFor(code: string, hints: Hints): string | undefined {
-  const known = Object.keys(hints).filter((begin) => code.startsWith(begin))
-  const longest = known.toSorted((a, b) => b.length - a.length)[0]
-  return longest === undefined ? undefined : hints[longest]
+/** Returns the hint for the longest listed prefix of a code. */
+function hintFor(code: string, hints: readonly Hint[]): string | undefined {
+  const known = hints.flatMap(([codes, hint]) => codes.map((prefix) => ({ prefix, hint })))
+  const matching = known.filter(({ prefix }) => code.startsWith(prefix))
+  return matching.toSorted((a, b) => b.prefix.length - a.prefix.length)[0]?.hint
 }
 
 /** Joins the errors of all addresses of a host, because the error as a whole has no message. */

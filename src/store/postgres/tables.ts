@@ -1,5 +1,17 @@
 import { raw, sql, type Sql } from '../sql.ts'
 
+const text = 'text COLLATE "C" NOT NULL'
+const number = 'bigint NOT NULL'
+
+/** The settings of a table whose few rows change all the time. */
+const busy = `autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
+  autovacuum_vacuum_cost_delay = 0`
+
+const firstCounts = [
+  ...['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries', 'pending'],
+  ...['delivered', 'failed', 'expired', 'purged_delivered', 'purged_failed', 'purged_expired'],
+].map((name) => `${name} ${number} DEFAULT 0`)
+
 /**
  * The tables of the first version that several processes can share. Processes of that version may still use
  * the database, so this list never changes. The tables are in the first schema of the session's search_path.
@@ -17,53 +29,35 @@ import { raw, sql, type Sql } from '../sql.ts'
  *   `changes` its counter of changes. Until `completed_at` is set, only the move may use the database
  * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A userId
  *   may be too long for a key in an ordered index
- * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation holds it
- *   alone
+ * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation locks it
+ *   exclusively
  * - `regulations`: each with the progress of its erasure. A regulation covers deliveries up to `last_id`;
  *   `streams` says how many ids up to `last_notification_id` belong to its notifications. `stage` is the
- *   next stage, `at_key` and `at_id` the last row that it read. `streams` also has their state when the
- *   regulation was created, or once it has finished, at that time
+ *   next stage, `at_key` and `at_id` the last row that it read. `streams` also has the state of the
+ *   notifications: when the regulation was created, and once it has finished, at that time
  * - `regulation_left`: deliveries that were leased when the erasure reached them
  * - `audiences`: `members` counts the members. `numbers` is the last number that was given to a member; no
- *   two members ever share one. `sync` is the current sync: another sync that finds a new number there has
- *   been replaced
+ *   two members ever share one. `sync` is the number of the current sync. A sync that finds a different
+ *   number there has been replaced
  * - `members`: keyed by digests of the identifiers, which may be longer than a key
  * - `processes`: the first version's processes; this version does not read it
  * - `regulation_archives`: the archives that a regulation waits for
  */
 export const firstTables: readonly string[] = [
-  `CREATE TABLE evroute_messages (
-    id bigint PRIMARY KEY,
-    deliveries integer NOT NULL,
-    body text NOT NULL
-  ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`,
+  `CREATE TABLE evroute_messages (id bigint PRIMARY KEY, deliveries integer NOT NULL, body text NOT NULL)
+    WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`,
   'CREATE SEQUENCE evroute_message_ids OWNED BY evroute_messages.id',
 
   `CREATE TABLE evroute_deliveries (
-    destination_id text COLLATE "C" NOT NULL,
-    id bigint NOT NULL,
-    body_id bigint NOT NULL,
-    accepted_at bigint NOT NULL,
-    due_at bigint NOT NULL,
-    first_attempt_at bigint,
-    expires_at bigint,
-    settled_at bigint,
-    lease_holder bigint,
-    lease bigint,
-    leased_until bigint,
-    attempts integer NOT NULL,
-    window_attempts integer NOT NULL,
-    manual_retries integer NOT NULL,
-    source_id text COLLATE "C" NOT NULL,
-    message_id text COLLATE "C" NOT NULL,
-    type text COLLATE "C" NOT NULL,
-    user_id text COLLATE "C",
-    previous_id text COLLATE "C",
-    is_erased boolean NOT NULL DEFAULT false,
-    state text COLLATE "C" NOT NULL CHECK (state IN ('pending', 'delivered', 'failed', 'expired')),
-    lane text COLLATE "C" NOT NULL CHECK (lane IN ('first', 'retry', 'manual')),
-    holds text NOT NULL,
-    reason text,
+    destination_id ${text}, id ${number}, body_id ${number},
+    accepted_at ${number}, due_at ${number}, first_attempt_at bigint, expires_at bigint, settled_at bigint,
+    lease_holder bigint, lease bigint, leased_until bigint,
+    attempts integer NOT NULL, window_attempts integer NOT NULL, manual_retries integer NOT NULL,
+    source_id ${text}, message_id ${text}, type ${text},
+    user_id text COLLATE "C", previous_id text COLLATE "C", is_erased boolean NOT NULL DEFAULT false,
+    state ${text} CHECK (state IN ('pending', 'delivered', 'failed', 'expired')),
+    lane ${text} CHECK (lane IN ('first', 'retry', 'manual')),
+    holds text NOT NULL, reason text,
     PRIMARY KEY (destination_id, id)
   ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05)`,
@@ -75,19 +69,10 @@ export const firstTables: readonly string[] = [
 
   'CREATE SEQUENCE evroute_request_ids',
   `CREATE TABLE evroute_requests (
-    destination_id text COLLATE "C" NOT NULL,
-    delivery_id bigint NOT NULL,
-    id bigint NOT NULL DEFAULT nextval('evroute_request_ids'),
-    written_at bigint NOT NULL,
-    at bigint NOT NULL,
-    duration double precision NOT NULL,
-    attempt integer NOT NULL,
-    status integer,
-    lane text COLLATE "C" NOT NULL,
-    outcome text COLLATE "C" NOT NULL,
-    url text NOT NULL,
-    error text,
-    excerpt text NOT NULL
+    destination_id ${text}, delivery_id ${number},
+    id ${number} DEFAULT nextval('evroute_request_ids'), written_at ${number},
+    at ${number}, duration double precision NOT NULL, attempt integer NOT NULL, status integer,
+    lane ${text}, outcome ${text}, url text NOT NULL, error text, excerpt text NOT NULL
   ) PARTITION BY LIST (outcome)`,
   `CREATE INDEX evroute_requests_of_delivery ON evroute_requests (destination_id, delivery_id)`,
   `CREATE TABLE evroute_requests_success PARTITION OF evroute_requests
@@ -96,130 +81,69 @@ export const firstTables: readonly string[] = [
     FOR VALUES IN ('retry', 'final') PARTITION BY RANGE (written_at)`,
 
   `CREATE TABLE evroute_seen (
-    source_id text COLLATE "C" NOT NULL,
-    message_id text COLLATE "C" NOT NULL,
-    seen_at bigint NOT NULL,
-    PRIMARY KEY (source_id, message_id)
+    source_id ${text}, message_id ${text}, seen_at ${number}, PRIMARY KEY (source_id, message_id)
   ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`,
   'CREATE INDEX evroute_seen_by_time ON evroute_seen (seen_at)',
 
   `CREATE TABLE evroute_counts (
-    destination_id text COLLATE "C" NOT NULL,
-    slot integer NOT NULL,
-    accepted bigint NOT NULL DEFAULT 0,
-    routed bigint NOT NULL DEFAULT 0,
-    filtered bigint NOT NULL DEFAULT 0,
-    duplicate bigint NOT NULL DEFAULT 0,
-    suppressed bigint NOT NULL DEFAULT 0,
-    deliveries bigint NOT NULL DEFAULT 0,
-    pending bigint NOT NULL DEFAULT 0,
-    delivered bigint NOT NULL DEFAULT 0,
-    failed bigint NOT NULL DEFAULT 0,
-    expired bigint NOT NULL DEFAULT 0,
-    purged_delivered bigint NOT NULL DEFAULT 0,
-    purged_failed bigint NOT NULL DEFAULT 0,
-    purged_expired bigint NOT NULL DEFAULT 0,
+    destination_id ${text}, slot integer NOT NULL, ${firstCounts.join(', ')},
     PRIMARY KEY (destination_id, slot)
-  ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
-    autovacuum_vacuum_cost_delay = 0)`,
+  ) WITH (fillfactor = 20, ${busy})`,
 
   'CREATE SEQUENCE evroute_holders',
 
   `CREATE TABLE evroute_moves (
-    store_id text COLLATE "C" PRIMARY KEY,
-    changes bigint NOT NULL,
-    kind text COLLATE "C",
-    position text COLLATE "C",
-    completed_at bigint
+    store_id text COLLATE "C" PRIMARY KEY, changes ${number},
+    kind text COLLATE "C", position text COLLATE "C", completed_at bigint
   )`,
 
-  `CREATE TABLE evroute_suppressions (
-    user_id text COLLATE "C" NOT NULL,
-    source_id text COLLATE "C" NOT NULL
-  )`,
+  `CREATE TABLE evroute_suppressions (user_id ${text}, source_id ${text})`,
   'CREATE INDEX evroute_suppressions_of_user ON evroute_suppressions USING hash (user_id)',
   'CREATE TABLE evroute_gate ()',
 
   `CREATE TABLE evroute_regulations (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id text COLLATE "C" NOT NULL UNIQUE,
-    type text COLLATE "C" NOT NULL,
-    source_ids text,
-    created_at bigint NOT NULL,
-    finished_at bigint,
-    last_id bigint NOT NULL,
-    last_notification_id bigint NOT NULL,
-    stage text COLLATE "C" NOT NULL CHECK (stage IN ('deliveries', 'left', 'seen', 'members', 'traces',
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id ${text} UNIQUE,
+    type ${text}, source_ids text, created_at ${number}, finished_at bigint,
+    last_id ${number}, last_notification_id ${number},
+    stage ${text} CHECK (stage IN ('deliveries', 'left', 'seen', 'members', 'traces',
       'notifications', 'last traces', 'done')),
-    at_key text COLLATE "C" NOT NULL,
-    at_id bigint NOT NULL,
-    is_store_erased boolean NOT NULL,
-    erased_pending bigint NOT NULL,
-    erased_settled bigint NOT NULL,
-    erased_members bigint NOT NULL,
-    archive text,
-    streams text NOT NULL
+    at_key ${text}, at_id ${number}, is_store_erased boolean NOT NULL,
+    erased_pending ${number}, erased_settled ${number}, erased_members ${number},
+    archive text, streams text NOT NULL
   ) WITH (fillfactor = 50)`,
   `CREATE INDEX evroute_regulations_unfinished ON evroute_regulations (number)
     WHERE finished_at IS NULL`,
 
   `CREATE TABLE evroute_regulation_users (
-    number bigint NOT NULL,
-    place integer NOT NULL,
-    user_id text NOT NULL,
-    PRIMARY KEY (number, place)
+    number ${number}, place integer NOT NULL, user_id text NOT NULL, PRIMARY KEY (number, place)
   )`,
 
   `CREATE TABLE evroute_regulation_left (
-    number bigint NOT NULL,
-    destination_id text COLLATE "C" NOT NULL,
-    delivery_id bigint NOT NULL,
+    number ${number}, destination_id ${text}, delivery_id ${number},
     PRIMARY KEY (number, destination_id, delivery_id)
   )`,
 
   `CREATE TABLE evroute_audiences (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    key text COLLATE "C" NOT NULL UNIQUE,
-    name text NOT NULL,
-    class text COLLATE "C" NOT NULL CHECK (class IN ('audience', 'trait')),
-    computation_id text NOT NULL,
-    source_id text COLLATE "C" NOT NULL,
-    members bigint NOT NULL,
-    numbers bigint NOT NULL,
-    created_at bigint NOT NULL,
-    synced_at bigint,
-    sync bigint
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key ${text} UNIQUE,
+    name text NOT NULL, class ${text} CHECK (class IN ('audience', 'trait')),
+    computation_id text NOT NULL, source_id ${text},
+    members ${number}, numbers ${number}, created_at ${number}, synced_at bigint, sync bigint
   ) WITH (fillfactor = 50)`,
   `CREATE TABLE evroute_members (
-    audience_id bigint NOT NULL,
-    user_key bytea NOT NULL,
-    member_key bytea NOT NULL,
-    number bigint NOT NULL,
-    user_id text,
-    anonymous_id text,
-    email text,
-    value text NOT NULL,
+    audience_id ${number}, user_key bytea NOT NULL, member_key bytea NOT NULL, number ${number},
+    user_id text, anonymous_id text, email text, value text NOT NULL,
     PRIMARY KEY (audience_id, user_key, member_key)
   ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)`,
   'CREATE SEQUENCE evroute_syncs',
 
   `CREATE TABLE evroute_processes (
-    destination_id text COLLATE "C" NOT NULL,
-    process_id text COLLATE "C" NOT NULL,
-    joined_at bigint NOT NULL,
-    beaten_at bigint NOT NULL,
+    destination_id ${text}, process_id ${text}, joined_at ${number}, beaten_at ${number},
     PRIMARY KEY (destination_id, process_id)
-  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
-    autovacuum_vacuum_cost_delay = 0)`,
+  ) WITH (fillfactor = 50, ${busy})`,
 
-  `CREATE TABLE evroute_archives (
-    id text COLLATE "C" PRIMARY KEY,
-    name text NOT NULL
-  )`,
+  `CREATE TABLE evroute_archives (id text COLLATE "C" PRIMARY KEY, name text NOT NULL)`,
   `CREATE TABLE evroute_regulation_archives (
-    number bigint NOT NULL,
-    archive_id text COLLATE "C" NOT NULL,
-    PRIMARY KEY (number, archive_id)
+    number ${number}, archive_id ${text}, PRIMARY KEY (number, archive_id)
   )`,
 ]
 
@@ -269,12 +193,9 @@ export const additions: readonly string[] = [
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION evroute_forget_requests()`,
 
   `CREATE TABLE IF NOT EXISTS evroute_live_processes (
-    process_id text COLLATE "C" PRIMARY KEY,
-    beaten_at bigint NOT NULL,
-    version bigint NOT NULL,
+    process_id text COLLATE "C" PRIMARY KEY, beaten_at ${number}, version ${number},
     destinations jsonb NOT NULL
-  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
-    autovacuum_vacuum_cost_delay = 0)`,
+  ) WITH (fillfactor = 50, ${busy})`,
 
   `ALTER TABLE evroute_deliveries ADD COLUMN IF NOT EXISTS try_url text,
     ADD COLUMN IF NOT EXISTS try_at bigint, ADD COLUMN IF NOT EXISTS try_duration double precision,
