@@ -1,4 +1,6 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
  * What needs a process and modules to itself: it makes a browser of them, or shows how long ago something was
@@ -6,13 +8,35 @@ import { defineConfig } from 'vitest/config'
  */
 const testsAlone = ['test/**/browser-*.test.ts', 'test/cli/commands/deliveries*.test.ts']
 
+/** Tests that mostly wait, for example until other processes count as dead. */
+const waitingTests = [
+  'test/service/silent-database.test.ts',
+  'test/service/shared-store.test.ts',
+  'test/e2e/several-machines.test.ts',
+  'test/crash/postgres/postgres-crash.test.ts',
+]
+
+/** Starts the tests that mostly wait early, and one after the other, so that other tests use the time. */
+class WaitingTestsEarly extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const waits = ({ moduleId }: TestSpecification): boolean =>
+      waitingTests.some((path) => moduleId.endsWith(path))
+    const order = sorted.filter((file) => !waits(file))
+    for (const [index, file] of sorted.filter(waits).entries()) order.splice(40 * index, 0, file)
+    return order
+  }
+}
+
 const strict = { lines: 95, statements: 95, functions: 95, branches: 95 }
 
 export default defineConfig({
   test: {
     execArgv: ['--import', new URL('test/support/worker-typescript.js', import.meta.url).href],
-    // Much of the time is spent waiting for processes and sockets: a core left free would stay idle.
-    maxWorkers: '100%',
+    // Much of the time is spent waiting for processes and sockets, so a worker per core leaves cores idle. Each
+    // worker loads all modules, so many more cost more than they save.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    sequence: { sequencer: WaitingTestsEarly },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

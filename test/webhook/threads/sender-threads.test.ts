@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { AddressGuard } from '../../../src/http/index.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
 import {
@@ -39,7 +39,10 @@ function inThreads(threadsMax = 1) {
   }
 }
 
-describeSender('a sender in a thread of its own', (options) => inThreads().open(options))
+const shared = new SenderThreads(1)
+afterAll(() => shared.close())
+
+describeSender('a sender in a thread of its own', (options) => shared.open(options))
 
 describe('a sender in a thread', () => {
   test('reports the connection of each request', async () => {
