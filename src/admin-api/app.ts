@@ -19,9 +19,8 @@ import { readDocument } from './read-document.ts'
 import { streamingHandler } from './streaming.ts'
 
 /**
- * The admin API. Refuses requests from foreign web pages. All paths except `/healthz` and `/readyz` need the
- * admin token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies
- * instead, and browsers that open `/` are redirected to it.
+ * The admin API. Refuses requests from foreign web pages. All paths except `/healthz` and `/readyz` need the admin
+ * token; `/metrics` also accepts the metrics token. The page below `/_evroute/` uses session cookies instead.
  */
 export function adminApp(options: AdminApiOptions): RequestListener {
   const { access, ready, runtime } = options
@@ -47,10 +46,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
   }
 }
 
-/**
- * Connection limits of the admin port. There is no total timeout, because a list may take hours to arrive; each
- * reader of a body has its own time limit.
- */
+/** No total timeout, because a list may take hours to arrive; each reader of a body has its own time limit. */
 export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
   requestTimeoutMs: 0,
 })

@@ -113,10 +113,7 @@ function removeOperation(audiences: AudienceOperations, clock: Clock): Streaming
   }
 }
 
-/**
- * Makes a listener that sends records. Changes are sent only in a dry run, because otherwise destinations get
- * them.
- */
+/** Makes a listener that sends records. Changes are sent only in a dry run, because otherwise destinations get them. */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
   sendRecords: StreamingInput['sendRecords'],

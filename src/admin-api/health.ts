@@ -6,10 +6,7 @@ import type { Readiness } from './ports.ts'
 
 type HealthHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
 
-/**
- * Answers `GET /healthz` (always 200) and `GET /readyz` (200, or 503 with the reasons), and passes other
- * requests to `next`. Neither needs a token, so that any monitor can check the service.
- */
+/** Answers `GET /healthz` (always 200) and `GET /readyz` (200, or 503 with the reasons) without a token. */
 export function healthHandler(ready: Readiness, log: Log): HealthHandler {
   return (request, response, next) => {
     const [path] = (request.url ?? '').split('?')

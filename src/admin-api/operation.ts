@@ -22,11 +22,7 @@ export type ApiRecord = Readonly<Record<string, unknown>>
 
 /** Input of an operation that reads the body and sends records while it works. */
 export interface StreamingInput extends RequestInput {
-  /**
-   * The body as it arrives, read no faster than the client reads the answer.
-   *
-   * @throws UploadError during iteration, if the body does not arrive completely
-   */
+  /** The body, read no faster than the client reads the answer. Throws UploadError if it is incomplete. */
   readonly upload: AsyncIterable<Uint8Array>
   /** Sends records at once. The first one starts the answer with the status 200. */
   readonly sendRecords: (records: readonly ApiRecord[]) => void

@@ -7,8 +7,8 @@ import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
 
 /**
- * Serves the page of a service and its sessions. A browser signs in with the link that `serve` prints or with
- * the admin token, and then calls the operations below `v1` with its cookie. No other path accepts the cookie.
+ * Serves the page of a service. A browser signs in with the link that `serve` prints or with the admin token, and
+ * then calls the operations below `v1` with its cookie. No other path accepts the cookie.
  */
 export function pageRouter(options: AdminApiOptions, operations: Router): Router {
   const { sessions } = options
@@ -43,9 +43,8 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
 }
 
 /**
- * Requires an Origin and the media type JSON, which no form can send, of all requests except reads. This stops
- * pages on other origins, even on other ports of this machine, whose requests also carry the cookie. The API
- * has already compared the Origin with its own.
+ * Requires an Origin and JSON, which no form can send, of all requests except reads. This stops pages on other
+ * origins, even on other ports of this machine, whose requests also carry the cookie.
  */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
   const isRead = method === 'GET' || method === 'HEAD'

@@ -84,10 +84,7 @@ export interface SourceState {
 export interface DestinationActions {
   /** Enables or disables the destination, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
-  /**
-   * Delivers a sample to this destination only. Resolves to its messageId, or to null if the destination is
-   * disabled.
-   */
+  /** Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled. */
   sendTest(id: string): Promise<string | null | undefined>
 }
 
@@ -156,12 +153,7 @@ export type ReplayOutcome =
 
 /** Reads and changes audiences and computed traits. */
 export interface AudienceOperations extends AudienceReader {
-  /**
-   * Syncs an audience with a list. Each audience has at most one sync at a time.
-   *
-   * @param list - the bytes of a file in CSV, NDJSON or JSON, gzipped or not
-   * @throws EvrouteError if the list cannot be read
-   */
+  /** Syncs an audience with a list in CSV, NDJSON or JSON, gzipped or not. Throws if it cannot be read. */
   sync(request: AudienceSyncRequest, list: AsyncIterable<Uint8Array>): Promise<AudienceSyncOutcome>
   /** Removes all members of an audience, with a call for each, and deletes the audience. */
   remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome>

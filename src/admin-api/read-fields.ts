@@ -15,11 +15,7 @@ export function accepts(accepted: string): {
   return { error: () => accepted }
 }
 
-/**
- * Makes the schema of an object without other fields. The message of an unknown field lists the known ones.
- *
- * @param example - JSON of a valid object
- */
+/** Makes the schema of an object without other fields. `example` is JSON of a valid object. */
 export function fields<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
   example = '{"type":"track"}',

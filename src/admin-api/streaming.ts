@@ -17,10 +17,7 @@ interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
   readonly done: (request: Request, response: Response, record: ApiRecord) => void
 }
 
-/**
- * Answers a request record by record while its body arrives. A refusal before the first record has its own
- * status; a later error is the last record.
- */
+/** Answers a request record by record while its body arrives. After the first record, an error is the last record. */
 export function streamingHandler(
   operation: StreamingOperation,
   { clock, log, done }: StreamingParts,

@@ -4,10 +4,7 @@ import type { Clock } from '../runtime/index.ts'
 /** How long to wait for the next chunk of an upload. */
 export const uploadIdleMs = 30_000
 
-/**
- * Size of the pieces of a compressed upload. A piece can decompress to a thousand times its size, and each of
- * its rows can cause a record in the answer.
- */
+/** Size of the pieces of a compressed upload. One can decompress to a thousand times its size. */
 const compressedBytesAtOnce = 1024
 
 /** The first byte of gzip; no text begins with it. */
@@ -35,10 +32,7 @@ interface UploadOptions {
   readonly drained: () => Promise<void>
 }
 
-/**
- * The body of a request, of any length. It is read, and its time is limited, only when the consumer asks for
- * more.
- */
+/** The body of a request, of any length. It is read, and its time is limited, only when the consumer asks for more. */
 export class Upload implements AsyncIterable<Uint8Array> {
   readonly #request: IncomingMessage
   readonly #options: UploadOptions
@@ -85,11 +79,7 @@ export class Upload implements AsyncIterable<Uint8Array> {
   }
 }
 
-/**
- * Waits for the next chunk of a request, then pauses the request.
- *
- * @throws UploadError
- */
+/** Waits for the next chunk of a request, then pauses the request. Throws UploadError. */
 function nextChunk(request: IncomingMessage, clock: Clock): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     if (request.destroyed && !request.readableEnded) {

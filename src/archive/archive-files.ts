@@ -40,16 +40,12 @@ export function cannotWrite(path: string, cause: unknown): EvrouteError {
 }
 
 /**
- * The file that holds the id, so that the id moves with the folder. It can't be the folder of a source, whose dots
- * are encoded.
+ * The file with the id, which moves with the folder. No source's folder has this name, because their dots are
+ * encoded.
  */
 const fileName = '.evroute-archive'
 
-/**
- * Returns the id of the archive in a folder. If it has none, creates the folder and stores a new id.
- *
- * @throws EvrouteError `cannot_write_file`
- */
+/** Returns the id of the archive in a folder, or stores a new one. Throws `cannot_write_file`. */
 export async function archiveIdOf(directory: string, newId: () => string): Promise<string> {
   const known = await archiveIdIn(directory)
   if (known !== undefined) return known

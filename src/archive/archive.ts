@@ -53,24 +53,14 @@ export class Archive {
   #isWriting = false
   #closedFiles = 0
 
-  /**
-   * @param startedAtMs - when this run started, in milliseconds since 1970. File names begin with it, so that runs
-   * don't share files
-   * @param append - by default, creates files that only their owner can read
-   */
+  /** @param startedAtMs - the beginning of file names, so that runs don't share files; milliseconds since 1970 */
   constructor(directory: string, startedAtMs: number, append: Append = appendPrivately) {
     this.#directory = directory
     this.#runName = formatTimestamp(startedAtMs).replaceAll(/[:.]/g, '-')
     this.#append = append
   }
 
-  /**
-   * Writes events after the earlier ones. Events that arrive during a write share the next one.
-   *
-   * @param signal - ends the wait, so that the call rejects with the signal's reason. Events that still wait are
-   * dropped; events whose write has begun may be written
-   * @throws EvrouteError `cannot_write_file`
-   */
+  /** Writes events after the earlier ones. An abort drops events that still wait; others may be written. */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
     if (events.length === 0) return
     await new Promise<void>((resolve, reject) => {
@@ -86,10 +76,8 @@ export class Archive {
   }
 
   /**
-   * Erases events of a source from all of its files, including files of earlier runs. New events are written
-   * meanwhile, except for those that match. Run one erasure at a time.
-   *
-   * @throws the signal's reason once it aborts
+   * Erases events of a source from all of its files. New events are written meanwhile, except for those that match.
+   * Run one erasure at a time. Throws the signal's reason once it aborts.
    */
   async erase(request: ArchiveErasureRequest): Promise<ErasedFromArchive> {
     const { signal } = request
@@ -204,10 +192,7 @@ export class Archive {
   }
 }
 
-/**
- * Returns the size of a file, or 0 if it doesn't exist. Throws if the path is not a file, because a write to it would
- * be lost.
- */
+/** Returns the size of a file; 0 without one. Throws if the path is not a file, because writes would be lost. */
 async function sizeBytesOf(path: string): Promise<number> {
   try {
     const found = await stat(path)

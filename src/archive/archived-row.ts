@@ -9,9 +9,8 @@ import {
 } from '../model/index.ts'
 
 /**
- * Serialises an event as a line of an archive, without a line feed. The line has the fields of a call, so that
- * everything that reads calls can read it. Its field `archived` holds the event's source and the time it was
- * accepted.
+ * Serialises an event as a line of an archive, which has the fields of a call and `archived`: its source and the time
+ * it was accepted.
  */
 export function archivedRow(event: AnalyticsEvent): string {
   const { sourceId, receivedAtMs, ...call } = event
@@ -20,10 +19,7 @@ export function archivedRow(event: AnalyticsEvent): string {
   return JSON.stringify({ ...call, historical: undefined, archived })
 }
 
-/**
- * Turns a row of an archive into the call that a replay sends. It goes only to webhook destinations, whatever the
- * original call asked for. Rows that aren't from an archive are returned unchanged.
- */
+/** Turns a row of an archive into the call that a replay sends, to webhook destinations only. */
 export function callOfArchivedRow(row: JsonObject): JsonObject {
   if (row['archived'] === undefined) return row
   const call = Object.entries(row).filter(([name]) => name !== 'archived')

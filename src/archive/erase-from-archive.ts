@@ -25,8 +25,8 @@ export interface ErasedFromArchive {
   /** Number of files that were rewritten or removed. */
   readonly files: number
   /**
-   * Messages about files that could not be read or written completely. Each has a path and a reason, and no payload.
-   * After {@link problemsMax} messages, the last one counts the other files.
+   * A path and a reason for each file that could not be read or written completely, without payload. After {@link
+   * problemsMax} messages, the last one counts the other files.
    */
   readonly problems: readonly string[]
 }
@@ -52,9 +52,8 @@ export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
 }
 
 /**
- * Returns a predicate for rows: whether the event is about one of these users and was accepted at or before
- * `untilMs`, in milliseconds since 1970. An event is about a user if its userId, or the previousId of an alias, is
- * the user's id.
+ * Returns a predicate for rows: whether the event was accepted at or before `untilMs`, and is about one of these
+ * users. An event is about a user if its userId, or the previousId of an alias, is the user's id.
  */
 export function isAboutUsers(
   userIds: readonly string[],
@@ -70,12 +69,9 @@ export function isAboutUsers(
 }
 
 /**
- * Erases events of a source from all its files, including files of earlier runs. Files without matching events are
- * only read. A file without any events left is removed, and so is the folder of a day without files. Temporary files
- * left by interrupted erasures are removed too.
- *
- * Run only one erasure of an archive at a time. If a file can't be read or written, the erasure reports it and
- * continues with the others.
+ * Erases events of a source from all its files. Files without matching events are only read. Files without any events
+ * left, folders of days without files, and temporary files of interrupted erasures are removed. If a file can't be
+ * read or written, continues with the others. Run one erasure of an archive at a time.
  *
  * @throws the signal's reason once it aborts
  */
@@ -145,10 +141,7 @@ class Erasure {
     if (problem !== undefined && !(isOpen && events === 0)) this.#report(path, problem)
   }
 
-  /**
-   * Removes the folder of a day if it is empty. Runs between writes, because the writer may be about to create a file
-   * in it.
-   */
+  /** Removes an empty folder between writes, because the writer may be about to create a file in it. */
   async #removeEmpty(folder: string, day: string): Promise<void> {
     await this.#writer.betweenWrites(async () => {
       try {

@@ -176,10 +176,7 @@ class Rewriting {
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
-/**
- * A gzip header with a compression method that doesn't exist, so that readers report damage instead of reading the
- * rest as rows.
- */
+/** A gzip header without a valid compression method, so that readers report damage instead of rows. */
 const noBeginning = Buffer.of(...gzipMagic, 0xff)
 
 async function beginsLikeGzip(path: string): Promise<boolean> {

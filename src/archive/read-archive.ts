@@ -23,17 +23,13 @@ export interface ArchivePart {
   readonly path: string
   /** The selected events, in the order of the file. */
   readonly rows: readonly JsonObject[]
-  /**
-   * Why rows could not be read: one reason for each unreadable row, one for everything after damage, and one for a
-   * file or folder that can't be opened. Reasons contain no payload.
-   */
+  /** One reason for each unreadable row, for everything after damage, and for a file or folder that can't be opened. */
   readonly problems: readonly string[]
 }
 
 /**
  * Reads the selected events of a source day by day, and continues after unreadable parts. Reports every unreadable
- * row on the selected days, because it can't be matched against the selection. Also yields parts without events, so
- * that the caller can stop a long search.
+ * row on the selected days, because it can't be matched against the selection. Also yields parts without events.
  */
 export async function* readArchive(
   directory: string,

@@ -17,10 +17,7 @@ export interface SyncMeans {
   readonly listener: SyncListener
   /** How long messageIds are remembered for deduplication. */
   readonly dedupeWindowMs: number
-  /**
-   * Called before every part. Resolves with true once the backlog has room. False ends the sync, also when the signal
-   * aborts.
-   */
+  /** Called before every part. Resolves with true once the backlog has room; false ends the sync. */
   readonly hasRoom: () => Promise<boolean>
   readonly runtime: Runtime
   /** Ends the sync early. Stored changes stay, and the next sync resumes from there. */
@@ -50,11 +47,7 @@ export class BegunSync {
     return result
   }
 
-  /**
-   * Removes the members that weren't in the list, part by part.
-   *
-   * @param released - called after each part with the number of members that left
-   */
+  /** Removes the members that weren't in the list, and reports how many left after each part. */
   async releaseAll(released: (left: number) => void): Promise<'complete' | 'ended' | 'superseded'> {
     const { store, listener } = this.#means
     let after: MemberIdentity | null = null

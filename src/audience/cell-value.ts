@@ -6,10 +6,8 @@ const numberLengthMax = 32
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 /**
- * Reads the value of a computed trait from a CSV cell: `true` or `false`, a number if the cell is a JSON number
- * that keeps all its digits, otherwise the text.
- *
- * @returns undefined for a blank cell
+ * Reads the value of a computed trait from a CSV cell: a boolean, a number if the cell is a JSON number that keeps
+ * all its digits, otherwise the text; undefined if it is blank.
  */
 export function cellValue(text: string): JsonValue | undefined {
   if (text.trim() === '') return undefined

@@ -39,10 +39,7 @@ const membersOfRowMax = 100
 /** The maximum size of the value of a computed trait, as JSON in UTF-8 bytes. */
 const valueBytesMax = 8 * 1024
 
-/**
- * Reads members from the rows of a list. A field may hold several identifiers. The row then has a member for each
- * combination of userId, anonymousId and email. Unknown fields are ignored.
- */
+/** Reads members from rows. Fields may hold several identifiers, each combination of which is a member. */
 export class MemberFields {
   readonly #named: readonly string[]
   readonly #userIds: UserIdFields
@@ -57,11 +54,7 @@ export class MemberFields {
     }
   }
 
-  /**
-   * Reads the header of a CSV. The values in the rows that follow count as text.
-   *
-   * @throws SettingError if a named column is missing, or if no column holds ids
-   */
+  /** Reads the header of a CSV. Throws SettingError if a named column is missing, or if no column holds ids. */
   readHeader(columns: readonly string[]): void {
     if (this.#named.length === 0) {
       checkRecognised('idColumn', [...userIdColumns, ...anonymousIdColumns], columns)
@@ -82,11 +75,7 @@ export class MemberFields {
     return { kind: 'members', members }
   }
 
-  /**
-   * Checks, at the end of the list, that its rows had the named columns.
-   *
-   * @throws SettingError if there were rows, but none had a named column
-   */
+  /** Checks the end of the list. Throws SettingError if there were rows, but none had a named column. */
   readEnd(): void {
     this.#userIds.readEnd()
     this.#value?.column.readEnd()

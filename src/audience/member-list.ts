@@ -40,20 +40,14 @@ export class MemberList {
     this.#groups = stoppableStream(options.rows, options.signal)
   }
 
-  /**
-   * Reads the beginning of the list, without reporting rows.
-   *
-   * @throws SettingError for a CSV without the named columns
-   */
+  /** Reads the beginning of the list. Throws SettingError for a CSV without the named columns. */
   async open(): Promise<void> {
     this.#group = await this.#nextGroup()
     const first = this.#group?.[0]
     if (first?.kind === 'header') this.#options.fields.readHeader(first.columns)
   }
 
-  /**
-   * Returns the next {@link partMembersMax} members or fewer; none at the end of the list or after an abort.
-   */
+  /** Returns the next {@link partMembersMax} members or fewer; none at the end of the list or after an abort. */
   async nextPart(): Promise<readonly ListedMember[]> {
     while (this.#group !== undefined && this.#members.length < partMembersMax) {
       const row = this.#group[this.#rowsOfGroupRead++]

@@ -20,11 +20,10 @@ interface MembershipCallOptions {
 }
 
 /**
- * Makes the identify call for a change, and routes it.
+ * Makes the identify call for a change, and routes it to webhooks only.
  *
  * The trait named by the audience's key is true for a member that enters and false for one that leaves. For a
- * computed trait it is the value, or null for a member that leaves. The email, if there is one, is a trait too.
- * `context.personas` describes the audience or computed trait, and `integrations` sends the call to webhooks only.
+ * computed trait it is the value, or null for a member that leaves. The email is a trait too.
  */
 export function membershipEvent(
   change: MembershipChange,

@@ -13,11 +13,8 @@ interface PreviewOptions extends Omit<SyncOptions, 'store'> {
 }
 
 /**
- * Reports the effects of a sync without storing or sending anything: rows that would be rejected, and identifiers
- * that would enter, change or leave. Suppressed users count like other users.
- *
- * @returns the result that the sync would have, with the audience as it would be afterwards
- * @throws the errors of {@link syncAudience}
+ * Reports the effects of a sync without storing or sending anything. Suppressed users count like other users. Returns
+ * the result that the sync would have, and throws its errors.
  */
 export async function previewAudience(options: PreviewOptions): Promise<SyncOutcome> {
   const { store, scratch } = options

@@ -3,15 +3,11 @@ import { snakeCase } from 'change-case'
 const keyLengthMax = 255
 
 /**
- * Derives the name of the trait in identify calls from the name of an audience or computed trait: the name in snake
- * case, as the library `change-case` writes it.
- *
- * A word ends at a character that is neither a letter of any script nor a digit, and before a capital letter that
- * follows a small letter or a digit. The words are written in small letters and joined with underscores. Letters
- * after digits belong to the same word: `Order Completed Last 30days` becomes `order_completed_last_30days`.
- * Combining accents are composed first, so that names that look the same give the same trait.
- *
- * @returns undefined if the name has no letters or digits
+ * Derives a key from the name of an audience or computed trait: its words in small letters, joined with underscores;
+ * undefined if it has no letters or digits. A word ends at a character that is neither a letter of any script nor a
+ * digit, and before a capital letter that follows a small letter or a digit: `Order Completed Last 30days` becomes
+ * `order_completed_last_30days`. Combining accents are composed first, so that names that look the same give the same
+ * key.
  */
 export function propertyName(name: string): string | undefined {
   // Ignore the locale, so that a name gives the same trait everywhere.
@@ -20,11 +16,7 @@ export function propertyName(name: string): string | undefined {
 }
 
 /**
- * Checks a key: 1 to 255 characters, without control characters, lone surrogates, or white space at either end.
- * `.` and `..` are refused because they don't work in the path of a URL, and `email` because that trait holds
- * the member's address.
- *
- * @returns the problem as a sentence without a period; undefined if the key is valid
+ * Checks a key, and returns the problem as a sentence without a period. `.` and `..` don't work in the path of a URL.
  */
 export function checkKey(key: string): string | undefined {
   if (key === '') return 'The key is empty'

@@ -32,11 +32,7 @@ export interface RemovalOutcome {
   readonly left: number
 }
 
-/**
- * Removes every member of an audience, with an identify call for each, and deletes the audience.
- *
- * @throws an error of the store. Stored changes stay
- */
+/** Removes every member of an audience, with an identify call for each, and deletes the audience. */
 export async function removeAudience(options: RemovalOptions): Promise<RemovalOutcome> {
   const { store, runtime } = options
   const known = await knownAudience(options)

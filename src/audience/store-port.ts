@@ -29,10 +29,7 @@ export interface SyncRequest {
   readonly nowMs: number
   /** An event is a duplicate if its messageId was added at or after this moment, in milliseconds since 1970. */
   readonly seenSinceMs: number
-  /**
-   * Makes one routed call for each change, in the same order. It runs within the transaction, perhaps several times
-   * for a change, so it must be pure except for ids.
-   */
+  /** Makes one routed call for each change, in order. A transaction may run it several times, so it must be pure. */
   readonly eventsOf: (changes: readonly MembershipChange[]) => readonly NewEvent[]
 }
 
@@ -105,11 +102,8 @@ export interface AudienceReader {
  * wait in the lane `first`; the caller wakes the dispatcher.
  *
  * A call reports each identifier that enters. Identifiers with the same userId, or without one the same anonymousId,
- * belong to one user. The user stays a member until the last identifier leaves, and only that identifier is reported
- * with a call. So a changed email or anonymousId is not reported as leaving.
- *
- * Suppressed users are not reported. The outcome of a call (`routed`, or `filtered` without a destination) does not
- * affect membership.
+ * belong to one user, who stays a member until the last identifier leaves. Only that identifier is reported with a
+ * call. Suppressed users are not reported.
  */
 export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */
@@ -118,10 +112,6 @@ export interface AudienceStore extends AudienceReader {
   take(request: TakeRequest): Promise<TakeResult>
   /** Looks at some members, and removes those that weren't in the list of this sync. */
   release(request: ReleaseRequest): Promise<ReleaseResult>
-  /**
-   * Deletes an audience with its members, without calls.
-   *
-   * @returns false if no audience has the key
-   */
+  /** Deletes an audience with its members, without calls; false if no audience has the key. */
   remove(request: { readonly key: string }): Promise<boolean>
 }

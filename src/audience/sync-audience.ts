@@ -34,13 +34,8 @@ export type SyncOutcome =
 
 /**
  * Replaces the members of an audience with those of a list, and sends an identify call for each identifier that
- * changes. Needs constant memory, however long the list is.
- *
- * Reads the beginning of the list before anything is written, so a CSV without the named columns changes nothing. In
- * JSON, only the end of the list shows that a field is missing everywhere. Then no member leaves.
- *
- * @throws SettingError if the list does not have the named columns; an error of the list or the store. Stored changes
- * stay
+ * changes, in constant memory. Throws SettingError if the list lacks the named columns: for CSV, before anything is
+ * stored; for JSON, at the end of the list. Then no member leaves.
  */
 export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
   const { store, audience, runtime } = options

@@ -31,12 +31,7 @@ export class Batcher {
     return this.#calls.length
   }
 
-  /**
-   * Adds a call.
-   *
-   * @returns a full batch, if there is one: with this call if the batch has reached `callsMax`; without it if
-   * the call would have exceeded `bytesMax`
-   */
+  /** Adds a call. Returns a full batch, if there is one, without the call if it would have exceeded `bytesMax`. */
   push(call: EncodedCall): readonly EncodedCall[] | undefined {
     const overfull = this.#bytes + comma(this.#calls) + call.bytes > this.#limits.bytesMax
     const before = overfull ? this.flush() : undefined
@@ -72,11 +67,7 @@ export class WaitingBatch {
     return this.#calls
   }
 
-  /**
-   * Adds all calls of a later batch.
-   *
-   * @returns false if they would exceed a limit, so that nothing changed
-   */
+  /** Adds all calls of a later batch, or returns false if they would exceed a limit. */
   join(calls: readonly EncodedCall[]): boolean {
     const bytes = this.#bytes + 1 + bytesOf(calls)
     if (this.#calls.length + calls.length > this.#limits.callsMax) return false

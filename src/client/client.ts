@@ -23,10 +23,7 @@ import { Sender, type Failure } from './sender.ts'
 
 /** Options of {@link Client.close}. */
 export interface CloseOptions {
-  /**
-   * How long to wait for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by
-   * default.
-   */
+  /** How long to wait for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -156,9 +153,7 @@ export class Client {
     await new Promise<void>((resolve) => this.#waitingForRoom.push(resolve))
   }
 
-  /**
-   * Sends every queued call. Resolves once these and the calls in flight have been delivered or have failed.
-   */
+  /** Sends every queued call. Resolves once these and the calls in flight have been delivered or have failed. */
   async flush(): Promise<void> {
     this.#send(this.#batcher.flush())
     await this.#sender.idle()

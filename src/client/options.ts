@@ -18,16 +18,12 @@ export interface ClientOptions {
   /** A synonym for `flushAt`. */
   readonly size?: number | undefined
   /**
-   * Maximum number of calls in a merged batch, `flushAt` to 2,500. By default it is `flushAt`, so that full
-   * batches are not merged. Batches are merged while they wait for 4 others in flight. If calls come faster
-   * than the endpoint answers, a larger number makes requests fewer and larger. No request exceeds 500,000
-   * bytes.
+   * Maximum number of calls in a merged batch, `flushAt` to 2,500. By default it is `flushAt`, so that full batches
+   * are not merged. Batches are merged while they wait for 4 others in flight. If calls come faster than the endpoint
+   * answers, a larger number makes requests fewer and larger. No request exceeds 500,000 bytes.
    */
   readonly batchMax?: number | undefined
-  /**
-   * How long after the last flush a batch is sent that is not full, in milliseconds, 0 to 86,400,000; 5,000 by
-   * default.
-   */
+  /** Interval at which incomplete batches are sent, in milliseconds, 0 to 86,400,000; 5,000 by default. */
   readonly flushAfterMs?: number | undefined
   /** Maximum number of calls queued or in flight, 1 to 1,000,000; 10,000 by default. */
   readonly queueMax?: number | undefined
@@ -62,11 +58,7 @@ const batchCallsMax = limits.intakeBatchEventsMax
 /** Long enough for any key. Short enough that the largest call always fits into a batch. */
 const writeKeyLengthMax = 1_000
 
-/**
- * Copies, checks and freezes the options of a client.
- *
- * @throws SettingError for an invalid value
- */
+/** Copies, checks and freezes the options of a client. Throws SettingError for an invalid value. */
 export function clientSettings(writeKey: string, options: ClientOptions = {}): ClientSettings {
   const runtime = createRuntime(options.runtime)
   const endpoint = checkUrl('endpoint', options.endpoint ?? 'http://127.0.0.1:4000/v1/batch')

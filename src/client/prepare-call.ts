@@ -24,12 +24,7 @@ type Draft = Record<string, unknown> &
 
 type IdField = 'userId' | 'anonymousId' | 'groupId' | 'previousId'
 
-/**
- * Checks a call, fills in missing fields and serialises it. Never throws, and never changes or keeps the given
- * value.
- *
- * @param type - the call's type; undefined to take it from the value
- */
+/** Checks a copy of a call, fills in missing fields and serialises it. Never throws. */
 export function prepareCall(
   value: unknown,
   type: CallType | undefined,
@@ -101,10 +96,7 @@ function contextWithLibrary(context: unknown): unknown {
   return (context['library'] ?? null) === null ? { ...context, library } : context
 }
 
-/**
- * Returns an id as a string; undefined for null and the empty string. A number that parsing has rounded stays a
- * number, so that intake can warn about it.
- */
+/** Returns an id as a string. A number that parsing has rounded stays a number, so that intake can warn about it. */
 function idOf(id: unknown): string | number | undefined {
   if (typeof id === 'number') return isRounded(id) ? id : String(id)
   return typeof id === 'string' && id !== '' ? id : undefined

@@ -33,8 +33,7 @@ export interface DeliveredCall {
  * - `http_<status>`: the endpoint refused the batch with this status
  * - `event_too_large`: the call is too large for the endpoint, even as the only one in a batch
  * - `retries_exhausted`: the last of 10 attempts failed; the message says why
- * - `close_timeout`: the client was closed before the endpoint answered; the endpoint may have accepted the
- *   call
+ * - `close_timeout`: the client was closed before the endpoint answered; the endpoint may have accepted the call
  * - `internal`: the transport threw an error
  */
 export interface FailedCall {

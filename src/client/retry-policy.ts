@@ -12,11 +12,8 @@ interface FailedAttempt {
 }
 
 /**
- * Returns the wait before the next attempt, in milliseconds: 100 ms doubling to 10 s, minus a random part of up
- * to half, so that clients don't all retry at once. The wait is longer if the endpoint asks for it, up to 5
- * minutes.
- *
- * @param random - from 0 up to, but not including, 1
+ * Returns the wait before the next attempt: 100 ms doubling to 10 s, minus a random part of up to half, so that
+ * clients don't all retry at once. The wait is longer if the endpoint asks for it, up to 5 minutes.
  */
 export function retryDelayMs({ attempt, afterMs = 0 }: FailedAttempt, random: number): number {
   const backoffMs = Math.min(delayFirstMs * 2 ** (attempt - 1), delayMaxMs)

@@ -37,10 +37,7 @@ interface Ending {
   readonly attempts: number
 }
 
-/**
- * Delivers a few batches at a time, with retries. Splits batches that are too large into halves. Other batches
- * may join a batch that waits for its first attempt.
- */
+/** Delivers a few batches at a time, with retries. Splits batches that are too large into halves. */
 export class Sender {
   readonly #options: SenderOptions
   readonly #exchanges: Exchanges

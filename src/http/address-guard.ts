@@ -16,8 +16,8 @@ export interface AddressGuardOptions {
    */
   readonly allow?: readonly string[]
   /**
-   * `network.proxy`: the URL of a forward proxy; none by default. The proxy looks up the names of endpoints, so
-   * with one, the guard checks only {@link AddressGuard.refusalOf}.
+   * `network.proxy`; none by default. A proxy looks names up itself, so then only {@link AddressGuard.refusalOf} is
+   * checked.
    */
   readonly proxy?: string | null
   /** {@link systemNames} by default. */
@@ -33,10 +33,8 @@ interface AddressRefusal {
 }
 
 /**
- * Refuses addresses that are neither public nor in `network.allow`.
- *
- * A name is refused if any of its addresses is refused: a name with both public and private addresses is a
- * mistake or an attack.
+ * Refuses addresses that are neither public nor in `network.allow`. A name with both public and private addresses is
+ * refused, because it is a mistake or an attack.
  */
 export class AddressGuard {
   /** The options of the guard, for making a guard like it. */
@@ -58,12 +56,7 @@ export class AddressGuard {
     this.#resolveName = resolveName
   }
 
-  /**
-   * Returns why a host is refused without a look-up: it is a non-public address, or a name of this machine.
-   * Returns undefined for any other host.
-   *
-   * @param host - the host name of a URL, with or without the brackets of IPv6
-   */
+  /** Returns why a host of a URL is refused without a look-up; undefined unless it is an address or a local name. */
   refusalOf(host: string): AddressRefusal | undefined {
     const bare = bareHost(host)
     if (parseAddress(bare) !== undefined) return this.#addressRefusal(bare, 'it')
@@ -74,9 +67,8 @@ export class AddressGuard {
   }
 
   /**
-   * Looks a host up and checks all of its addresses.
+   * Looks a host up and checks all of its addresses. Connect to the result, because the next look-up may differ.
    *
-   * @returns the checked addresses. Connect to these, because the next look-up may return different ones
    * @throws AddressRefusedError; the resolver's error; or an error with the code `ENOTFOUND` for a name without
    * addresses
    */
@@ -97,10 +89,7 @@ export class AddressGuard {
     return addresses
   }
 
-  /**
-   * {@link resolve} as the `lookup` option of a connection. Node doesn't call it for a host that is an address, so
-   * call {@link refusalOf} as well.
-   */
+  /** {@link resolve} for connections. Node doesn't call it for an address, so call {@link refusalOf} as well. */
   readonly lookup: LookupFunction = lookupBy((host) => this.resolve(host))
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
@@ -118,10 +107,7 @@ export class AddressGuard {
     }
   }
 
-  /**
-   * Whether a loopback address is allowed. If so, {@link resolve} checks the addresses of names of this
-   * machine.
-   */
+  /** Whether a loopback address is allowed. If so, {@link resolve} checks the addresses of names of this machine. */
   #allowsLoopback(): boolean {
     return ['127.0.0.1', '::1'].some((text) => this.#addressRefusal(text, 'it') === undefined)
   }
@@ -149,10 +135,7 @@ function readEntry(text: string, setting: string): AddressBlock | string {
   )
 }
 
-/**
- * Returns a name as URLs spell it; undefined for text that is not a name, such as the short form of an IPv4
- * address.
- */
+/** Returns a name as URLs spell it; undefined for other text, such as the short form of an IPv4 address. */
 function readName(text: string): string | undefined {
   // All other characters end a name in a URL, or are dropped from it.
   if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined

@@ -45,9 +45,8 @@ interface AddressRule extends AddressRange {
 }
 
 /**
- * The ranges that are not public: those that the IANA registries of special-purpose addresses don't list as
- * globally reachable, multicast, and the metadata addresses of clouds. The first range that contains an address
- * applies, so narrower ranges come first.
+ * The ranges that are not public: those that the IANA registries don't list as globally reachable, multicast, and the
+ * metadata addresses of clouds. The first range that contains an address applies, so narrower ranges come first.
  */
 export const addressRanges: readonly AddressRange[] = [
   ...rangesOf('unspecified', [['0.0.0.0/8', 'RFC 791, section 3.2']]),
@@ -121,9 +120,7 @@ export const addressRanges: readonly AddressRange[] = [
   ]),
 ]
 
-/**
- * The well-known prefix of NAT64. In networks that reach IPv4 through NAT64, names resolve to such addresses.
- */
+/** The well-known prefix of NAT64. In networks that reach IPv4 through NAT64, names resolve to such addresses. */
 const nat64Prefix = '64:ff9b::/96'
 
 let parsed: ReturnType<typeof parseRanges> | undefined
@@ -134,10 +131,9 @@ function parseRanges() {
 }
 
 /**
- * Returns the rule for an address; undefined if the address is public.
- *
- * An IPv6 address that contains an IPv4 address is judged by the IPv4 address. This covers NAT64 (RFC 6052)
- * and, behind any prefix, ISATAP (RFC 5214). A network's own NAT64 prefix cannot be recognised.
+ * Returns the rule for an address; undefined if it is public. An IPv6 address that contains an IPv4 address, as in
+ * NAT64 (RFC 6052) and ISATAP (RFC 5214), is judged by the IPv4 address. A network's own NAT64 prefix cannot be
+ * recognised.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
   // Parse the ranges on first use, because most programs that load this room never need them.

@@ -18,10 +18,7 @@ interface RequestController {
   abort(reason: Error): void
 }
 
-/**
- * Collects the answer to a request that undici sends, without a stream for the body. If an error follows the
- * head, the body counts as cut off.
- */
+/** Collects the answer to a request of undici without a stream. An error after the head cuts the body off. */
 export class AnswerHandler {
   readonly #limits: AnswerLimits
   readonly #waiter: AnswerWaiter

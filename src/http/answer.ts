@@ -13,10 +13,7 @@ export interface AnswerText {
   readonly isWhole: boolean
 }
 
-/**
- * Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws, because the status has
- * already arrived and the caller decides what an incomplete body means.
- */
+/** Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws. */
 export async function readAnswer(
   body: AsyncIterable<Uint8Array>,
   { readBytesMax, keptBytesMax }: AnswerLimits,

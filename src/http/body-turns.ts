@@ -10,16 +10,12 @@ const smallBytesMax = 16 * 1024
 /** Number of small bodies that are handled in the same turn as a large one. */
 const smallAtOnce = 16
 
-/**
- * Large bodies are handled this many turns apart. Node accepts one connection per turn, so new clients get in
- * meanwhile.
- */
+/** Large bodies are this many turns apart. Node accepts a connection per turn, so new clients get in meanwhile. */
 const turnsApart = 4
 
 /**
- * Spreads the handling of bodies over turns of the event loop, so that hundreds that arrive at once don't delay
- * all other answers. Once bodies have used up a turn, the rest wait. Every fourth turn then handles one large
- * body and some small ones, oldest first.
+ * Spreads the handling of bodies over turns of the event loop, so that hundreds that arrive at once don't delay all
+ * other answers. Once bodies have used up a turn, every fourth turn handles one large and some small ones.
  */
 export class BodyTurns {
   readonly #turnMs: number
@@ -33,11 +29,7 @@ export class BodyTurns {
     this.#turnMs = turnMs
   }
 
-  /**
-   * Waits for a body's turn.
-   *
-   * @returns a promise that resolves at the body's turn; undefined if it is the body's turn now
-   */
+  /** Resolves at a body's turn; returns undefined if it is the body's turn now. */
   wait(bytes: number): Promise<void> | undefined {
     if (this.#elapsedMs === undefined) this.#begin()
     else if (this.#isAnyWaiting || this.#elapsedMs() >= this.#turnMs) {

@@ -7,10 +7,7 @@ import { FairBudget } from './fair-budget.ts'
 /** Number of requests on one connection that may wait while an earlier one is answered. */
 const pipelinedMax = 32
 
-/**
- * Shares a server's connections fairly among clients, and closes connections over the limit at once. A client
- * that opens as many as it can leaves half of them to others.
- */
+/** Shares connections fairly among clients, and closes those over the limit. No client gets more than half. */
 export function limitConnections(server: Server, connectionsMax: number): void {
   const budget = new FairBudget(connectionsMax)
   server.prependListener('connection', (socket: Socket) => {
@@ -20,10 +17,7 @@ export function limitConnections(server: Server, connectionsMax: number): void {
   })
 }
 
-/**
- * Handles the requests of a connection one after the other, so that pipelining gives no client more than its
- * share. Closes a connection on which too many requests wait.
- */
+/** Handles the requests of a connection one after the other, so that pipelining gives no client a larger share. */
 export function inTurn(handler: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, (() => void)[]>()
   return (request, response) => {

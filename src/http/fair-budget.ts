@@ -1,7 +1,6 @@
 /**
- * An amount that clients share, such as bytes of bodies or connections. A client may hold at most as much as is
- * still free: a client on its own gets half, and nine clients get a tenth each. So clients that take as much as
- * they can never lock out a new client.
+ * An amount that clients share, such as bytes or connections. A client may hold at most as much as is still free, so
+ * that it never locks out a new client: on its own it gets half, and nine clients get a tenth each.
  */
 export class FairBudget {
   readonly #amountMax: number

@@ -13,11 +13,8 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 /**
- * Recognises requests that a web page may have made: those with an Origin other than the server's, and those
- * with a Host that is not loopback, because a foreign name can be made to resolve to this machine (DNS
- * rebinding).
- *
- * @returns undefined for any other request
+ * Recognises requests that a web page may have made: those with an Origin other than the server's, and those with a
+ * Host that is not loopback, because a foreign name can be made to resolve to this machine (DNS rebinding).
  */
 export function foreignSign({
   host,
@@ -45,9 +42,7 @@ function isLoopbackHost(host: string | undefined): boolean {
   return name !== undefined && isLoopback(name)
 }
 
-/**
- * Returns the name or address of a Host header as URLs write it: in lower case, an address in its short form.
- */
+/** Returns the name or address of a Host header as URLs write it: in lower case, an address in its short form. */
 function nameOf(host: string): string | undefined {
   if (!hostShape.test(host) || parseUrl(`http://${host}`) === undefined) return undefined
   return new URL(`http://${host}`).hostname

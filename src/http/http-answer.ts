@@ -45,9 +45,8 @@ export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
 }
 
 /**
- * Sends an answer while the client is still sending its request, like nginx with `lingering_close`. Ends the
- * connection once the client has sent the rest, has sent too much, or has taken too long. Closing it at once
- * would cause a reset, which may overtake the answer. Never rejects.
+ * Sends an answer while the client is still sending its request, and reads on for a while, like nginx with
+ * `lingering_close`. Closing at once would cause a reset, which may overtake the answer. Never rejects.
  */
 export async function sendLingering(
   response: ServerResponse,
@@ -67,10 +66,7 @@ export function closeOf(response: ServerResponse): AbortSignal {
   return closed.signal
 }
 
-/**
- * Writes all headers at once, which is faster than setting each. Returns false if an answer can no longer be
- * sent.
- */
+/** Writes all headers at once, which is faster than setting each. Returns false if an answer can no longer be sent. */
 function writeHead(response: ServerResponse, { status, headers, body }: HttpAnswer): boolean {
   if (response.destroyed || response.headersSent) return false
   const isBodiless = status === 204 || status === 304

@@ -18,11 +18,8 @@ const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 12
 const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
 
 /**
- * Reads an IP address. An IPv4-mapped IPv6 address becomes IPv4, so that rules see only one form of each
- * address. The zone of an IPv6 address, which selects an interface, is dropped.
- *
- * @returns undefined for all other text, including the short, octal and hexadecimal forms of IPv4, which URLs
- * replace by four decimal numbers
+ * Reads an IP address, without its zone; undefined for all other text, including short, octal and hexadecimal forms
+ * of IPv4. An IPv4-mapped IPv6 address becomes IPv4, so that rules see only one form of each address.
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const address = parseAsSpelled(text)
@@ -30,10 +27,8 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Reads a block such as `10.0.0.0/8`. A single address is a block of one.
- *
- * @returns undefined for all other text, and for a block with bits set after its prefix, which could mean
- * either the address or its network
+ * Reads a block such as `10.0.0.0/8`, or an address as a block of one; undefined for all other text, and if bits are
+ * set after the prefix, because either the address or its network may be meant.
  */
 export function parseBlock(text: string): AddressBlock | undefined {
   const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
@@ -93,11 +88,8 @@ function joinGroups(groups: readonly string[], groupBits: bigint): bigint {
 }
 
 /**
- * Returns the part of an address that identifies a client for limits: an IPv4 address, or the /64 network of an
- * IPv6 address, because a host can take any address in its network.
- *
- * @param address - as a socket reports it, which may be an IPv4-mapped IPv6 address; undefined once the client
- * has left
+ * Returns the part of a socket's address that identifies a client for limits: an IPv4 address, or the /64 network of
+ * an IPv6 address, because a host can take any address in its network.
  */
 export function clientNetwork(address = ''): string {
   if (isIP(address) !== 6) return address

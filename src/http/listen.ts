@@ -67,18 +67,11 @@ export interface Listening {
   readonly port: number
   /** The server's address as a URL without a path or final slash. */
   readonly url: string
-  /**
-   * Stops accepting connections, gives requests `graceMs` of real time to end (500 by default), then closes all
-   * connections.
-   */
+  /** Stops accepting connections, and closes all after `graceMs` of real time (500 by default) for requests to end. */
   close(graceMs?: number): Promise<void>
 }
 
-/**
- * Starts an HTTP server and resolves once it accepts connections.
- *
- * @throws EvrouteError `port_in_use` or `cannot_listen`
- */
+/** Starts an HTTP server; resolves once it accepts connections. Throws `port_in_use` or `cannot_listen`. */
 export async function listen(
   handler: RequestListener,
   address: ListenAddress,
@@ -133,8 +126,8 @@ async function serverOf(
 }
 
 /**
- * Tracks the answers that a server has not sent yet. Once the server closes, they say `connection: close`, so
- * that no client reuses the connection. Listens before the handler, which may answer at once.
+ * Tracks the answers that are not sent yet. Once the server closes, they say `connection: close`, so that no client
+ * reuses the connection.
  */
 function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()

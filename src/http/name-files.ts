@@ -43,10 +43,7 @@ export function parseSearchList(text: string): SearchList {
   return { domains, dotsMin }
 }
 
-/**
- * Returns the full names that a name can stand for, in the order to try them. A name with a final dot is
- * already full.
- */
+/** Returns the full names that a name can stand for, in the order to try them. */
 export function fullNames(name: string, { domains, dotsMin }: SearchList): readonly string[] {
   if (name.endsWith('.')) return [name]
   const completed = domains.map((domain) => `${name}.${domain}`)

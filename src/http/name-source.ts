@@ -38,11 +38,9 @@ export interface NameSourceOptions {
 }
 
 /**
- * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver.
- *
- * Node's own `dns.lookup` blocks one of four threads while the DNS servers of a name don't answer. Four such
- * names would block all other look-ups, and file access. Asking DNS directly needs no thread. The system's
- * resolver is asked only for names that DNS lacks, such as mDNS names, at most two at a time.
+ * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver, for names that DNS
+ * lacks. `dns.lookup` of Node blocks one of four threads while the DNS servers of a name don't answer, so four such
+ * names would block all other look-ups, and file access.
  */
 export class NameSource {
   readonly #options: NameSourceOptions
@@ -60,12 +58,7 @@ export class NameSource {
     this.#systemTurns = new Turns({ turnsMax: systemLookupsMax, clock })
   }
 
-  /**
-   * Looks a name up.
-   *
-   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server answers, or the
-   *   system's code if this machine lacks a resource, such as `EMFILE`
-   */
+  /** Looks a name up. Throws `ENOTFOUND`, `EAI_AGAIN` if no server answers, or a code such as `EMFILE`. */
   async find(name: string, signal: AbortSignal): Promise<NameAnswer> {
     try {
       return await this.#find(name, signal)
@@ -172,9 +165,7 @@ function answerOf(
   return undefined
 }
 
-/**
- * Returns the address families that the machine uses outside its loopback, by the same rule as `getaddrinfo`.
- */
+/** Returns the address families that the machine uses outside its loopback, by the same rule as `getaddrinfo`. */
 function ownFamilies(): readonly number[] {
   const outer = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

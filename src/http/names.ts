@@ -5,19 +5,14 @@ import { systemClock, type Clock } from '../runtime/index.ts'
 import { NameSource, nameError, type NameAnswer } from './name-source.ts'
 import { Turns } from './turns.ts'
 
-/**
- * Shorter than the default request timeout of 5 s, so that a slow look-up fails with a DNS error and not with a
- * timeout.
- */
+/** Shorter than a request's default timeout of 5 s, so that a slow look-up fails with a DNS error. */
 const deadlineMs = 4_000
 /** Minimum and maximum time for which a DNS answer is used. */
 const ttlMsMin = 1_000
 const ttlMsMax = 30_000
 const notFoundMs = 5_000
 const noAnswerMs = 1_000
-/**
- * How long stale addresses may be used, how soon a server is asked again, and how long to wait for its answer.
- */
+/** How long stale addresses may be used, how soon a server is asked again, and how long to wait for its answer. */
 const staleMsMax = 60 * 60 * 1_000
 const staleAgainMs = 5_000
 const staleWaitMs = 1_000
@@ -67,12 +62,7 @@ export class Names {
     this.#turns = new Turns({ turnsMax: lookUpsMax, safeMs: lookUpSafeMs, clock })
   }
 
-  /**
-   * Resolves with all addresses of a name.
-   *
-   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server answers, or the
-   *   system's code if this machine lacks a resource, such as `EMFILE`
-   */
+  /** Resolves with all addresses of a name, or throws like {@link NameSource.find}. */
   readonly resolve: ResolveName = async (name) => {
     const remembered = this.#known.get(name)
     const known = this.#holds(remembered)
@@ -131,10 +121,7 @@ export class Names {
     return this.#stale(remembered) ?? failed
   }
 
-  /**
-   * Returns the last known addresses, for use while no server answers; undefined if they are missing or too
-   * old.
-   */
+  /** Returns the last known addresses, for use while no server answers; undefined if they are missing or too old. */
   #stale(remembered: Known | undefined): Known | undefined {
     const nowMs = this.#clock.nowMs()
     if (remembered?.kind !== 'found' || nowMs - remembered.saidAtMs > staleMsMax) return undefined

@@ -2,10 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname } from 'node:path'
 
-/**
- * Where the build puts the pages. The relative path is the same from `src`, from `dist` and from the bundled
- * command.
- */
+/** Where the build puts the pages; the same relative path from `src`, `dist` and the bundled command. */
 const folder = new URL('../../dist/page/', import.meta.url)
 
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -36,12 +33,7 @@ export class PageFiles {
     this.#start = start
   }
 
-  /**
-   * Sends a file.
-   *
-   * @param name - its path below the page; empty for the page itself
-   * @returns false if there is no such file, or the page is not installed
-   */
+  /** Sends a file by its path below the page; false if there is none, or the page is not installed. */
   async send(response: ServerResponse, name: string): Promise<boolean> {
     this.#files ??= readFiles()
     const file = (await this.#files).get(name === '' ? this.#start : name)

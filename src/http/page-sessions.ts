@@ -11,16 +11,11 @@ const rememberedMax = 100
 
 interface PageSessionsOptions {
   readonly clock: Clock
-  /**
-   * Whether a link works repeatedly, for as long as the process runs. By default, it works once within an hour.
-   */
+  /** Whether a link works repeatedly, for as long as the process runs. By default, it works once within an hour. */
   readonly isReusable?: boolean
 }
 
-/**
- * Knows the browsers that may use a page: each opened a link with a token and got a cookie. Only digests of the
- * tokens are kept, so that comparisons reveal no secret.
- */
+/** The browsers that may use a page. Only digests of tokens are kept, so that comparisons reveal no secret. */
 export class PageSessions {
   readonly #clock: Clock
   readonly #isReusable: boolean
@@ -39,10 +34,8 @@ export class PageSessions {
   }
 
   /**
-   * Opens a session with the token of a link.
-   *
-   * @param port - the page's port. It is part of the cookie's name, because all ports of a host share cookies
-   * @returns the cookie of the new session, as a header; undefined if the token is wrong, used or expired
+   * Opens a session with the token of a link. Returns its cookie as a header; undefined if the token is wrong, used
+   * or expired. The cookie's name contains the port, because all ports of a host share cookies.
    */
   useLink(token: string, port: number): string | undefined {
     const isGood = this.#has(this.#links, token)

@@ -17,10 +17,7 @@ const connectionHeaders = new Set([
   'expect',
 ])
 
-/**
- * Returns the end-to-end headers of a request: all except `Host`, `Content-Length`, `Connection`, the headers that
- * `Connection` names, and the other hop-by-hop headers.
- */
+/** Returns the end-to-end headers of a request, without `Host` and `Content-Length`. */
 export function passedOnHeaders(headers: readonly Header[]): readonly Header[] {
   const named = headers
     .filter(([name]) => name.toLowerCase() === 'connection')

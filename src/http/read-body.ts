@@ -39,10 +39,7 @@ export const bodyPace: Consumption['pace'] & object = Object.freeze({
   bytesMin: 5 * 1_024,
 })
 
-/**
- * Number of bytes read for each byte that may be kept. The excess is discarded. Most clients read their answer
- * only after they have sent everything, and can then reuse the connection.
- */
+/** Bytes read for each byte that may be kept: most clients read their answer only after they have sent all. */
 const readFactor = 16
 
 /** Reads a body's bytes as they were sent. Never rejects. */
@@ -145,10 +142,7 @@ class KeptBytes {
   }
 }
 
-/**
- * Whether more of a body may arrive, which would look like the next request. The connection has to end after
- * the answer.
- */
+/** Whether more of a body may arrive, which would look like the next request unless the connection ends. */
 export function isArriving(body: SharedBodyReading): boolean {
   return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
 }

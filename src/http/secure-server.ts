@@ -16,8 +16,8 @@ export interface SecureServer {
 }
 
 /**
- * Creates an https server. Each new connection uses the latest contents of the files. A client that speaks http
- * is told that the port speaks https. A handshake may take as long as a request's headers.
+ * Creates an https server. Each new connection uses the latest contents of the files. A client that speaks http is
+ * told that the port speaks https.
  */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,

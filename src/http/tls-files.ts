@@ -6,10 +6,7 @@ import { FollowedFile } from './followed-file.ts'
 /** The contents of PEM files: a certificate, its key, authorities. */
 export type TlsTexts = { readonly [Name in keyof TlsPaths]?: string }
 
-/**
- * Certificates and keys in files, which are read again when they change. If a changed file cannot be used, the last
- * good contents stay in use.
- */
+/** Certificates and keys in files, read again when they change. The last good contents stay in use. */
 export class TlsFiles {
   readonly #paths: TlsPaths
   readonly #log: Pick<Log, 'warn'>
@@ -36,11 +33,7 @@ export class TlsFiles {
     this.#refuseUnusable(this.#current)
   }
 
-  /**
-   * Reads the files.
-   *
-   * @throws EvrouteError `cannot_read_file` if one of them cannot be used
-   */
+  /** Reads the files. Throws `cannot_read_file` if one of them cannot be used. */
   static async open(paths: TlsPaths, log: Pick<Log, 'warn'>): Promise<TlsFiles> {
     const { createSecureContext } = await import('node:tls')
     return new TlsFiles(paths, log, createSecureContext)

@@ -1,10 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/**
- * Makes a constant-time check of the Authorization header.
- *
- * @returns a function that tells whether a header contains the token
- */
+/** Makes a constant-time check whether an Authorization header contains the token. */
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(Buffer.from(token))
   return (authorization = '') => {

@@ -8,10 +8,7 @@ interface TurnsOptions {
   readonly clock: Clock
 }
 
-/**
- * Limits how many tasks run at once. With `safeMs`, the oldest task is aborted, so that slow tasks can't delay
- * the rest.
- */
+/** Limits how many tasks run at once. With `safeMs`, a slow task is aborted if others wait. */
 export class Turns {
   readonly #options: TurnsOptions
   /** When each turn began, the oldest first. */
@@ -24,10 +21,8 @@ export class Turns {
   }
 
   /**
-   * Resolves once it is the caller's turn, which lasts until {@link end}.
-   *
-   * @param controller - identifies the turn, and is aborted if the turn has to give way
-   * @throws the abort reason, if the controller is aborted before its turn
+   * Resolves once it is the caller's turn, which lasts until {@link end}. Aborts the controller if the turn has to
+   * give way. Throws the abort reason if the controller is aborted before its turn.
    */
   async take(controller: AbortController): Promise<void> {
     const { signal } = controller

@@ -20,12 +20,7 @@ export class Batch {
   #problem: string | undefined
   #hasCalls = false
 
-  /**
-   * Reads the members of the document that are outside of its calls.
-   *
-   * @param line - the line on which the members begin
-   * @returns a bad row for each error
-   */
+  /** Reads the members around the calls. Returns a bad row for each error. */
   addMembers(text: Buffer, line: number): readonly BadRow[] {
     const parsed = parseJson(Buffer.concat([Buffer.of(openBrace), text, Buffer.of(closeBrace)]))
     if (parsed.kind === 'invalid') {

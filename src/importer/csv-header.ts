@@ -3,21 +3,14 @@ import { EvrouteError, shortText } from '../model/index.ts'
 /** The possible separators of cells, the most likely first. */
 export const csvDelimiters: readonly string[] = [',', ';', '\t']
 
-/**
- * Returns the most frequent separator in the header, ignoring quoted text. In a tie, returns the most likely
- * one.
- */
+/** Returns the most frequent separator in the header, ignoring quoted text. In a tie, returns the most likely one. */
 export function detectDelimiter(header: string): string {
   const unquoted = header.replace(/"(?:[^"]|"")*"/g, '')
   const counts = csvDelimiters.map((delimiter) => unquoted.split(delimiter).length)
   return csvDelimiters[counts.indexOf(Math.max(...counts))] ?? ','
 }
 
-/**
- * Returns the trimmed names of the columns; empty for a column without a name.
- *
- * @throws EvrouteError `cannot_read_file` for a repeated name
- */
+/** Returns the trimmed names of the columns, which may be empty. Throws `cannot_read_file` for a repeated name. */
 export function columnNames(cells: readonly string[]): readonly string[] {
   const names = cells.map((cell) => cell.trim())
   const repeated = names.find((name, index) => name !== '' && names.indexOf(name) < index)
@@ -28,11 +21,7 @@ export function columnNames(cells: readonly string[]): readonly string[] {
   )
 }
 
-/**
- * Makes the error for an empty list: the program that should have written it has probably failed.
- *
- * @param hint - what to do about it
- */
+/** Makes the error for an empty list, which means that the program that writes it has probably failed. */
 export function emptyList(hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',
@@ -41,9 +30,7 @@ export function emptyList(hint: string): EvrouteError {
   })
 }
 
-/**
- * Makes the error for a list that is only a header without a line break, because its rows may have been lost.
- */
+/** Makes the error for a list that is only a header without a line break, because its rows may have been lost. */
 export function cutOffHeader(): EvrouteError {
   return unreadableTable(
     'it ends within its header',

@@ -16,13 +16,12 @@ interface Layout {
 }
 
 /**
- * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is
- * detected. A record whose cells are all empty counts as a blank line, unless it has more cells than the
- * header.
+ * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is detected. A
+ * record whose cells are all empty counts as a blank line, unless it has more cells than the header.
  *
- * A record is a bad row if it is malformed, has a different number of cells from the header, or exceeds the
- * size limit of a call. A bad row does not affect others, and memory holds only one record. csv-parse does not
- * guarantee this: with `skip_records_with_error`, a malformed record also drops the valid ones after it.
+ * A malformed or too large record, or one with the wrong number of cells, is a bad row. It does not affect others,
+ * and memory holds only one record. csv-parse does not guarantee this: with `skip_records_with_error`, a malformed
+ * record also drops the valid ones after it.
  */
 export class CsvReader {
   readonly #scanner: RecordScanner
@@ -45,11 +44,7 @@ export class CsvReader {
     return this.#layout !== undefined
   }
 
-  /**
-   * Adds the rows that the chunk completes, including the header.
-   *
-   * @throws EvrouteError `cannot_read_file` if the header cannot be used
-   */
+  /** Adds the rows that the chunk completes, including the header. Throws `cannot_read_file` for an unusable header. */
   push(chunk: Buffer, rows: TableRow[]): void {
     let records: ScannedRecord[] = []
     const readGathered = (): void => {
@@ -74,11 +69,7 @@ export class CsvReader {
     this.#held.append(chunk.subarray(start))
   }
 
-  /**
-   * Adds the last row, if no line feed ended it. A record with an open quote is a bad row.
-   *
-   * @throws EvrouteError `cannot_read_file` if the header cannot be used
-   */
+  /** Adds the last row, if no line feed ended it. A record with an open quote is a bad row. */
   end(rows: TableRow[]): void {
     const text = this.#held.complete(Buffer.alloc(0))
     if (!this.#scanner.isQuoted) {

@@ -5,15 +5,12 @@ import { closeBrace, closeBracket, comma, openBrace, openBracket, trimBlank } fr
 import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 
-/**
- * The position in the document: at its start; in an object, which is a call or a batch document; among the
- * calls of a list; among the members after the calls of a batch document; after its end.
- */
+/** An `object` is a call or a batch document, whose `members` may follow its calls. */
 type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
 /**
- * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is
- * parsed separately, so that a malformed one does not affect others.
+ * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is parsed
+ * separately, so that a malformed one does not affect others.
  */
 export class DocumentReader {
   readonly #startLine: number
@@ -45,9 +42,7 @@ export class DocumentReader {
   }
 
   /**
-   * Adds the rows that the chunk completes. The first chunk begins with the document's bracket or brace.
-   *
-   * @returns the number of bytes read: all, unless the document ends earlier
+   * Adds the rows that the chunk completes. Returns the number of bytes read, which is all unless the document ends.
    */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
@@ -66,9 +61,7 @@ export class DocumentReader {
   }
 
   /**
-   * Adds the last row of an unfinished document, and a bad row for its missing end.
-   *
-   * @param damage - why the text ends early, if known
+   * Adds the last row of an unfinished document, and a bad row for its missing end. `damage` is its cause, if known.
    */
   end(rows: Row[], damage?: string): void {
     const isCallWhole = this.#nesting.depth === 0 && !this.#scanner.inString

@@ -16,11 +16,7 @@ const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string]
 /** Number of bytes that are searched for a NUL. */
 const headBytes = 4_096
 
-/**
- * Refuses an input whose first bytes show that it is not text in UTF-8.
- *
- * @throws EvrouteError `cannot_read_file`
- */
+/** Throws `cannot_read_file` if the first bytes of an input show that it is not text in UTF-8. */
 export function refuseForeign(text: Buffer): void {
   const known = signatures.find(([bytes]) => text.subarray(0, bytes.length).equals(bytes))
   if (known !== undefined) throw unreadable(known[1], known[2])
@@ -34,11 +30,7 @@ export function refuseForeign(text: Buffer): void {
 const csvCell = String.raw`\s*(?:"[^"]*"|[\p{L}_$][\p{L}\p{N}_$ .:-]*)\s*`
 const csvHeader = new RegExp(`^${csvCell}(?:[,;\t]${csvCell})+$`, 'u')
 
-/**
- * Refuses a first line that looks like a CSV header, because calls cannot be read from CSV.
- *
- * @throws EvrouteError `cannot_read_file`
- */
+/** Throws `cannot_read_file` for a first line that looks like a CSV header: calls cannot be read from CSV. */
 export function refuseCsv(line: string): void {
   if (!csvHeader.test(line.trim())) return
   throw unreadable('CSV', 'Write each row as a JSON object. Lists for `audience sync` can be CSV.')

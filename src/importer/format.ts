@@ -9,19 +9,12 @@ import {
 import { Nesting, StructureScanner } from './structure.ts'
 
 /**
- * How to continue reading: `lines` is NDJSON to the end of the text; `document` is one array, one batch
- * document or one object over several lines; `line` is one line that begins with neither a bracket nor a brace. After a `document` or a
- * `line`, the reader detects the format again.
+ * How to continue reading: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or
+ * one object over several lines; `line` is one line that begins with neither a bracket nor a brace.
  */
 export type Format = 'lines' | 'document' | 'line'
 
-/**
- * Detects the format from the first line.
- *
- * @param text - the text so far, from its first non-blank byte
- * @param isWhole - whether the text ends there
- * @returns undefined if more text is needed
- */
+/** Detects the format of a text from its first non-blank byte on; undefined if more text is needed. */
 export function detectFormat(text: Buffer, isWhole: boolean): Format | undefined {
   const first = firstByte(text, isWhole)
   if (first === undefined) return undefined
@@ -53,10 +46,7 @@ function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
   return next === openBrace || next === openBracket ? 'document' : 'lines'
 }
 
-/**
- * Detects the format after a line that leaves an object open. The object continues in a document, or the row is
- * broken. Unless the line opened a list, an object cannot continue with a brace.
- */
+/** Detects the format after a line that leaves an object open, because it continues or its row is broken. */
 function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
   if (trimBlank(line).at(-1) === openBracket) return 'document'
   const next = firstByte(rest, isWhole)

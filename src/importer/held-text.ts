@@ -1,7 +1,4 @@
-/**
- * Maximum size of one row in memory, including the blanks around it, unless the caller allows larger rows. The
- * rest of a longer row is skipped.
- */
+/** Maximum size of one row in memory, unless the caller allows more. The rest of a longer row is skipped. */
 export const heldTextBytesMax: number = 1024 * 1024
 
 /** A text, or its beginning if it was too long. */

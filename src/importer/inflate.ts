@@ -17,10 +17,8 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 const headBytes = 8
 
 /**
- * Inflates gzip with one or several members, and passes other input on unchanged. For damaged gzip, yields the
- * text before the damage, then a `damaged` part.
- *
- * @throws EvrouteError `cannot_read_file` if the input is not text in UTF-8
+ * Inflates gzip, and passes other input on. For damaged gzip, yields the text before the damage, then a `damaged`
+ * part. Throws `cannot_read_file` if the input is not text in UTF-8.
  */
 export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextPart> {
   let inflater: Inflater | undefined
@@ -63,8 +61,8 @@ async function* withWholeHead(
 const inflatedChunkBytes = 64 * 1024
 
 /**
- * Number of bytes of input for each call to zlib. zlib drops the output of a call that finds damage, so small
- * calls lose less. They also limit the output, which can be a thousand times as large as the input.
+ * Number of bytes of input for each call to zlib. It drops the output of a call that finds damage, and its output can
+ * be a thousand times as large as the input.
  */
 const pieceBytes = 1024
 

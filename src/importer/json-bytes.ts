@@ -24,10 +24,7 @@ const space = 0x20
 /** The byte order mark in UTF-8, with which many files begin. */
 export const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf])
 
-/**
- * Returns the index of the first non-blank byte, or the length if all are blank. Blanks are JSON's white space
- * and byte order marks.
- */
+/** Returns the index after white space and byte order marks. */
 export function skipBlank(bytes: Buffer, from = 0): number {
   let at = from
   for (;;) {

@@ -38,9 +38,7 @@ export class LineReader {
   }
 
   /**
-   * Adds the rows that the chunk completes.
-   *
-   * @returns the number of bytes read: all, unless the reader closes earlier
+   * Adds the rows that the chunk completes. Returns the number of bytes read, which is all unless the reader closes.
    */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
@@ -56,11 +54,7 @@ export class LineReader {
     return chunk.length
   }
 
-  /**
-   * Adds the last row, if no line feed ended it.
-   *
-   * @param damage - why the text ends early. If given, an invalid last row is dropped
-   */
+  /** Adds the last row, if no line feed ended it. Drops an invalid one if the text ends early because of `damage`. */
   end(rows: Row[], damage?: string): void {
     const row = this.#rowOf(nothing)
     if (row?.kind === 'row' || (row !== undefined && damage === undefined)) rows.push(row)

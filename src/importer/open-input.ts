@@ -5,12 +5,7 @@ import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 /** Size of one read from a file. The rows of a read are parsed together, so larger reads take more memory. */
 const readBytes = 128 * 1024
 
-/**
- * Returns the bytes of a file, or of stdin for `-`. Iterating opens and closes the file.
- *
- * @throws EvrouteError `cannot_read_file` for a folder or a missing or unreadable file; during iteration, if
- * reading fails
- */
+/** Returns the bytes of a file, or of stdin for `-`. Throws `cannot_read_file`, also during iteration. */
 export async function openInput(
   path: string,
   stdin?: AsyncIterable<Uint8Array>,

@@ -15,8 +15,7 @@ export interface RecordRange {
 }
 
 /**
- * Parses adjacent records. If they are all valid, parses them at once, otherwise one by one, so that an invalid
- * record does not affect others.
+ * Parses adjacent records: at once if all are valid, otherwise one by one, so that invalid ones don't affect others.
  */
 export function parseRecords(
   text: Buffer,

@@ -2,15 +2,14 @@ import { inflate } from './inflate.ts'
 import type { TableRow } from './row.ts'
 
 /**
- * Reads the rows of a list: CSV with a header, or JSON as in `readRows`. Both may be gzipped.
+ * Reads the rows of a list in groups: CSV with a header, or JSON as in `readRows`. Both may be gzipped.
  *
- * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells remain strings. An invalid
- * row is a bad row and does not affect others. Memory holds at most one row of CSV.
+ * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells remain strings. An invalid row is
+ * a bad row and does not affect others. Memory holds at most one row of CSV.
  *
  * @param emptyHint - what to do about an empty list, as a sentence
- * @returns the rows in order, in groups; for CSV, the header first
- * @throws EvrouteError `cannot_read_file` for an empty list or an unusable header; after the rows before it,
- * for damaged gzip
+ * @throws EvrouteError `cannot_read_file` for an empty list or an unusable header; for damaged gzip, after the rows
+ * before the damage
  */
 export async function* readTable(
   input: AsyncIterable<Uint8Array>,

@@ -1,9 +1,6 @@
 import { lineFeed, quote } from './json-bytes.ts'
 
-/**
- * Finds the ends of CSV records, which are line feeds outside of quotes. A quote opens a cell only at its
- * beginning; elsewhere it makes its record invalid.
- */
+/** Finds the ends of CSV records, which are line feeds outside of quotes. A quote opens a cell only at its start. */
 export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)
   #line: number
@@ -30,9 +27,7 @@ export class RecordScanner {
   }
 
   /**
-   * Reads to the end of the record. Pass every byte of the text once, in order.
-   *
-   * @returns the index of the record's line feed in the chunk; the chunk's length if the record continues
+   * Returns the index of the record's line feed in the chunk, or the chunk's length. Pass every byte once, in order.
    */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {

@@ -10,15 +10,14 @@ import { badRow, type Row } from './row.ts'
 type Reader = LineReader | DocumentReader
 
 /**
- * Reads the rows of a stream: NDJSON, a JSON array, a batch document (`{"batch":[...]}`), or objects over
+ * Reads the rows of a stream in groups: NDJSON, a JSON array, a batch document (`{"batch":[...]}`), or objects over
  * several lines. All may be gzipped. The format is detected from the content.
  *
- * An invalid row is a bad row and does not affect others. Memory holds at most 1 MiB of one row, or
- * `rowBytesMax` if that is more. The `context` and `integrations` of a batch are defaults for each of its
- * calls. If they come after the calls, they are bad rows.
+ * An invalid row is a bad row and does not affect others. Memory holds at most 1 MiB of one row, or `rowBytesMax` if
+ * that is more. The `context` and `integrations` of a batch are defaults for each of its calls, and bad rows if they
+ * come after the calls.
  *
  * @param rowBytesMax - maximum size of a line; by default the limit of a call
- * @returns the rows in order, in groups
  * @throws EvrouteError `cannot_read_file` if the input is neither JSON nor text in UTF-8
  */
 export async function* readRows(
@@ -36,8 +35,8 @@ export async function* readRows(
 }
 
 /**
- * Reads rows from a text that arrives in chunks: NDJSON, or successive JSON documents. Keeps at most
- * `heldTextBytesMax` bytes of the text, or `rowBytesMax` if that is more.
+ * Reads rows from NDJSON, or from successive JSON documents. Keeps at most `heldTextBytesMax` bytes, or
+ * `rowBytesMax`.
  */
 export class RowReader {
   #reader: Reader | undefined
@@ -56,22 +55,14 @@ export class RowReader {
     return this.#undecided.length + (this.#reader?.bufferedBytes ?? 0)
   }
 
-  /**
-   * Returns the rows that the chunk completes.
-   *
-   * @throws EvrouteError `cannot_read_file` if the text is CSV
-   */
+  /** Returns the rows that the chunk completes. Throws `cannot_read_file` if the text is CSV. */
   push(chunk: Buffer): readonly Row[] {
     const rows: Row[] = []
     this.#read(this.#withUndecided(chunk), false, rows)
     return rows
   }
 
-  /**
-   * Returns the remaining rows at the end of the text.
-   *
-   * @param damage - why the text ends early, if it does
-   */
+  /** Returns the remaining rows at the end of the text, which comes early if there is `damage`. */
   end(damage?: string): readonly Row[] {
     const rows: Row[] = []
     this.#read(this.#withUndecided(Buffer.alloc(0)), true, rows)
@@ -133,11 +124,7 @@ export class RowReader {
   }
 }
 
-/**
- * Refuses a text whose first line looks like a CSV header.
- *
- * @returns true once the first line is known; false if more text is needed
- */
+/** Refuses a text whose first line looks like a CSV header. Returns false if more text is needed. */
 function isNoCsv(text: Buffer, isEnough: boolean): boolean {
   const [line = '', ...others] = text.toString('utf8').split('\n', 2)
   const isLineKnown = others.length > 0 || isEnough

@@ -21,10 +21,7 @@ export interface GoodRow {
   readonly bytes: number
 }
 
-/**
- * An invalid row: `invalid_json`, `not_an_object` or `event_too_large`; for the context or integrations of a
- * batch also `wrong_type`.
- */
+/** `invalid_json`, `not_an_object` or `event_too_large`; for the common fields of a batch also `wrong_type`. */
 export interface BadRow extends Rejection {
   readonly kind: 'bad'
   /** The line of the inflated text on which the row begins, from 1. */
@@ -47,10 +44,7 @@ interface TableHeader {
   readonly columns: readonly string[]
 }
 
-/**
- * A row of a table. In CSV, the header comes first, and the values of a good row are strings, one for each named
- * column. In JSON, there is no header, and values are JSON values.
- */
+/** In CSV, the header comes first, and the values of a good row are strings. JSON has no header. */
 export type TableRow = TableHeader | GoodRow | BadTableRow
 
 /** Makes a bad row. */
@@ -62,13 +56,7 @@ export function badRow<Code extends BadTableRow['code']>(
   return { kind: 'bad', line, code, message }
 }
 
-/**
- * Parses one row.
- *
- * @param line - the line on which the text begins; the row may begin further down
- * @param bytesMax - maximum bytes of a row; by default the limit of a call
- * @returns undefined if the text is blank
- */
+/** Parses one row; undefined if the text is blank. The row may begin after `line`, on which the text begins. */
 export function parseRow(
   { bytes, isCut }: WholeText,
   line: number,

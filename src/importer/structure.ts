@@ -34,9 +34,8 @@ export class StructureScanner {
   }
 
   /**
-   * Reads to the next structural byte. Scan every byte of the text once, in order.
-   *
-   * @returns the index of the byte in the chunk, or the chunk's length if it is absent
+   * Returns the index of the next structural byte in the chunk, or the chunk's length. Pass every byte once, in
+   * order.
    */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {
@@ -63,17 +62,12 @@ export class StructureScanner {
   }
 }
 
-/**
- * The role of a structural byte in the array or object around it: a `separator` is between parts, a `closer` ends
- * the array or object, and an `inner` byte belongs to a part.
- */
+/** The role of a structural byte: it is between parts, ends the array or object, or belongs to a part. */
 export type StructuralRole = 'separator' | 'closer' | 'inner'
 
 /**
- * Finds the parts of one array or object, or successive documents.
- *
- * A part that begins with a brace ends with the matching brace, whatever brackets are in between, and vice versa. In
- * valid JSON, that is the same as matching both kinds. In broken JSON, it confines the damage to the part.
+ * Finds the parts of one array or object, or successive documents. A part that begins with a brace ends with the
+ * matching brace, whatever brackets are in between, and vice versa, so that broken JSON damages only its part.
  */
 export class Nesting {
   readonly #closer: number | undefined

@@ -34,22 +34,14 @@ export class TableReader {
     )
   }
 
-  /**
-   * Returns the rows that the chunk completes.
-   *
-   * @throws EvrouteError `cannot_read_file` if the header cannot be used
-   */
+  /** Returns the rows that the chunk completes. Throws `cannot_read_file` if the header cannot be used. */
   push(chunk: Buffer): readonly TableRow[] {
     const rows: TableRow[] = []
     this.#read(chunk, false, rows)
     return rows
   }
 
-  /**
-   * Returns the remaining rows at the end of the text.
-   *
-   * @throws EvrouteError `cannot_read_file` if the header cannot be used
-   */
+  /** Returns the remaining rows. Throws `cannot_read_file` if the header cannot be used. */
   end(): readonly TableRow[] {
     const rows: TableRow[] = []
     this.#read(Buffer.alloc(0), true, rows)
@@ -72,10 +64,7 @@ export class TableReader {
     else rows.push(...(this.#reader?.push(text) ?? []))
   }
 
-  /**
-   * Skips blank lines, but not the blanks at the beginning of the next line, because leading tabs in a header stand
-   * for columns.
-   */
+  /** Skips blank lines, but not the blanks after them: leading tabs in a header stand for columns. */
   #skipBlankLines(text: Buffer): Buffer {
     const blank = text.subarray(0, skipBlank(text))
     this.#line += countLines(blank)

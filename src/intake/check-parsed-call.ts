@@ -8,11 +8,8 @@ import {
 } from '../model/index.ts'
 
 /**
- * Checks a parsed call like `checkCall`. Also refuses, as `wrong_type`, a call nested more than
- * `limits.callNestingMax` levels deep, because it could be parsed but not serialised again.
- *
- * @param value - the result of a JSON parser, so it has no cycles
- * @param checkedType - the call's type, if `checkCall` has already found it valid. Then only its nesting is checked
+ * Checks a parsed call like `checkCall`. Also refuses, as `wrong_type`, a call nested too deeply to serialise it
+ * again. With a `checkedType`, the call has already passed `checkCall`, so only its nesting is checked.
  */
 export function checkParsedCall(value: unknown, checkedType?: CallType): CallCheck {
   const check: CallCheck =

@@ -9,10 +9,8 @@ export type Identifiers =
   | ({ readonly kind: 'rejected' } & Rejection)
 
 /**
- * Reads a field that contains an identifier or a list of them. Identifiers may be numbers. Null and empty strings are
- * skipped, and in CSV also blank cells.
- *
- * @param field - the field's name, for messages, and whether it is a CSV cell, which is trimmed
+ * Reads a field with an identifier or a list of them. Identifiers may be numbers. Null and empty strings are skipped,
+ * and in CSV also blank cells.
  */
 export function readIdentifiers(
   value: JsonValue | undefined,

@@ -4,8 +4,8 @@ import { SettingError, nearestName, shortText, type JsonObject } from '../model/
 const namedColumnsMax = 20
 
 /**
- * Checks that a list has the required columns. Without this check, a mistyped name would read as an empty column. CSV
- * is checked at its header. JSON is checked at the end of the list, because each row has its own fields.
+ * Checks that a list has the required columns, because a mistyped name would read as an empty column. CSV is checked
+ * at its header, JSON at the end of the list, because each row has its own fields.
  */
 export class ListColumns {
   readonly #setting: string
@@ -13,21 +13,14 @@ export class ListColumns {
   readonly #missing: Set<string>
   #firstRow: readonly string[] | undefined
 
-  /**
-   * @param setting - the setting that names the columns, for messages
-   * @param names - the required columns
-   */
+  /** @param setting - the setting that names the required columns, for messages */
   constructor(setting: string, names: readonly string[]) {
     this.#setting = setting
     this.#names = names
     this.#missing = new Set(names)
   }
 
-  /**
-   * Checks the header of a CSV.
-   *
-   * @throws SettingError if a column is missing
-   */
+  /** Checks the header of a CSV. Throws SettingError if a column is missing. */
   readHeader(columns: readonly string[]): void {
     const missing = this.#names.find((name) => !columns.includes(name))
     if (missing !== undefined) throw missingColumn(this.#setting, missing, columns)
@@ -41,11 +34,7 @@ export class ListColumns {
     for (const name of this.#missing) if (Object.hasOwn(row, name)) this.#missing.delete(name)
   }
 
-  /**
-   * Checks the columns at the end of the list.
-   *
-   * @throws SettingError if there were rows, and one of the columns is in none of them
-   */
+  /** Checks the end of the list. Throws SettingError if there were rows, and one of the columns is in none of them. */
   readEnd(): void {
     const [missing] = this.#missing
     if (missing === undefined || this.#firstRow === undefined) return
@@ -53,12 +42,7 @@ export class ListColumns {
   }
 }
 
-/**
- * Checks that a CSV has one of the default columns.
- *
- * @param recognised - the default columns
- * @throws SettingError if it has none of them
- */
+/** Throws SettingError if a CSV has none of the default columns. */
 export function checkRecognised(
   setting: string,
   recognised: readonly string[],

@@ -6,13 +6,10 @@ type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
 
 /**
- * Reads a list of users, in any format that {@link readTable} reads: CSV, NDJSON or JSON.
+ * Reads a list of users in groups, in any format that {@link readTable} reads. Throws SettingError if the named
+ * columns are missing, for JSON at the end of the list, and `cannot_read_file`.
  *
- * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row or the
- * header has
- * @returns the rows in the order of the list, in groups as they arrive
- * @throws SettingError if a CSV lacks the columns; at the end of a JSON list, if no row has one of the named columns
- * @throws EvrouteError `cannot_read_file`
+ * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id`
  */
 export async function* readUserIds(
   input: AsyncIterable<Uint8Array>,

@@ -22,11 +22,7 @@ export class UserIdFields {
     return this.#isCsv
   }
 
-  /**
-   * Reads the header of a CSV.
-   *
-   * @throws SettingError if a named column is missing
-   */
+  /** Reads the header of a CSV. Throws SettingError if a named column is missing. */
   readHeader(columns: readonly string[]): void {
     this.#isCsv = true
     this.#columns.readHeader(columns)
@@ -44,11 +40,7 @@ export class UserIdFields {
     return { kind: 'identifiers', identifiers }
   }
 
-  /**
-   * Checks the named columns at the end of the list.
-   *
-   * @throws SettingError if there were rows, and one of the named columns is in none of them
-   */
+  /** Checks the end of the list. Throws SettingError if there were rows, and one of the named columns is in none. */
   readEnd(): void {
     this.#columns.readEnd()
   }

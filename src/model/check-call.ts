@@ -2,11 +2,7 @@ import { isCallType, type CallType } from './call.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
 import { limits } from './limits.ts'
 
-/**
- * Why a call is refused. The tracking API uses the same codes.
- *
- * `invalid_json` is a row or body that cannot be parsed; `event_too_large` is a call over 32 KB.
- */
+/** Why a call is refused. `invalid_json` is a row or body that cannot be parsed. */
 export type RejectionCode = (typeof rejectionCodes)[number]
 
 const rejectionCodes = [
@@ -47,11 +43,7 @@ const textFields = ['event', 'name', 'category'] as const
 /** Maximum number of characters of an unknown type that a message quotes. */
 const shownTypeLengthMax = 60
 
-/**
- * Checks a parsed value against the fields that its call type requires. Never throws.
- *
- * Null and an empty id count as absent. Ids may be numbers.
- */
+/** Checks a parsed value. Never throws. Null and an empty id count as absent. Ids may be numbers. */
 export function checkCall(value: unknown): CallCheck {
   if (!isJsonObject(value)) return invalid('not_an_object', 'A call must be a JSON object')
   const type = value['type']

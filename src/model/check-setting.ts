@@ -3,13 +3,7 @@ import { SettingError } from './error.ts'
 import { nearestName } from './nearest-name.ts'
 import { parseUrl } from './parse-url.ts'
 
-/**
- * Checks a whole number against the range that its setting accepts.
- *
- * @param setting - the setting's name, as the caller wrote it
- * @returns the number
- * @throws SettingError `invalid_setting`
- */
+/** Checks a whole number against the range that its setting accepts. Throws SettingError. */
 export function checkWholeNumber(
   setting: string,
   value: unknown,
@@ -24,12 +18,7 @@ export function checkWholeNumber(
   )
 }
 
-/**
- * Refuses options that do not exist, because JavaScript callers would not notice a mistyped one.
- *
- * @param known - the names of all options
- * @throws SettingError `invalid_setting` naming the first unknown option
- */
+/** Throws SettingError for options that do not exist, because JavaScript callers would not notice them. */
 export function checkOptionNames<Options extends object>(
   options: Options,
   known: Readonly<Record<keyof Options, true>>,
@@ -46,12 +35,8 @@ export function checkOptionNames<Options extends object>(
 }
 
 /**
- * Checks a URL that requests are sent to. It must be complete, http or https, and without a user name and password,
- * which would not be sent.
- *
- * @param setting - the setting's name, as the caller wrote it
- * @returns the normalised URL, without its fragment
- * @throws SettingError `invalid_setting`
+ * Checks a URL that requests are sent to: complete, http or https, and without a user name and password, which would
+ * not be sent. Returns the normalised URL without its fragment, or throws SettingError.
  */
 export function checkUrl(setting: string, text: unknown): string {
   const url = typeof text === 'string' ? parseUrl(text) : undefined

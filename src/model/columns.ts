@@ -5,9 +5,7 @@ const narrow = /^[\x20-\x7e]*$/
 /** Made when it is first needed, because that takes 5 ms. */
 let segmenter: Intl.Segmenter | undefined
 
-/**
- * Splits text into graphemes: the characters that a reader sees, such as a letter with its accents or a joined emoji.
- */
+/** Splits text into the characters that a reader sees, such as a letter with its accents or a joined emoji. */
 function graphemesOf(text: string): readonly string[] {
   segmenter ??= new Intl.Segmenter()
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
@@ -19,10 +17,7 @@ export function columnsOf(text: string): number {
   return graphemesOf(text).reduce((columns, grapheme) => columns + (wide.test(grapheme) ? 2 : 1), 0)
 }
 
-/**
- * Shortens a text to at most `columnsMax` columns. Shortened text ends in `…`. The text must have no escape
- * sequences.
- */
+/** Shortens a text without escape sequences to at most `columnsMax` columns. Shortened text ends in `…`. */
 export function cutToColumns(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
   const graphemes = graphemesOf(text)

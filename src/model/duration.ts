@@ -6,10 +6,7 @@ const unitMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 
-/**
- * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds; undefined if it is invalid or
- * too large for a safe integer.
- */
+/** Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds; undefined if it is invalid. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
   if (match?.[1] === undefined || match[2] === undefined) return undefined
@@ -17,9 +14,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(durationMs) ? durationMs : undefined
 }
 
-/**
- * Formats milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`. From one second, durations are rounded down.
- */
+/** Formats milliseconds for a person, rounded down from one second on: `480ms`, `5s`, `2m 30s`, `3h 46m`. */
 export function formatDuration(durationMs: number): string {
   const wholeMs = Math.round(durationMs)
   if (wholeMs < 1_000) return `${wholeMs}ms`

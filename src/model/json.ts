@@ -24,8 +24,7 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, counting itself. The search stops at
- * the limit, so that deep nesting never exhausts the call stack.
+ * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, counting itself. Stops at the limit.
  */
 export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -35,8 +34,8 @@ export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
 }
 
 /**
- * Whether JSON text nests more than `levelsMax` objects and arrays. Check this before parsing, because parsing takes
- * about thirty times as long when text nests thousands of levels.
+ * Whether JSON text nests more than `levelsMax` objects and arrays. Check this before parsing, which takes about
+ * thirty times as long if there are thousands of levels.
  */
 export function isTextNestedDeeper(json: string, levelsMax: number): boolean {
   if (json.length <= 2 * levelsMax) return false
@@ -55,10 +54,7 @@ export function isTextNestedDeeper(json: string, levelsMax: number): boolean {
   return false
 }
 
-/**
- * Writes a record as one line of NDJSON, with the version of the record format first. Escapes U+2028 and U+2029,
- * because some parsers end a line there.
- */
+/** Writes a record as a line of NDJSON. Escapes U+2028 and U+2029, because some parsers end a line there. */
 export function recordLine(record: Readonly<Record<string, unknown>>): string {
   const json = JSON.stringify({ v: 1, ...record })
   return `${json.replace(/[\u2028\u2029]/g, (separator) => (separator === '\u2028' ? '\\u2028' : '\\u2029'))}\n`

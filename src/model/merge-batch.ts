@@ -8,10 +8,7 @@ export interface BatchDefaults {
   readonly integrations?: JsonObject
 }
 
-/**
- * Measures a batch's common fields as JSON, in UTF-8 bytes. Check their nesting first, because serialising deeply
- * nested values throws.
- */
+/** Measures a batch's common fields in bytes of JSON. Check their nesting first: deep nesting throws. */
 export function batchDefaultsBytes({ context, integrations }: BatchDefaults): number {
   return jsonBytes(context) + jsonBytes(integrations)
 }
@@ -19,8 +16,8 @@ export function batchDefaultsBytes({ context, integrations }: BatchDefaults): nu
 /**
  * Makes a function that merges a batch's context and integrations into a call. The call's own values win, key by key
  * at the top level. Integrations inside a context count if the call or batch has no others. A value of the call that
- * is not an object is kept, so that `checkCall` refuses the call. The merged call shares unchanged parts with the
- * given one. If nothing changes, the function returns the given call itself.
+ * is not an object is kept, so that `checkCall` refuses the call. If nothing changes, the function returns the given
+ * call itself.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })
@@ -36,10 +33,7 @@ export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObj
   }
 }
 
-/**
- * Moves `context.integrations`, where some clients write them, to the top level. Drops them if the top level already
- * has integrations, or if they are not an object.
- */
+/** Moves `context.integrations`, where some clients write them, to the top level, unless it has its own. */
 export function liftIntegrations(call: JsonObject): JsonObject {
   const { context } = call
   if (!isJsonObject(context) || !Object.hasOwn(context, 'integrations')) return call

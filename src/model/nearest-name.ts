@@ -1,7 +1,4 @@
-/**
- * Returns the known name that a misspelt one most likely stands for, ignoring case; undefined if none is near. If
- * several are equally near, returns the first.
- */
+/** Returns the known name that a misspelt one most likely stands for, ignoring case; undefined if none is near. */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined
   let fewest = Infinity

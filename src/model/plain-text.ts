@@ -6,18 +6,13 @@ const printableAscii = /^[\x20-\x7e]*$/
 /** Control characters (C0, DEL, C1), lone surrogates and bidi controls. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu
 
-/**
- * Makes untrusted text safe to print on one line of a terminal. Removes escape sequences, control characters,
- * bidi controls and lone surrogates, and replaces line breaks and tabs with a space.
- */
+/** Makes untrusted text safe to print on one line of a terminal: without escape sequences and control characters. */
 export function plainText(text: string): string {
   if (printableAscii.test(text)) return text
   return stripVTControlCharacters(text).replace(lineBreaksAndTabs, ' ').replace(unprintable, '')
 }
 
-/**
- * Makes untrusted text safe to print, and shortens it to `charactersMax` characters. A shortened text ends in `…`.
- */
+/** Makes untrusted text safe to print, and shortens it to `charactersMax` characters. A shortened text ends in `…`. */
 export function shortText(text: string, charactersMax = 60): string {
   if (text.length <= charactersMax && printableAscii.test(text)) return text
   const plain = plainText(text)

@@ -3,11 +3,7 @@ const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun).* \d{2}:\d{2}:\d{2} /
 /** The form of an HTTP date that ends with the year. It has no zone and means UTC. */
 const zonelessDate = / \d{4}$/
 
-/**
- * Reads a `Retry-After` header: whole seconds with at most nine digits, or an HTTP date.
- *
- * @returns the wait in milliseconds, never negative; undefined if it is unreadable
- */
+/** Reads a `Retry-After` header as a wait in milliseconds, never negative; undefined if it is unreadable. */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000

@@ -1,7 +1,4 @@
-/**
- * The forms that real clients send: a date, or a date and time with any number of fraction digits. The zone is
- * `Z`, an offset (`+00:00` or `+0000`), or missing, which means UTC.
- */
+/** A date, or a date and time with any number of fraction digits. A missing zone means UTC. */
 const shape =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
 

@@ -24,10 +24,7 @@ export interface ArchiveErasuresOptions {
   readonly store: Pick<RegulationStore, 'find' | 'noteArchive'>
   /** Erases users from the archives. Called only after the previous call has ended. */
   readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ErasedArchives>
-  /**
-   * Ends replays, because they read archives; resolves once none is running. `holdsArchives` is true from
-   * before this call until the archives are erased, and no replay may start meanwhile.
-   */
+  /** Ends replays; resolves once none is running. No replay may start until `holdsArchives` is false again. */
   readonly endReplays?: () => Promise<void>
   readonly runtime: Runtime
 }
@@ -73,11 +70,7 @@ export class ArchiveErasures {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
   }
 
-  /**
-   * Erases the users of a regulation, unless that is already done.
-   *
-   * @throws an error from the archive or the store, or the signal's reason
-   */
+  /** Erases the users of a regulation, unless that is already done. Throws an error of the archive or the store. */
   async erase(id: string, signal: AbortSignal): Promise<void> {
     if (this.#done.has(id)) return
     const { store, runtime, endReplays, eraseArchives } = this.#options

@@ -47,10 +47,8 @@ export interface UnknownSource {
 export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | UnknownSource
 
 /**
- * Plans a regulation and, if its type notifies, its notifications: for each user, one event per affected source
- * that has enabled destinations. Each of these destinations gets the event. Pure except for the id.
- *
- * @throws SettingError for a request without users or sources, or beyond {@link regulationLimits}
+ * Plans a regulation and its notifications: for each user, one event per affected source with enabled destinations.
+ * Throws SettingError for a request without users or sources, or beyond {@link regulationLimits}.
  */
 export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   const { type, newId } = options

@@ -27,11 +27,7 @@ export class RegulationWatch {
     this.#options = options
   }
 
-  /**
-   * Registers the configured archives. Call it before anything is written to them.
-   *
-   * @throws EvrouteError from the store, or from an archive that can't be used
-   */
+  /** Registers the configured archives. Call it before anything is written to them. */
   async register(): Promise<readonly KeptArchive[]> {
     const archives = await this.#options.archives()
     const registered = JSON.stringify(archives)
@@ -41,11 +37,7 @@ export class RegulationWatch {
     return archives
   }
 
-  /**
-   * Registers new archives, then looks once for unfinished regulations.
-   *
-   * @throws EvrouteError from the store
-   */
+  /** Registers new archives, then looks once for unfinished regulations. */
   async look(): Promise<void> {
     const archives = await this.register()
     const archiveIds = archives.map(({ id }) => id)

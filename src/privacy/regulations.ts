@@ -97,10 +97,7 @@ export class Regulations implements RegulationReader {
     this.#take(ids.reverse())
   }
 
-  /**
-   * Resumes unfinished regulations of any process that shares the store. Call it every few seconds: a
-   * regulation that waits for another process is not looked at in between.
-   */
+  /** Resumes unfinished regulations of any process that shares the store. Call it every few seconds. */
   found(regulations: readonly UnfinishedRegulation[]): void {
     const { erasesStore = true } = this.#options
     const unfinished = new Set(regulations.map(({ id }) => id))
@@ -115,11 +112,7 @@ export class Regulations implements RegulationReader {
     this.#take(ids)
   }
 
-  /**
-   * Stores a regulation with its notifications, and begins to carry it out.
-   *
-   * @throws SettingError for a request with no user ids, too many or invalid ones; an error of the store
-   */
+  /** Stores a regulation with its notifications, and begins to carry it out. Throws SettingError for invalid users. */
   async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
     const { configuration, wake, runtime } = this.#options
     const { clock, newId } = runtime
@@ -151,10 +144,7 @@ export class Regulations implements RegulationReader {
     return this.#options.store.list(request)
   }
 
-  /**
-   * Tries waiting regulations now. Resolves on `close`, or once every unfinished regulation waits: for leased
-   * deliveries, for files that can't be rewritten, or for the next start.
-   */
+  /** Tries waiting regulations now. Resolves once every unfinished regulation waits for something, or on `close`. */
   async idle(): Promise<void> {
     this.#lookAgain()
     if (this.#isClosed || (this.#work === undefined && !this.#hasWork)) return
@@ -241,10 +231,7 @@ export class Regulations implements RegulationReader {
     return 'done'
   }
 
-  /**
-   * Removes traces from the store's files. The first regulation causes the rewrite, which serves the others
-   * too.
-   */
+  /** Removes traces from the store's files. The first regulation causes the rewrite, which serves the others too. */
   async #rewriteFiles(): Promise<'done' | 'later'> {
     for (const id of [...this.#withTraces]) {
       if (this.#isClosed || this.#heldUpMs > 0) break

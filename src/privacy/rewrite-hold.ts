@@ -12,11 +12,7 @@ export class RewriteHold {
     return Math.max(this.#untilMs - nowMs, 0)
   }
 
-  /**
-   * Records a failure.
-   *
-   * @returns whether to log it: true for the first failure, and after that at most once every ten minutes
-   */
+  /** Records a failure. Returns true if it should be logged, which is at most once every ten minutes. */
   failed(nowMs: number): boolean {
     this.#waitMs = Math.min(Math.max(this.#waitMs * 2, firstWaitMs), longestWaitMs)
     this.#untilMs = nowMs + this.#waitMs

@@ -17,10 +17,7 @@ export interface EraseRequest {
   readonly nowMs: number
   /** The maximum number of rows to look at, so that other work waits only briefly. */
   readonly rowsMax: number
-  /**
-   * If true, returns `traces` instead of rewriting files, so that one rewrite serves several regulations; false
-   * by default.
-   */
+  /** If true, returns `traces` instead of rewriting files, so that one rewrite serves several regulations. */
   readonly leavesTraces?: boolean | undefined
 }
 
@@ -73,10 +70,9 @@ export interface RegulationReader {
 /**
  * Keeps deletion requests and suppressed users. The rules of the DeliveryStore port apply.
  *
- * `add` of the DeliveryStore drops the calls of suppressed users, with the outcome `suppressed`. A call is
- * dropped if its userId, or the previousId of an alias, is suppressed for its source or for all sources. The
- * source of a replay, `<source>/<anything>`, counts as `<source>`. Events of type `delete` are never
- * suppressed.
+ * `add` of the DeliveryStore drops the calls of suppressed users, with the outcome `suppressed`. A call is dropped if
+ * its userId, or the previousId of an alias, is suppressed for its source or for all sources. The source of a replay,
+ * `<source>/<anything>`, counts as `<source>`. Events of type `delete` are never suppressed.
  */
 export interface RegulationStore extends RegulationReader {
   /**
@@ -103,10 +99,7 @@ export interface RegulationStore extends RegulationReader {
   erase(request: EraseRequest): Promise<EraseResult>
   /** Adds to the counts of what was erased from archives. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
-  /**
-   * Marks a regulation as finished. The counts of its notifications are kept as they are then, even if the
-   * notifications are purged later.
-   */
+  /** Marks a regulation as finished. The counts of its notifications stay, even if these are purged later. */
   finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
 }
 
@@ -123,9 +116,7 @@ export interface UnfinishedRegulation {
   readonly id: string
   /** Whether an archive of that process still has to be erased. */
   readonly isArchiveLeft: boolean
-  /**
-   * Whether other work is left: erasing from the store, waiting for notifications, or finishing the regulation.
-   */
+  /** Whether other work is left: erasing from the store, waiting for notifications, or finishing the regulation. */
   readonly isDue: boolean
 }
 
@@ -143,11 +134,6 @@ export interface SharedRegulations {
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
-  /**
-   * Removes a lost archive, so that regulations no longer wait for it. Each regulation that waited records a
-   * problem.
-   *
-   * @returns false if no archive with this name was registered
-   */
+  /** Removes a lost archive from all regulations, which record a problem; false if the name is not registered. */
   release(request: { readonly name: string }): Promise<boolean>
 }

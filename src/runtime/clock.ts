@@ -9,14 +9,10 @@ export interface Clock {
   /** Whole milliseconds since 1970. */
   nowMs(): number
   /**
-   * Runs a task once, `delayMs` from now. A waiting task keeps the process alive. The system's clock waits at most 24
-   * days.
+   * Runs a task once, `delayMs` from now, by the system's clock at most 24 days. Keeps the process alive until then.
    */
   schedule(delayMs: number, task: () => void): Timer
-  /**
-   * Holds the clock until the returned function is called, because work such as a request is under way. A virtual
-   * clock doesn't jump in the meantime. The system's clock ignores holds.
-   */
+  /** Keeps a virtual clock from jumping until the returned function is called, because work is under way. */
   hold(): () => void
 }
 
@@ -32,11 +28,7 @@ export const systemClock: Clock = Object.freeze({
   hold: () => () => undefined,
 })
 
-/**
- * Resolves `delayMs` from now, or as soon as the signal aborts.
- *
- * @returns true if the time passed, false if the signal ended the wait
- */
+/** Resolves with true `delayMs` from now, or with false as soon as the signal aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {

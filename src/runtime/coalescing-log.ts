@@ -20,9 +20,9 @@ interface Kind {
 }
 
 /**
- * Writes the first line of a kind at once, then one line a minute with the number of repetitions. The log stays
- * readable when thousands of requests fail in the same way during an outage. Lines are of one kind if their level,
- * message and fields agree, except for fields such as messageId and error.
+ * Writes the first line of a kind at once, then one line a minute with the number of repetitions, so that the log
+ * stays readable during an outage. Lines are of one kind if their level, message and fields agree, except for fields
+ * such as messageId.
  */
 export class CoalescingLog implements Log {
   readonly debug: LogLine

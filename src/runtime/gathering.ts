@@ -10,8 +10,8 @@ export interface Gatherer<Message> {
 }
 
 /**
- * Sends the messages of one turn of the event loop together. Passing a message costs both threads more than most of
- * the work that the message asks for.
+ * Sends the messages of one turn of the event loop together. Passing one costs more than most of the work it asks
+ * for.
  */
 export class Gathering<Message> {
   readonly #gatherer: Gatherer<Message>

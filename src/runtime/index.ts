@@ -1,7 +1,4 @@
-/**
- * Clock, randomness, ids, log and observer: the bundle that every room is given. Also reads references to environment
- * variables and files.
- */
+/** The bundle that every room is given: clock, randomness, ids, log and observer. Also reads references. */
 export * from './breather.ts'
 export * from './clock.ts'
 export * from './coalescing-log.ts'

@@ -40,10 +40,7 @@ export function logFrom(level: LogLevel, log: Log): Log {
   return { debug, info, warn }
 }
 
-/**
- * Makes a log that writes lines of text: the level, the message, then `name=value` for every field. Characters in a
- * value that would break the line or control a terminal are escaped, such as `\u{a}`.
- */
+/** Makes a log that writes lines of text: the level, the message, then `name=value` for every field. */
 export function lineLog(write: (line: string) => void): Log {
   const line =
     (level: string): LogLine =>
@@ -59,10 +56,7 @@ function formatFields(fields: LogFields | undefined): string {
     .join('')
 }
 
-/**
- * Makes a log that writes each line as one JSON object: `time` (UTC, ISO 8601), `level`, `message`, then the fields.
- * Characters that would break the line or control a terminal are escaped.
- */
+/** Makes a log that writes each line as a JSON object: `time` (UTC, ISO 8601), `level`, `message`, then the fields. */
 export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs'>): Log {
   const line =
     (level: string): LogLine =>
@@ -90,9 +84,8 @@ function visible(text: string): string {
 }
 
 /**
- * Returns the log that the environment selects. If DEBUG contains the name `analytics` or `*`, the log writes every
- * line to stderr. Names are separated by commas or blanks. Otherwise the log writes only warnings, as process
- * warnings of the type `EvrouteWarning`. Node prints those by default and passes them to `process.on('warning')`.
+ * Returns the log that the environment selects. If DEBUG contains `analytics` or `*`, it writes every line to stderr.
+ * Otherwise it writes only warnings, as process warnings of the type `EvrouteWarning`, which Node prints by default.
  */
 export function logFromEnvironment(environment: NodeJS.ProcessEnv = process.env): Log {
   const names = (environment['DEBUG'] ?? '').split(/[\s,]+/)

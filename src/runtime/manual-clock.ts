@@ -53,10 +53,7 @@ export class ManualClock implements Clock {
     return this.#next()?.atMs
   }
 
-  /**
-   * Advances the time and runs due tasks in order. After each task it lets the event loop turn a few times, so that
-   * the task can schedule others, and more often while something holds the clock.
-   */
+  /** Advances the time and runs due tasks in order. After each, lets the event loop turn a few times. */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
     await this.#settle()

@@ -23,10 +23,7 @@ export type ReferencedValue =
       readonly cause?: unknown
     }
 
-/**
- * Reads the value of a reference: `env:NAME` for an environment variable, `@path` for the text of a file without its
- * final line break. Never throws.
- */
+/** Reads `env:NAME` from the environment, and `@path` from a file without its final line break. Never throws. */
 export async function readReference(
   text: string,
   sources: ReferenceSources,

@@ -14,10 +14,7 @@ export async function stoppable<Result>(
   }
 }
 
-/**
- * Yields the parts of an iteration. If the signal aborts, throws its reason, even if the iteration never continues.
- * `Readable.from` with a signal would wait for the iteration.
- */
+/** Yields the parts of an iteration, or throws the signal's reason as soon as it aborts, unlike `Readable.from`. */
 export async function* stoppableStream<Part>(
   parts: AsyncIterable<Part>,
   stop: AbortSignal,

@@ -1,10 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/**
- * Starts measuring real time, even if the runtime has a virtual clock.
- *
- * @returns a function that returns the elapsed milliseconds, with fractions
- */
+/** Starts measuring real time. Returns a function that returns the elapsed milliseconds, with fractions. */
 export function stopwatch(): () => number {
   // Node loads `performance` on first use, which would slow every start of the command.
   const startedAt = process.hrtime.bigint()
@@ -14,8 +10,6 @@ export function stopwatch(): () => number {
 /**
  * Starts measuring elapsed time: the larger of wall and monotonic time. Wall time is wrong after the clock was set
  * back, and monotonic time stops while the machine sleeps.
- *
- * @returns a function that returns the elapsed milliseconds
  */
 export function elapsedTime(clock: Clock): () => number {
   const startMs = clock.nowMs()

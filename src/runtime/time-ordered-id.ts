@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto'
 let last = { instantMs: -1, beginning: '' }
 
 /**
- * Makes a UUID of version 7 (RFC 9562, section 5.7): 48 bits of the time in milliseconds, then random bits.
- * Successive ids are neighbours in a store's index, so a store inserts them twice as fast as random ones.
+ * Makes a UUID of version 7 (RFC 9562). Successive ids are neighbours in a store's index, so a store inserts them
+ * twice as fast as random ones.
  */
 export function timeOrderedId(nowMs: number): string {
   if (nowMs !== last.instantMs) last = { instantMs: nowMs, beginning: beginningOf(nowMs) }

@@ -1,12 +1,6 @@
 import type { Worker, WorkerOptions } from 'node:worker_threads'
 
-/**
- * Returns the program of a thread, which is in the folder of the file that starts it, as a source or built. A bundler
- * may leave it out.
- *
- * @param name - the name of the program, without an extension
- * @param caller - `import.meta.url` of the file that starts it
- */
+/** Returns the program of a thread, as a source or built: the file `name` beside its caller, `import.meta.url`. */
 export function workerProgram(name: string, caller: string): URL {
   const [extension = ''] = /\.\w+$/.exec(caller) ?? []
   return new URL(`${name}${extension}`, caller)

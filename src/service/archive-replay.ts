@@ -13,9 +13,7 @@ interface ArchiveReplayOptions {
   readonly hasRoom: (destinations: readonly Destination[], signal: AbortSignal) => Promise<boolean>
   /** Whether archives may contain events that a regulation erases. If so, no replay may run. */
   readonly isHeld: () => boolean
-  /**
-   * Looks for regulations from other processes. The running replay ends if one of them erases from archives.
-   */
+  /** Looks for regulations from other processes. The running replay ends if one of them erases from archives. */
   readonly look?: () => Promise<void>
   readonly runtime: Runtime
   /** Aborts when the service closes. */
@@ -32,13 +30,8 @@ export class ArchiveReplay {
   }
 
   /**
-   * Sends archived events again, to one destination or to all current destinations of their source.
-   *
-   * While a regulation erases users from archives, no replay starts, and a running one ends because it may have
-   * read events of these users.
-   *
-   * @param signal - aborts when the caller no longer waits for the outcome; the replay then ends
-   * @throws the store's error, if it refuses events
+   * Sends archived events again, to one destination or to all current destinations of their source. Ends early if a
+   * regulation erases users from archives, because events of these users may have been read, or if the signal aborts.
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
     await this.#options.look?.()

@@ -36,12 +36,7 @@ export class Archives {
   readonly #keeping = new Map<AbortController, Promise<void>>()
   #endsAtMs = Infinity
 
-  /**
-   * @param startedAtMs - when this run started, in milliseconds since 1970. File names begin with it, so that
-   * runs don't share files.
-   * @param parts - for tests. By default, writes are limited in real time, even if the service has a different
-   * clock.
-   */
+  /** @param startedAtMs - the beginning of file names, so that runs don't share files; milliseconds since 1970 */
   constructor(
     startedAtMs: number,
     parts: { readonly clock?: Clock; readonly append?: Append } = {},
@@ -52,11 +47,8 @@ export class Archives {
   }
 
   /**
-   * Archives the accepted events in the results, if their source has an archive. Includes duplicates, because
-   * an earlier run may have ended after storing the original and before archiving it.
-   *
-   * @throws EvrouteError `cannot_write_file`, also if the write takes more than 5 s. Some of the events may
-   * have been written.
+   * Archives the accepted events in the results, if their source has an archive. Includes duplicates, because an
+   * earlier run may have ended before it archived the original. Throws `cannot_write_file`, also after 5 s.
    */
   async keep(
     source: ConfiguredSource | undefined,
@@ -81,10 +73,7 @@ export class Archives {
     }
   }
 
-  /**
-   * Gives writes `graceMs` to end, including writes that begin later, then aborts them. Resolves once no write
-   * is in progress.
-   */
+  /** Gives writes `graceMs` to end, also those that begin later, then aborts them. Resolves once all have ended. */
   async close(graceMs: number): Promise<void> {
     this.#endsAtMs = this.#clock.nowMs() + graceMs
     const timer = this.#clock.schedule(graceMs, () => {
@@ -95,11 +84,8 @@ export class Archives {
   }
 
   /**
-   * Erases events of users from the archives that are configured now, including files of earlier runs. Call it
-   * only after accepted events are archived, or they may be missed; new events can be archived meanwhile. Run
-   * one erasure at a time.
-   *
-   * @throws the signal's reason once it aborts
+   * Erases events of users from the archives that are configured now, including files of earlier runs. Call it only
+   * after accepted events are archived. Run one erasure at a time. Throws the signal's reason once it aborts.
    */
   async erase({ sources, userIds, untilMs, signal }: ErasureRequest): Promise<ErasedFromArchive> {
     const isErased = isAboutUsers(userIds, untilMs)
@@ -125,11 +111,7 @@ export class Archives {
   }
 }
 
-/**
- * Returns the archives of the sources, one per folder, as other processes that share the store know them.
- *
- * @throws EvrouteError `cannot_write_file`
- */
+/** Returns the archives of the sources, as other processes know them. Throws `cannot_write_file`. */
 export async function keptArchives(
   sources: readonly Pick<ConfiguredSource, 'archive'>[],
   newId: () => string,
@@ -143,10 +125,7 @@ export async function keptArchives(
   return kept
 }
 
-/**
- * Leaves out sources whose archive is registered by a service that shares the store, because that service
- * erases it.
- */
+/** Leaves out sources whose archive is registered by another service, because that service erases it. */
 export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive'>>(
   sources: readonly Source[],
 ): Promise<readonly Source[]> {
@@ -158,10 +137,7 @@ export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive
   return own
 }
 
-/**
- * Lists the archives that a new configuration abandons, and that deletions no longer reach: their source is
- * removed, has a different folder, or has no archive.
- */
+/** Lists the archives that a new configuration abandons, so that deletions no longer reach them. */
 export function leftArchives(
   before: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
   after: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],

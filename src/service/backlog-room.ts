@@ -13,10 +13,8 @@ interface Backlogs {
 }
 
 /**
- * Waits until the backlog of every destination is less than half full: replays and syncs leave the other half
- * to sources.
- *
- * @returns false if the signal aborts first
+ * Waits until all backlogs are less than half full, because replays and syncs leave the other half to sources.
+ * Returns false if the signal aborts first.
  */
 export async function waitForRoom(
   backlogs: Backlogs,

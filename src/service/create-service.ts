@@ -6,8 +6,8 @@ import type { ServiceAddress } from './service-options.ts'
 import { Service } from './service.ts'
 
 /**
- * Widens the types of settings, so that an imported JSON file can be passed. TypeScript types a name in it,
- * such as `"Webhooks"`, as `string`, and a key that some objects of a list lack as possibly undefined.
+ * Widens the types of settings to those of an imported JSON file, where names are any string, and keys that some
+ * objects of a list lack may be undefined.
  */
 type Given<Settings> = Settings extends string
   ? Settings | (string & {})
@@ -20,22 +20,14 @@ type Given<Settings> = Settings extends string
         }
       : Settings
 
-/**
- * The content of an `evroute.config.json` as an object. Settings have the same defaults as in the file, except
- * ports: by default, a free port is used.
- */
+/** The content of an `evroute.config.json` as an object. By default, ports are free ones. */
 export type ServiceConfiguration = Given<GivenDocument>
 
 /** Options of {@link createService}. */
 export interface CreateServiceOptions {
-  /**
-   * The path of a configuration file, or its content as an object. Paths in an object are relative to the
-   * working directory.
-   */
+  /** The path of a configuration file, or its content. Paths in it are relative to the working directory. */
   readonly configuration: string | ServiceConfiguration
-  /**
-   * Variables for `env:NAME`. None by default, so that secrets are read from the environment only on purpose.
-   */
+  /** Variables for `env:NAME`. None by default, so that secrets are read from the environment only on purpose. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime
@@ -47,8 +39,8 @@ export interface CreateServiceOptions {
 export interface RunningService extends AsyncDisposable {
   readonly address: ServiceAddress
   /**
-   * Stops accepting requests, waits up to `graceMs` (0 by default) for those in progress, and closes the store.
-   * Pending deliveries stay in the store. Idempotent.
+   * Stops accepting requests, waits up to `graceMs` (0 by default) for those in progress, and closes the store, which
+   * keeps pending deliveries. Idempotent.
    */
   close(graceMs?: number): Promise<void>
 }
@@ -56,8 +48,8 @@ export interface RunningService extends AsyncDisposable {
 /**
  * Starts a service in this process, as `evroute serve` does. Resolves once it accepts requests.
  *
- * @throws ConfigurationError (`invalid_setting`) with all problems; EvrouteError `cannot_read_file`,
- *   `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
+ * @throws ConfigurationError (`invalid_setting`) with all problems; EvrouteError `cannot_read_file`, `store_in_use`,
+ * `store_unusable`, `port_in_use` or `cannot_listen`
  */
 export async function createService(options: CreateServiceOptions): Promise<RunningService> {
   const { configuration: given, env, runtime = createRuntime(), onFailure } = options

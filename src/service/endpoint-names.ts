@@ -17,12 +17,9 @@ const waitMs = 1_000
 const lookingMax = 100
 
 /**
- * Looks up the host names of all endpoints of enabled destinations. A name with a forbidden address makes the
- * configuration invalid. A name without an address is only logged, because it may get one later. After a
- * second, further problems are only logged and unchecked names are skipped, because every connection checks its
- * address anyway.
- *
- * @returns the problems that were found in time
+ * Looks up the host names of all endpoints of enabled destinations. Returns a problem for each name with a forbidden
+ * address. A name without an address is only logged, because it may get one later. After a second, the rest is only
+ * logged or skipped, because every connection checks its address anyway.
  */
 export async function checkEndpointNames(
   { network, destinations }: Configuration,

@@ -12,11 +12,7 @@ export interface LocalServiceOptions {
   readonly runtime?: Runtime | undefined
 }
 
-/**
- * Starts a service with one source, one destination and an in-memory store, on a free port of this machine.
- *
- * @throws ConfigurationError if the secret or the write key cannot be used; EvrouteError `cannot_listen`
- */
+/** Starts a service with one source, one destination and an in-memory store, on a free port of this machine. */
 export async function startLocalService(options: LocalServiceOptions): Promise<Service> {
   const { url, secret, writeKey, runtime = createRuntime() } = options
   const { configuration } = await readServiceConfiguration(

@@ -18,10 +18,7 @@ interface OfflineServiceOptions {
   readonly failed?: (error: unknown) => void
 }
 
-/**
- * A service without ports that runs for one command. It delivers from the store to the configured destinations,
- * syncs audiences and carries out regulations.
- */
+/** Delivers from a store, syncs audiences and carries out regulations for one command, without ports. */
 export class OfflineService implements AsyncDisposable {
   readonly audiences: AudienceOperations
   readonly regulations: ServiceRegulations
@@ -66,11 +63,7 @@ export class OfflineService implements AsyncDisposable {
     })
   }
 
-  /**
-   * Opens the store and resumes its unfinished work.
-   *
-   * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for an invalid URL
-   */
+  /** Opens the store and resumes its unfinished work. Throws `store_in_use`, `store_unusable` or a SettingError. */
   static async open(options: OfflineServiceOptions): Promise<OfflineService> {
     const store = await openStore(options.storeUrl ?? options.configuration.store, {
       log: options.runtime.log,
@@ -85,12 +78,7 @@ export class OfflineService implements AsyncDisposable {
     }
   }
 
-  /**
-   * Resolves once no delivery or regulation can make progress now. Deliveries to endpoints that are down stay
-   * in the store.
-   *
-   * @throws the error that made the store unusable
-   */
+  /** Resolves once no delivery or regulation can make progress now. Throws the error that made the store unusable. */
   async idle(): Promise<void> {
     await this.regulations.idle()
     await this.#pipeline.idle()

@@ -63,10 +63,7 @@ export class Readiness {
     this.#isClosing = true
   }
 
-  /**
-   * Returns why the service is not ready; an empty list if it is ready. Resolves within 2 s, even if the store
-   * doesn't answer. Details are only logged.
-   */
+  /** Returns why the service is not ready; an empty list if it is. Resolves within 2 s, even if the store hangs. */
   async reasons(): Promise<readonly string[]> {
     const { role, hindrance, runtime } = this.#options
     if (this.#isClosing) return ['The service is closing']

@@ -11,12 +11,7 @@ const portOptions = {
   admin: { answerFault: adminFaultAnswer, ...adminConnectionLimits },
 }
 
-/**
- * Opens a port of a service.
- *
- * @param setting - `listen` for the tracking API, `admin` for the admin API
- * @throws EvrouteError `port_in_use`, `cannot_listen`, or `cannot_read_file` for a certificate
- */
+/** Opens a port of a service. Throws `port_in_use`, `cannot_listen`, or `cannot_read_file` for a certificate. */
 export async function listenFor(
   setting: 'listen' | 'admin',
   handler: RequestListener,

@@ -137,11 +137,7 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  /**
-   * Opens the store and the ports. Resolves once the service accepts requests.
-   *
-   * @throws EvrouteError `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
-   */
+  /** Opens the store and the ports. Throws `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`. */
   static async start(options: ServiceOptions): Promise<Service> {
     let service: Service | undefined
     const onNotification = (dueTimes?: readonly DueTime[]): void => {
@@ -179,11 +175,7 @@ export class Service implements AsyncDisposable {
     return (await this.#store.ledger()).pending
   }
 
-  /**
-   * Applies a new configuration without interrupting work in progress. Does nothing once the service is closed.
-   *
-   * @returns the differences; settings that need a restart keep their values
-   */
+  /** Applies a new configuration without interrupting work in progress, and returns the differences. */
   reconfigure(configuration: Configuration): readonly ConfigurationChange[] {
     if (this.#closed !== undefined) return []
     const changes = this.#follow(configuration)
@@ -222,10 +214,7 @@ export class Service implements AsyncDisposable {
     this.#readiness.closing()
   }
 
-  /**
-   * Stops accepting requests, waits up to `graceMs` of real time for requests from sources and to endpoints to
-   * end, and closes the store. Pending deliveries stay in the store. Idempotent.
-   */
+  /** Stops accepting requests, waits up to `graceMs` of real time for requests in progress, and closes the store. */
   close(graceMs = 0): Promise<void> {
     this.#readiness.closing()
     this.#closed ??= this.#close(graceMs)

@@ -33,9 +33,8 @@ interface Delegating {
 const asItIs: Tracing['serve'] = (listener) => listener
 
 /**
- * Records spans if an OpenTelemetry SDK is loaded, for example with `node --import`.
- *
- * @param setting - false for no tracing; true to pass trace contexts on even without an SDK
+ * Records spans if an OpenTelemetry SDK is loaded. `false` turns tracing off; `true` passes contexts on without an
+ * SDK.
  */
 export function tracingOfProcess(setting: boolean | null): Tracing {
   if (setting === false) return { serve: asItIs, send: undefined }
@@ -68,10 +67,7 @@ function serveWith(tracer: Tracer): Tracing['serve'] {
   }
 }
 
-/**
- * The context in which SDKs and their instrumentations record nothing and add no headers. The key is the one of
- * `suppressTracing` in @opentelemetry/core.
- */
+/** Instrumentations record nothing in this context. The key is that of `suppressTracing` in @opentelemetry/core. */
 const suppressed = ROOT_CONTEXT.setValue(
   createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING'),
   true,
@@ -85,10 +81,7 @@ interface CreatedRequest {
   readonly addHeader: (name: string, value: string) => void
 }
 
-/**
- * Adds the header of a webhook again. Newer instrumentation of undici removes it from each request, and adds no
- * other while tracing is suppressed. That instrumentation subscribed earlier, so it is called first.
- */
+/** Adds the header of a webhook again: newer instrumentation of undici, which is called first, removes it. */
 function restoreHeader(message: unknown): void {
   const traceparent = context.active().getValue(headerKey)
   if (typeof traceparent !== 'string') return

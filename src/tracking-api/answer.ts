@@ -2,9 +2,8 @@ import { jsonAnswer, withHeaders, type HttpAnswer, type RequestFault } from '../
 import type { JsonObject, RejectionCode } from '../model/index.ts'
 
 /**
- * Why a whole request is refused. The protocol defines most of the codes. evroute adds `not_found`,
- * `method_not_allowed`, `invalid_request` (malformed HTTP, or headers that are too large) and `body_too_slow`
- * (a request, usually its body, that took too long to arrive).
+ * Why a whole request is refused. evroute adds `not_found`, `method_not_allowed`, `invalid_request` and
+ * `body_too_slow` to the codes of the protocol.
  */
 export type RefusalCode = keyof typeof statuses
 
@@ -67,10 +66,7 @@ export function taken(accepted: number, rejected: readonly RejectedCall[]): Http
   return success({ accepted, rejected: rejected.map((call) => ({ ...call })) })
 }
 
-/**
- * Answers with a refusal. Each client reads the reason from one of three fields, and some fail or retry forever
- * if theirs is missing. Every 503 has a `Retry-After`.
- */
+/** Answers with a refusal. Each client reads the reason from one of three fields, and some fail without theirs. */
 export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAnswer {
   const answer = jsonAnswer(statuses[code], { success: false, error: message, code, message })
   const waitMs = retryAfterMs ?? (answer.status === 503 ? tryLaterMs : undefined)

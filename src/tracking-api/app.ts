@@ -31,7 +31,7 @@ import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /**
  * Maximum memory for bodies that are being read, inflated and stored. A body that doesn't fit is refused with
- * `queue_full`. A client on its own may use half of it: 64 of the largest bodies, or 16,000 of 2 KB.
+ * `queue_full`. A client on its own may use half of it: 64 of the largest bodies.
  */
 const bodiesBytesMax = 64 * 1024 * 1024
 
@@ -68,9 +68,8 @@ interface Route {
 }
 
 /**
- * The tracking API, to which clients of Segment's protocol post their calls. It answers them with a JSON object
- * and one of 200, 400, 401, 403, 404, 405, 429 and 503; 200 means that the calls are stored. A pixel is always
- * answered with an image.
+ * The tracking API, to which clients of Segment's protocol post their calls. The status 200 means that the calls are
+ * stored. A pixel is always answered with an image.
  */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
   const { clock, log } = options.runtime
@@ -115,10 +114,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   })
 }
 
-/**
- * Answers every request with 503, for a service that only delivers. Clients then retry their calls; after any
- * other status except 429 they would drop them.
- */
+/** Answers every request of a service that only delivers with 503, so that clients retry their calls. */
 export function closedTrackingPort(clock: Clock): RequestListener {
   const answer = refusalAnswer(
     refuse('store_unavailable', 'This process only delivers: post to one that accepts calls'),
@@ -139,10 +135,9 @@ The page of the service is on its admin port. \`evroute serve\` prints its addre
 type OriginOf = (request: IncomingMessage) => Pick<Request, 'ip' | 'protocol' | 'host'>
 
 /**
- * Stops express from changing the prototypes of requests and responses. Changing them would make each request
- * take twice as long, because V8 drops its optimisations for the objects and collects them late.
- *
- * @returns a function that computes the properties of express that few requests need
+ * Stops express from changing the prototypes of requests and responses, which would make each request take twice as
+ * long, because V8 drops its optimisations for the objects. Returns a function for the properties that few requests
+ * need.
  */
 function leavePrototypes(app: Express): OriginOf {
   const known = app.request
@@ -232,10 +227,7 @@ interface Answering extends Reading {
   readonly decide: (body: RequestBody) => ReturnType<Decide>
 }
 
-/**
- * Reads the body to its end before answering, so that the connection can be reused. If that takes too long,
- * answers while the client is still sending.
- */
+/** Reads the body to its end before answering, so that the connection can be reused, unless that takes too long. */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,

@@ -14,9 +14,8 @@ export interface ClientConnection {
 const userAgentLengthMax = 1_024
 
 /**
- * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device. The
- * type of the source, the headers of a browser, or `context.direct` show that it does. A server's address is not
- * the user's, and an app's `User-Agent` names only its library.
+ * Fills in a missing `context.ip` and `context.userAgent` if the call comes from the user's own device, as the type
+ * of the source, the headers of a browser, or `context.direct` show. An app's `User-Agent` names only its library.
  */
 export function addClientContext(
   call: JsonObject,
@@ -40,10 +39,7 @@ export function addClientContext(
   return { ...call, context: { ...context, ...Object.fromEntries(missing) } }
 }
 
-/**
- * Strips port, brackets and the IPv4-in-IPv6 prefix from an address in a proxy's header; undefined for other
- * text.
- */
+/** Strips port, brackets and the IPv4-in-IPv6 prefix from an address in a proxy's header; undefined for other text. */
 function plainAddress(ip: string): string | undefined {
   const [, v4, v6 = ip] = /^(?:([\d.]+):\d+|\[(.*)\](?::\d+)?)$/.exec(ip) ?? []
   const address = (v4 ?? v6).replace(/^::ffff:(?=\d+\.)/i, '')

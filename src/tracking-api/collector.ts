@@ -28,10 +28,7 @@ export interface TrackingRequest {
 /** A refusal, with its source if it is known. */
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/**
- * What the answer needs to know about calls that are being stored. The content of the calls must not stay in
- * memory.
- */
+/** What the answer needs to know about calls that are being stored, whose content must not stay in memory. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */
@@ -64,10 +61,8 @@ export class Collector {
   }
 
   /**
-   * Answers a request with calls. Doesn't read the body while the queue is full, or if the headers contain a
-   * write key that is unknown, disabled or over its rate limit. Never rejects.
-   *
-   * @returns undefined if the client disconnected before its body had arrived, so that no call is accepted
+   * Answers a request with calls; undefined if the client has disconnected. Never rejects. Doesn't read the body
+   * while the queue is full, or if the headers contain a write key that is unknown, disabled or over its rate limit.
    */
   async collect(request: TrackingRequest): Promise<HttpAnswer | undefined> {
     const early = this.#earlyAdmission(request.headers)

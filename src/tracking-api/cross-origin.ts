@@ -5,10 +5,8 @@ import { withHeaders, type HttpAnswer } from '../http/index.ts'
 const preflightSeconds = 7_200
 
 /**
- * Lets pages from any origin read an answer.
- *
- * Browser libraries from before 2026 read how long to wait after a 429 from `X-RateLimit-Reset`, in seconds.
- * Only browsers get this header: Node libraries would read it as a point in time and retry at once.
+ * Lets pages from any origin read an answer. Browser libraries from before 2026 read `X-RateLimit-Reset` in seconds.
+ * Node libraries would read it as a point in time, so they don't get it.
  */
 export function readableByPages(answer: HttpAnswer, { origin }: IncomingHttpHeaders): HttpAnswer {
   if (origin === undefined) return withHeaders(answer, { vary: 'Origin' })

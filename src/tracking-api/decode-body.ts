@@ -29,9 +29,9 @@ const inflateGzip = promisify(gunzip)
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 /**
- * Parses a body. Inflates it, up to the size limit of a batch, if it begins with the magic bytes of gzip.
- * Content-Encoding does not decide: some clients omit it, and some proxies inflate a body but keep the header.
- * Replaces invalid UTF-8, so that one bad byte doesn't make a whole batch fail.
+ * Parses a body, and inflates it if it begins like gzip. Ignores Content-Encoding, because some clients omit it, and
+ * some proxies inflate a body but keep the header. Replaces invalid UTF-8, so that one bad byte doesn't make a batch
+ * fail.
  */
 export async function decodeBody(
   wire: Buffer,

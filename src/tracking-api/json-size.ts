@@ -10,10 +10,7 @@ const delimiterBytes = 4
 /** Bytes counted for each object or array: more than it needs, so that the limit also bounds the recursion. */
 const nestingBytes = 64
 
-/**
- * Whether a value certainly fits into this many bytes of JSON. It only estimates the size, without writing JSON,
- * so false means that the value may not fit. Recurses at most once per 64 bytes.
- */
+/** Whether a value certainly fits into this many bytes of JSON, by an estimate. Recurses at most once per 64 bytes. */
 export function isSurelyWithin(value: unknown, bytesMax: number): boolean {
   return bytesLeft(value, bytesMax) >= 0
 }

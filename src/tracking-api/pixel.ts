@@ -14,9 +14,8 @@ export const pixelAnswer: HttpAnswer = {
 }
 
 /**
- * Reads the query of a pixel request as a document. `data` is JSON in base64 or base64url. Without `data`, every
- * parameter is a field, and each dot in its name begins a nested object. Under `integrations`, true and false
- * become booleans, because the string "false" would turn an integration on.
+ * Reads the query of a pixel request: JSON in base64 in `data`, or fields, with a dot for each nested object. Under
+ * `integrations`, true and false become booleans, because the string "false" would turn an integration on.
  */
 export function pixelDocument(query: URLSearchParams): Document | Refusal {
   const data = query.get('data')

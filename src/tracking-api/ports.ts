@@ -20,10 +20,7 @@ export interface TrackingSource {
 
 /** Options of the tracking API. */
 export interface TrackingApiOptions {
-  /**
-   * Finds the source of a write key. Called for every request, so that changes take effect at once. The time it
-   * takes must reveal nothing about a key, which `SourceDirectory` ensures.
-   */
+  /** Finds the source of a write key, in a time that reveals nothing about the key. Called for every request. */
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined
   /** Stores calls. If it rejects, none of the calls is acknowledged. */
   readonly accept: (batch: IntakeBatch) => Promise<readonly IntakeOutcome[]>

@@ -23,10 +23,7 @@ export interface SentCall {
 export interface PreparedCalls {
   /** Calls for intake, with the fields of the batch and the connection. */
   readonly calls: readonly unknown[]
-  /**
-   * The type of each of `calls` that is valid, except perhaps for its nesting; undefined if intake will reject
-   * the call.
-   */
+  /** The type of each call that is valid, except perhaps for its nesting; undefined if intake will reject it. */
   readonly checkedTypes: readonly (CallType | undefined)[]
   /** Index and messageId of each of `calls`. */
   readonly sent: readonly SentCall[]
@@ -41,10 +38,7 @@ export interface Surroundings {
   readonly sourceType?: SourceType | undefined
 }
 
-/**
- * Checks the size of each call, and merges the batch's common fields and the facts about the client into the
- * valid ones.
- */
+/** Checks the size of each call, and adds the batch's common fields and facts about the client to valid ones. */
 export function prepareCalls(
   { calls: given, defaults }: Calls,
   { bodyBytes, client, sourceType }: Surroundings,

@@ -11,10 +11,7 @@ export interface ApiAddress {
 /** The keys under which the clients of Segment, Customer.io and Hightouch look for the service's settings. */
 const integrationNames = ['Segment.io', 'Customer.io Data Pipelines', 'Hightouch.io']
 
-/**
- * Answers with the settings that browser and mobile clients fetch before they send: this service as the only
- * integration, under every name that they look for, and no client metrics.
- */
+/** Answers with the settings that browser and mobile clients fetch: this service as the only integration. */
 export function projectSettings(writeKey: string, { protocol, host }: ApiAddress): HttpAnswer {
   const service = { apiKey: writeKey, apiHost: `${host}/v1`, protocol, addBundledMetadata: true }
   const document = {
@@ -34,10 +31,7 @@ export function sourceConfig(writeKey: string, id: string): HttpAnswer {
   return jsonAnswer(200, document, { 'cache-control': 'no-store' })
 }
 
-/**
- * Answers with a script in place of the analytics.js that the classic snippet loads. It logs what to load
- * instead.
- */
+/** Answers with a script in place of the analytics.js that the classic snippet loads. It logs what to load instead. */
 export function classicSnippet({ protocol, host }: ApiAddress): HttpAnswer {
   const cdnURL = JSON.stringify(`${protocol}://${host}`)
   const message =

@@ -52,10 +52,7 @@ export class RequestBody {
     }
   }
 
-  /**
-   * Discards the rest of the body. Returns `read` if all of it had arrived, `arriving` if the client is still
-   * sending, and `cut_off` if the client disconnected.
-   */
+  /** Discards the rest of the body. Returns `arriving` if the client is still sending. */
   async end(): Promise<'read' | 'arriving' | 'cut_off'> {
     const { clock } = this.#means
     this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })

@@ -1,9 +1,6 @@
 import { hash } from 'node:crypto'
 
-/**
- * Finds sources by their write keys. It compares SHA-256 digests, which an attacker cannot choose, so the time
- * of a look-up reveals nothing about a key.
- */
+/** Finds sources by digests of their write keys, so that the time of a look-up reveals nothing about a key. */
 export class SourceDirectory<Source> {
   readonly #sources: ReadonlyMap<string, Source>
 

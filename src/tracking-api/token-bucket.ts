@@ -20,11 +20,8 @@ export interface TokenRequest {
 const roundingMs = 1e-6
 
 /**
- * Takes tokens for calls, or returns how long to wait. While any tokens are left, a batch of any size passes. The
- * bucket may then go negative, and later batches wait.
- *
- * @param bucket - undefined for a source that has sent nothing yet
- * @returns the new state of the bucket, and the wait in milliseconds: 0 if the calls may be sent
+ * Takes tokens for calls, or returns how long to wait, in milliseconds. While any tokens are left, a batch of any
+ * size passes. The bucket may then go negative, and later batches wait.
  */
 export function takeTokens(
   bucket: TokenBucket | undefined,

@@ -4,10 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 const form = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
 /**
- * Returns the trace context of a request as a `traceparent` of version 00, the only one that evroute writes. From
+ * Returns the trace context of a request as a `traceparent` of version 00; undefined if it is missing or invalid. Of
  * a higher version it keeps the ids and whether the trace is sampled, as the standard requires.
- *
- * @returns undefined if the header is missing or invalid
  */
 export function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
   const { traceparent } = headers

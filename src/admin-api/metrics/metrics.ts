@@ -50,10 +50,7 @@ const acceptedOutcomes: readonly string[] = [
   'suppressed',
 ] satisfies readonly AddOutcome[]
 
-/**
- * The Prometheus metrics of a service. Labels are ids, codes and URLs from the configuration, never content of
- * events.
- */
+/** The Prometheus metrics of a service. Labels are ids, codes and configured URLs, never content of events. */
 export class Metrics implements Observer {
   readonly breakers: BreakerBoard = new BreakerBoard()
   readonly recent: RecentActivity

@@ -2,10 +2,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 
 let registry: Registry | undefined
 
-/**
- * Returns the metrics of this process: event loop lag, memory, CPU and garbage collection, under the names that
- * dashboards expect. All services of a process share them, because prom-client cannot stop measuring.
- */
+/** Returns the metrics of this process, which all its services share, because prom-client cannot stop measuring. */
 export function processMetrics(): Registry {
   if (registry === undefined) {
     registry = new Registry()

@@ -5,10 +5,7 @@ export interface QueueState {
   readonly destinationId: string
   /** Pending deliveries, including those in flight. */
   readonly pending: number
-  /**
-   * The earliest due time, in milliseconds since 1970, of deliveries that are not in flight; null if there are
-   * none.
-   */
+  /** The earliest due time of deliveries not in flight, in milliseconds since 1970; null if there are none. */
   readonly oldestDueAtMs: number | null
 }
 

@@ -55,9 +55,7 @@ export class RecentActivity {
     })
   }
 
-  /**
-   * Quantiles of the time from acceptance to a 2xx answer, over the last 1,000 deliveries; null without any.
-   */
+  /** Quantiles of the time from acceptance to a 2xx answer, over the last 1,000 deliveries; null without any. */
   get latency(): Readonly<Record<'p50Ms' | 'p99Ms', number | null>> & {
     readonly deliveries: number
   } {

@@ -8,10 +8,8 @@ type DocumentOutcome =
   | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
 
 /**
- * Checks each setting by itself and fills in defaults.
- *
- * @param given - the document with its secrets read
- * @param isKept - tells whether the value at a path may be secret, so that problems must not show it
+ * Checks each setting by itself and fills in defaults. Problems don't show the values at paths for which `isKept`
+ * returns true, because they may be secret.
  */
 export function checkDocument(
   given: unknown,

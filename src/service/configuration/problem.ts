@@ -41,10 +41,7 @@ export class ConfigurationError extends EvrouteError {
   }
 }
 
-/**
- * Formats a problem for a terminal: control characters are replaced, and the lines after the first of a hint
- * are indented.
- */
+/** Formats a problem for a terminal, without control characters and with the rest of the hint indented. */
 export function problemText({ path, message, hint }: ConfigurationProblem): string {
   const where = path === '' ? '' : `${path}: `
   if (hint === undefined) return plainText(`${where}${message}`)

@@ -24,12 +24,7 @@ export type ConfigurationOutcome =
       readonly problems: readonly ConfigurationProblem[]
     }
 
-/**
- * Reads and checks the configuration of a service, without looking up host names.
- *
- * @param path - the file; paths in it are relative to its folder
- * @throws EvrouteError `cannot_read_file`
- */
+/** Reads and checks a configuration file, without looking up host names. Throws `cannot_read_file`. */
 export async function readConfiguration(
   path: string,
   surroundings: ConfigurationSurroundings,

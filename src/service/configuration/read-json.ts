@@ -13,10 +13,7 @@ export type JsonOutcome =
       readonly hint: string | undefined
     }
 
-/**
- * Reads JSON that may have comments and trailing commas. The outcome quotes nothing from the text, which may
- * contain secrets.
- */
+/** Reads JSON that may have comments and trailing commas. The outcome quotes nothing, because it may be secret. */
 export function readJson(text: string): JsonOutcome {
   const errors: ParseError[] = []
   try {
@@ -31,9 +28,7 @@ export function readJson(text: string): JsonOutcome {
   }
 }
 
-/**
- * Builds values as JSON.parse does: the last of several equal keys wins, and `__proto__` is an ordinary key.
- */
+/** Builds values as JSON.parse does: the last of several equal keys wins, and `__proto__` is an ordinary key. */
 function valueOf({ type, value, children = [] }: Node): unknown {
   if (type === 'array') return children.map(valueOf)
   if (type !== 'object') return value as unknown

@@ -8,10 +8,8 @@ import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /**
- * Finds what the schema can't: duplicate ids and write keys, unknown sources, and invalid URLs, addresses and
- * headers.
- *
- * @param document - the document with its secrets read; values of the wrong type are skipped
+ * Finds duplicate ids and write keys, unknown sources, and invalid URLs, addresses and headers, which the schema
+ * can't. Skips values of the wrong type.
  */
 export async function checkReferences(
   document: unknown,

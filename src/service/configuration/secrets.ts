@@ -49,10 +49,7 @@ export function isSecretPlace(path: DocumentPath): boolean {
   return secretPlaces.some((place) => place.length === path.length && leadsTo(path, place))
 }
 
-/**
- * Tells whether a problem must not show the value at a path: it may be a secret, or be given in place of a list
- * or object of secrets.
- */
+/** Tells whether problems must not show the value at a path: a secret, or something in place of a list of them. */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return [...secretPlaces, storePlace].some((place) => leadsTo(path, place))
 }

@@ -16,11 +16,7 @@ export interface EffectiveSetting {
 /** What is shown instead of a secret. */
 const maskedValue = '********'
 
-/**
- * Lists the settings in force, in the order of the schema. Secrets are masked.
- *
- * @param secretOrigins - where secrets come from, by formatted path
- */
+/** Lists the settings in force, in the order of the schema. Secrets are masked. */
 export function effectiveSettings({
   effective,
   given,
