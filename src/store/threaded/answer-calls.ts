@@ -3,20 +3,17 @@ import type { SyncRequest } from '../../audience/index.ts'
 import { Gathering } from '../../runtime/index.ts'
 import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
-import { readSettleMessage } from './settle-message.ts'
+import { readSettleMessage, type SettleMessage } from './settle-message.ts'
 import {
   openingCall,
   type MadeEvents,
   type ThreadAnswer,
-  type ThreadParts,
   type ThreadRequest,
   type ThreadSettings,
 } from './thread-messages.ts'
 import { errorOf, thrownError } from './thrown-error.ts'
 
-type Method = (argument: unknown) => Promise<unknown>
-
-type EventsOf = SyncRequest['eventsOf']
+type Tell = (answer: ThreadAnswer) => void
 
 /**
  * Opens a store, and runs the calls of another thread until one of them closes the store. Stops listening
@@ -37,7 +34,7 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
       answers.say({ kind: 'failed', call, error: thrownError(error) })
     }
   }
-  const tellAtOnce = (some: ThreadAnswer): void => {
+  const tellAtOnce: Tell = (some) => {
     answers.say(some)
     answers.sendNow()
   }
@@ -45,17 +42,17 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
     answers.sendNow()
     port.close()
   }
-  let parts: Partial<ThreadParts> | undefined
+  let parts: Partial<ThreadParts> = {}
   await answer(openingCall, async () => {
-    parts = await open(settings, tellAtOnce)
+    parts =
+      settings.access === 'read'
+        ? await openToRead(settings)
+        : await openToDeliver(settings, tellAtOnce)
   })
-  const opened = parts
-  if (opened === undefined) {
-    end()
-    return
-  }
   const take = ({ call, part, method, argument }: ThreadRequest): void => {
-    const methods = opened[part] as unknown as Readonly<Record<string, Method>>
+    const methods = parts[part] as unknown as Readonly<
+      Record<string, (argument: unknown) => Promise<unknown>>
+    >
     const given =
       part === 'audiences'
         ? { ...(argument as object), eventsOf: eventsFor(call, settings, tellAtOnce) }
@@ -63,35 +60,30 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
     const answered = answer(call, async () => methods[method]?.(given))
     if (method === 'close') void answered.finally(end)
   }
-  port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
+  if (Object.keys(parts).length === 0) end()
+  else port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
 }
 
-/** Opens the store of a thread. */
-async function open(
-  settings: ThreadSettings,
-  tell: (answer: ThreadAnswer) => void,
-): Promise<Partial<ThreadParts>> {
-  const { path, access } = settings
-  if (access === 'read') return { questions: await SqliteLog.open(path, { write: false }) }
+/** The objects whose methods other threads can call. A thread has those of its access. */
+export type ThreadParts = Awaited<ReturnType<typeof openToDeliver>> &
+  Awaited<ReturnType<typeof openToRead>>
+
+async function openToRead({ path }: ThreadSettings) {
+  return { log: await SqliteLog.open(path, { write: false }) }
+}
+
+async function openToDeliver({ path }: ThreadSettings, tell: Tell) {
   const store = await SqliteStore.open(path, undefined, {
     onProgress: (progress) => tell({ kind: 'upgrading', progress }),
   })
   const { audiences, regulations } = store
-  return {
-    queue: {
-      add: (batch) => store.addSlim(batch),
-      claim: (request) => store.claim(request),
-      async settle(message) {
-        const batch = readSettleMessage(message)
-        const effective = new Set(await store.settle(batch))
-        return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
-      },
-    },
-    store,
-    // Calls add `eventsOf`, which makes the events of a sync.
-    audiences,
-    regulations,
+  /** Settles, and returns the indexes of the settlements that took effect. */
+  const settle = async (message: SettleMessage): Promise<readonly number[]> => {
+    const batch = readSettleMessage(message)
+    const effective = new Set(await store.settle(batch))
+    return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
   }
+  return { store, audiences, regulations, messages: { settle } }
 }
 
 /**
@@ -101,8 +93,8 @@ async function open(
 function eventsFor(
   call: number,
   { events, areThere }: ThreadSettings,
-  tell: (answer: ThreadAnswer) => void,
-): EventsOf {
+  tell: Tell,
+): SyncRequest['eventsOf'] {
   return (changes) => {
     if (changes.length === 0) return []
     tell({ kind: 'wanted', call, changes })

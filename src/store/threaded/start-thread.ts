@@ -1,24 +1,18 @@
+import type { EventEmitter } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { StoreUnusableError } from '../../model/index.ts'
 import { startWorker, workerProgram } from '../../runtime/index.ts'
-import type { ThreadAnswer, ThreadRequest, ThreadSettings } from './thread-messages.ts'
+import type { ThreadRequest, ThreadSettings } from './thread-messages.ts'
 
-/** The part of a Worker that its callers use. */
-export interface StoreThread {
+/**
+ * The part of a Worker that its callers use. Its events are `message` with several `ThreadAnswer`, `error`
+ * with the error with which it failed, and `exit` with its exit code.
+ */
+export interface StoreThread extends Pick<EventEmitter, 'on'>, Pick<Worker, 'ref' | 'unref'> {
   /** Sends calls, which the thread runs one after the other. */
   postMessage(requests: readonly ThreadRequest[]): void
-  /** Keeps the process alive. */
-  ref(): void
-  /** Lets the process exit while the thread is running. */
-  unref(): void
-  /** Calls back with the answers of the thread. */
-  on(event: 'message', listener: (answers: readonly ThreadAnswer[]) => void): unknown
-  /** Calls back when the thread has failed. */
-  on(event: 'error', listener: (error: unknown) => void): unknown
-  /** Calls back when the thread has ended. */
-  on(event: 'exit', listener: (code: number) => void): unknown
 }
 
 /** Starts a thread that opens a file and answers calls. */

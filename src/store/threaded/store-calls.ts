@@ -5,12 +5,12 @@ import { messageOf, StoreUnusableError } from '../../model/index.ts'
 import { Gathering } from '../../runtime/index.ts'
 import { closedError } from '../store-errors.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
+import type { ThreadParts } from './answer-calls.ts'
 import type { StartThread, StoreThread } from './start-thread.ts'
 import {
   openingCall,
   type MadeEvents,
   type ThreadAnswer,
-  type ThreadParts,
   type ThreadRequest,
   type ThreadSettings,
 } from './thread-messages.ts'
@@ -61,7 +61,7 @@ export class StoreCalls {
 
   private constructor({ path, access, onUpgrade }: StoreAccess, start: StartThread) {
     this.#path = path
-    this.#closingPart = access === 'read' ? 'questions' : 'store'
+    this.#closingPart = access === 'read' ? 'log' : 'store'
     this.#onUpgrade = onUpgrade
     this.#thread = start({ path, access, events: this.#events.port2, areThere: this.#areThere })
     this.#ended = this.#listen()
@@ -86,21 +86,16 @@ export class StoreCalls {
   /**
    * Calls a method in the thread. Holds the argument only until it is sent.
    *
-   * @param eventsOf - makes the events that the thread asks for during the call
    * @throws the errors of the method; EvrouteError `store_closed` after `close()`, `store_unusable` if the
    * thread has ended unexpectedly
    */
   async ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
-    ...[part, method, argument, eventsOf]: readonly [
-      part: Part,
-      method: Method,
-      argument: Argument<ThreadParts[Part][Method]>,
-      eventsOf?: EventsOf,
-    ]
+    part: Part,
+    method: Method,
+    argument: Argument<ThreadParts[Part][Method]>,
   ): Promise<Answer<ThreadParts[Part][Method]>> {
     if (this.#closed !== undefined) throw closedError()
-    const answer = this.#send({ part, method, argument }, eventsOf)
-    return answer as Promise<Answer<ThreadParts[Part][Method]>>
+    return this.#send(part, method, argument) as Promise<Answer<ThreadParts[Part][Method]>>
   }
 
   /** Sends the calls now instead of at the end of this turn of the event loop. */
@@ -121,8 +116,7 @@ export class StoreCalls {
   async #close(before: Promise<void> | undefined): Promise<void> {
     try {
       await before
-      const close = { part: this.#closingPart, method: 'close', argument: undefined } as const
-      if (this.#failure === undefined) await this.#send(close)
+      if (this.#failure === undefined) await this.#send(this.#closingPart, 'close', undefined)
     } finally {
       await this.#end()
     }
@@ -134,11 +128,14 @@ export class StoreCalls {
     await this.#ended
   }
 
-  async #send(request: Omit<ThreadRequest, 'call'>, eventsOf?: EventsOf): Promise<unknown> {
+  async #send(part: keyof ThreadParts, method: string, argument: unknown): Promise<unknown> {
     if (this.#failure !== undefined) throw this.#failure
     const call = ++this.#lastCall
-    const answer = this.#answerTo(call, eventsOf)
-    this.#requests.say({ call, ...request })
+    // A function cannot be sent: while the call runs, the thread asks this one for the events.
+    const sync = part === 'audiences' ? (argument as Partial<SyncRequest> | undefined) : undefined
+    const answer = this.#answerTo(call, sync?.eventsOf)
+    const sent = sync === undefined ? argument : { ...sync, eventsOf: undefined }
+    this.#requests.say({ call, part, method, argument: sent })
     return answer
   }
 
@@ -162,14 +159,14 @@ export class StoreCalls {
 
   #listen(): Promise<void> {
     const thread = this.#thread
-    thread.on('message', (answers) => {
+    thread.on('message', (answers: readonly ThreadAnswer[]) => {
       for (const answer of answers) this.#hear(answer)
     })
-    thread.on('error', (error) => {
+    thread.on('error', (error: unknown) => {
       this.#fail(`its thread has failed: ${messageOf(error)}`, error)
     })
     return new Promise((resolve) => {
-      thread.on('exit', (code) => {
+      thread.on('exit', (code: number) => {
         this.#fail(`its thread has ended with exit code ${code}`)
         this.#events.port1.close()
         resolve()

@@ -1,4 +1,3 @@
-import type { SyncRequest } from '../../audience/index.ts'
 import type { AddRequest, AddResult } from '../../delivery/index.ts'
 import type { Addition } from '../sqlite/adding.ts'
 import { closedError } from '../store-errors.ts'
@@ -8,7 +7,7 @@ import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { writeSettleMessage } from './settle-message.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls, type Answer, type Argument } from './store-calls.ts'
-import type { Questions, ThreadParts } from './thread-messages.ts'
+import type { ThreadParts } from './answer-calls.ts'
 
 /** An add with this many events or more is sent at once. */
 const largeFrom = 16
@@ -33,13 +32,21 @@ export async function openThreadedStore(
   return {
     ...methodsOf(calls, 'store', [
       'checkWritable',
+      'claim',
       'nextDue',
       'ledger',
       'retry',
       'discard',
       'purge',
     ]),
-    audiences: audiencesOf(calls),
+    audiences: methodsOf(calls, 'audiences', [
+      'begin',
+      'take',
+      'release',
+      'remove',
+      'list',
+      'members',
+    ]),
     regulations: methodsOf(calls, 'regulations', [
       'create',
       'erase',
@@ -49,10 +56,9 @@ export async function openThreadedStore(
       'list',
     ]),
     add: (batch) => add(calls, batch),
-    claim: (request) => calls.ask('queue', 'claim', request),
     async settle(batch) {
       const { message, inOrder } = writeSettleMessage(batch)
-      const places = await calls.ask('queue', 'settle', message)
+      const places = await calls.ask('messages', 'settle', message)
       return places.flatMap((place) => inOrder[place] ?? [])
     },
     list: (request) => reading.ask('list', request),
@@ -79,36 +85,14 @@ function methodsOf<Part extends keyof ThreadParts, Method extends keyof ThreadPa
 
 /** Adds a batch. Holds the batch until the answer only if deliveries may be leased. */
 function add(calls: StoreCalls, batch: AddRequest): Promise<AddResult> {
-  const answer = calls.ask('queue', 'add', batch)
+  const answer = calls.ask('store', 'addSlim', batch)
   if (batch.events.length >= largeFrom) calls.sendNow()
-  return batch.handOver.length === 0 ? withoutLeased(answer) : withLeased(answer, batch)
+  if (batch.handOver.length === 0) return answer.then(withoutLeased)
+  return answer.then((addition) => ({ ...addition, leased: leasedOf(batch, addition.leased) }))
 }
 
-async function withLeased(answer: Promise<Addition>, batch: AddRequest): Promise<AddResult> {
-  const { outcomes, leased, refused } = await answer
-  return { outcomes, leased: leasedOf(batch, leased), refused }
-}
-
-async function withoutLeased(answer: Promise<Addition>): Promise<AddResult> {
-  const { outcomes, refused } = await answer
+function withoutLeased({ outcomes, refused }: Addition): AddResult {
   return { outcomes, leased: [], refused }
-}
-
-function audiencesOf(calls: StoreCalls): Store['audiences'] {
-  const inSync =
-    <Method extends 'take' | 'release'>(method: Method) =>
-    ({ eventsOf, ...request }: Argument<ThreadParts['audiences'][Method]> & SyncRequest) =>
-      calls.ask(
-        'audiences',
-        method,
-        request as unknown as Argument<ThreadParts['audiences'][Method]>,
-        eventsOf,
-      )
-  return {
-    ...methodsOf(calls, 'audiences', ['begin', 'remove', 'list', 'members']),
-    take: inSync('take'),
-    release: inSync('release'),
-  }
 }
 
 /**
@@ -127,13 +111,13 @@ class ReadingThread {
   }
 
   /** @throws the errors of the log; EvrouteError `store_closed` after `close()` */
-  async ask<Method extends keyof Questions>(
+  async ask<Method extends 'list' | 'story' | 'audit'>(
     method: Method,
-    argument: Argument<Questions[Method]>,
-  ): Promise<Answer<Questions[Method]>> {
+    argument: Argument<ThreadParts['log'][Method]>,
+  ): Promise<Answer<ThreadParts['log'][Method]>> {
     if (this.#isClosed) throw closedError()
     const calls = await this.#open()
-    return calls.ask('questions', method, argument)
+    return calls.ask('log', method, argument)
   }
 
   /** Ends the look-up in progress, and the thread. */
