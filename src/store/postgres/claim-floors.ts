@@ -1,7 +1,6 @@
 import type { DueTime } from '../../delivery/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
 
-/** A lane of a destination. */
 type LaneOf = Pick<DueTime, 'destinationId' | 'lane'>
 
 /** How far the claims of a lane have got. Times are in milliseconds since 1970. */
@@ -13,8 +12,8 @@ interface Floor {
 }
 
 /**
- * How often claims start again from the beginning of their lanes, to find deliveries whose notification from
- * another process was lost.
+ * Claims start from the beginning of their lanes again after this time, to find deliveries whose notification
+ * from another process was lost.
  */
 const lookBackEveryMs = 5_000
 
@@ -48,13 +47,13 @@ export class ClaimFloors {
     return this.#floorOf(lane).fromMs
   }
 
-  /** Notes that a claim took everything up to a time, except deliveries that were added since it began. */
+  /** Records that a claim took everything up to a time, except deliveries that were added since it began. */
   passed({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor !== undefined) floor.fromMs = Math.min(dueAtMs, floor.addedMs)
   }
 
-  /** Notes that a delivery is due, so that claims begin no later than its due time. */
+  /** Records that a delivery is due, so that claims begin no later than its due time. */
   add({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor === undefined) return

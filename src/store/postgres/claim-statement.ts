@@ -4,7 +4,7 @@ import { progressOf, type ProgressRow } from '../log/logged-delivery.ts'
 import type { Query } from '../sql.ts'
 import { fromStored } from '../stored-text.ts'
 import type { ClaimFloors } from './claim-floors.ts'
-import { GivenRows } from './given-rows.ts'
+import { GivenRows, type GivenColumns } from './given-rows.ts'
 import { isFree, type LeaseTerm, type OwnLeases } from './leases.ts'
 
 /** A delivery that was leased. */
@@ -27,23 +27,22 @@ export interface DueRow {
   readonly due_at: number
 }
 
-const givenShares = new GivenRows<Share & { readonly dueFromMs: number }>('share', 8, {
+/** A lane, and the due time at which a search of it begins. */
+type LaneFrom = Pick<DueTime, 'destinationId' | 'lane'> & { readonly dueFromMs: number }
+
+const laneColumns = {
   destination_id: ['text', ({ destinationId }) => destinationId],
   lane: ['text', ({ lane }) => lane],
   due_from: ['bigint', ({ dueFromMs }) => dueFromMs],
+} satisfies GivenColumns<LaneFrom>
+
+const givenShares = new GivenRows<Share & LaneFrom>('share', 8, {
+  ...laneColumns,
   due_by: ['bigint', ({ dueByMs }) => dueByMs],
   deliveries_max: ['bigint', ({ deliveriesMax }) => deliveriesMax],
 })
 
-const givenLanes = new GivenRows<Pick<DueTime, 'destinationId' | 'lane'> & { dueFromMs: number }>(
-  'asked',
-  5,
-  {
-    destination_id: ['text', ({ destinationId }) => destinationId],
-    lane: ['text', ({ lane }) => lane],
-    due_from: ['bigint', ({ dueFromMs }) => dueFromMs],
-  },
-)
+const givenLanes = new GivenRows<LaneFrom>('asked', 5, laneColumns)
 
 /** The parameters are `$1` to `$4`. The first one is the holder. */
 const isFreeSql = isFree({ holder: 0, numbers: [], next: 0 }, 0).sql
@@ -83,15 +82,16 @@ const nextDueSql = `
       AND due_at >= asked.due_from AND ${isFreeSql}
     ORDER BY due_at, id LIMIT 1) due`
 
+interface ClaimTerms {
+  readonly nowMs: number
+  readonly own: OwnLeases
+  readonly floors: ClaimFloors
+}
+
 /** Returns the statement that leases due deliveries. */
 export function claimQuery(
   shares: readonly Share[],
-  {
-    nowMs,
-    lease,
-    own,
-    floors,
-  }: { nowMs: number; lease: LeaseTerm; own: OwnLeases; floors: ClaimFloors },
+  { nowMs, lease, own, floors }: ClaimTerms & { readonly lease: LeaseTerm },
 ): Query {
   const rows = shares.map((share) => ({ ...share, dueFromMs: floors.claimFrom(share) }))
   const deliveriesMax = shares.reduce((sum, share) => sum + share.deliveriesMax, 0)
@@ -106,14 +106,13 @@ export function claimQuery(
  */
 export function nextDueQuery(
   destinationIds: readonly string[],
-  { nowMs, own, floors }: { nowMs: number; own: OwnLeases; floors: ClaimFloors },
+  { nowMs, own, floors }: ClaimTerms,
 ): Query {
   const asked = destinationIds.flatMap((destinationId) =>
-    lanes.map((lane) => ({
-      destinationId,
-      lane,
-      dueFromMs: floors.lookFrom({ destinationId, lane }),
-    })),
+    lanes.map((lane) => {
+      const of = { destinationId, lane }
+      return { ...of, dueFromMs: floors.lookFrom(of) }
+    }),
   )
   const values = [...isFree(own, nowMs).values, ...givenLanes.values(asked)]
   return { name: 'next_due', sql: nextDueSql, values }

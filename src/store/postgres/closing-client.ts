@@ -30,9 +30,7 @@ export class ClosingClient extends Client {
     return undefined
   }
 
-  /**
-   * Ends the session, waits at most 2 s for the server, and resolves once the connection is closed.
-   */
+  /** Ends the session, waits at most 2 s for the server, and resolves once the connection is closed. */
   override end(): Promise<void>
   /** Ends the session in the same way, and calls back. */
   override end(callback: () => void): void

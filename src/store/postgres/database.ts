@@ -19,13 +19,10 @@ import { isConflict, storeError } from './store-error.ts'
 export interface Session {
   /** The name of the database in messages, without the password. */
   readonly name: string
-  /** Runs a statement. */
   rows<Row>(query: Query): Promise<readonly Row[]>
 }
 
-/** Options of a connection to a database. */
-export interface DatabaseOptions extends SessionUse {
-  /** The maximum number of connections. */
+interface DatabaseOptions extends SessionUse {
   readonly connectionsMax: number
   /**
    * The timeout of a statement, including its wait for a free connection, in milliseconds; 45,000 by default.
@@ -87,7 +84,14 @@ export class Database implements Session, SqlDatabase {
    * @throws EvrouteError `store_closed`; `store_unusable` for every other failure
    */
   async rows<Row>(query: Query): Promise<readonly Row[]> {
-    const { rows } = await this.#use(() => this.#repeat(query))
+    const elapsedMs = stopwatch()
+    const once = (): Promise<QueryResult> =>
+      this.#lend((client) => {
+        // The statement has only the time that is left after the wait for a connection.
+        const leftMs = Math.max(1, Math.ceil(this.#answerTimeoutMs - elapsedMs()))
+        return client.query({ ...configOf(query), query_timeout: leftMs } as QueryConfig)
+      })
+    const { rows } = await this.#use(() => repeated(once))
     return rows as readonly Row[]
   }
 
@@ -113,8 +117,16 @@ export class Database implements Session, SqlDatabase {
     work: (session: Session) => Promise<Result>,
     { isLong = false }: { readonly isLong?: boolean } = {},
   ): Promise<Result> {
+    const limit = isLong ? { query_timeout: longTimeoutMs } : {}
     const once = (): Promise<Result> =>
-      this.#lend((client) => inTransaction(client, { name: this.name, work, isLong }))
+      this.#lend(async (client) => {
+        await client.query(isLong ? beginLong : 'BEGIN')
+        const rows = async <Row>(query: Query): Promise<readonly Row[]> =>
+          (await client.query({ ...configOf(query), ...limit } as QueryConfig)).rows as Row[]
+        const result = await work({ name: this.name, rows })
+        await client.query('COMMIT')
+        return result
+      })
     return this.#use(() => (isLong ? once() : repeated(once)))
   }
 
@@ -132,17 +144,12 @@ export class Database implements Session, SqlDatabase {
 
   /** Waits for statements in progress and ends every connection; idempotent. */
   close(): Promise<void> {
-    this.#closed ??= this.#close()
+    this.#closed ??= Promise.allSettled(this.#underWay).then(() => this.#pool.end())
     return this.#closed
   }
 
   #expectOpen(): void {
     if (this.#closed !== undefined) throw closedError()
-  }
-
-  async #close(): Promise<void> {
-    await Promise.allSettled(this.#underWay)
-    await this.#pool.end()
   }
 
   async #use<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -158,27 +165,16 @@ export class Database implements Session, SqlDatabase {
     }
   }
 
-  /** Limits the statement to the time that remains after waiting for a connection. */
-  #repeat(query: Query): Promise<QueryResult> {
-    const elapsedMs = stopwatch()
-    return repeated(() =>
-      this.#lend((client) => {
-        const leftMs = Math.max(1, Math.ceil(this.#answerTimeoutMs - elapsedMs()))
-        return client.query({ ...configOf(query), query_timeout: leftMs } as QueryConfig)
-      }),
-    )
-  }
-
   /** Closes the connection after an error, which ends its transaction. */
   async #lend<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect()
-    let isDone = false
     try {
       const result = await work(client)
-      isDone = true
+      client.release()
       return result
-    } finally {
-      client.release(!isDone)
+    } catch (error) {
+      client.release(true)
+      throw error
     }
   }
 }
@@ -211,26 +207,6 @@ function configOf({ name, sql, values }: Query): QueryConfig {
   const isLarge = values.some((value) => Array.isArray(value) && value.length > plannedRowsMax)
   const named = name === undefined || isLarge ? {} : { name: `evroute_${name}` }
   return { ...named, text: sql, values: [...values] }
-}
-
-async function inTransaction<Result>(
-  client: PoolClient,
-  {
-    name,
-    work,
-    isLong,
-  }: { name: string; work: (session: Session) => Promise<Result>; isLong: boolean },
-): Promise<Result> {
-  const limit = isLong ? { query_timeout: longTimeoutMs } : {}
-  const query = (sql: Query): Promise<QueryResult> =>
-    client.query({ ...configOf(sql), ...limit } as QueryConfig)
-  await client.query(isLong ? beginLong : 'BEGIN')
-  const result = await work({
-    name,
-    rows: async <Row>(sql: Query) => (await query(sql)).rows as Row[],
-  })
-  await client.query('COMMIT')
-  return result
 }
 
 /**

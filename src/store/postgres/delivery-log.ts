@@ -38,13 +38,10 @@ export const logEngine: LogEngine = {
   releasedColumns: raw(', lease_holder = NULL, lease = NULL, leased_until = NULL'),
 }
 
-/** The parts of {@link DeliveryLogTables}. */
-export interface LogParts {
-  /** Connections for reads. */
+interface LogParts {
   readonly reading: Database
-  /** Connections to the same database for writes. */
+  /** The same database, for writes. */
   readonly working: Database
-  /** The partitions of the log of requests. */
   readonly partitions: RequestPartitions
   /** Runs a write, or rejects if the store must not be written to now. */
   readonly inAgreement: <Result>(work: () => Promise<Result>) => Promise<Result>
@@ -62,31 +59,30 @@ export class DeliveryLogTables {
     this.#parts = parts
   }
 
-  /** Lists the deliveries that match a filter, greatest ids first. */
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     const rows = await this.#parts.reading.rows<ListedRow>(listQuery(request))
     return rows.map(listedDelivery)
   }
 
-  /** Reads one delivery with its body and its requests. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
     const ofDelivery = sql`destination_id = ${toStored(key.destinationId)} AND delivery_id = ${key.id}`
     return this.#parts.reading.read(() => storyOf(key, ofDelivery))
   }
 
-  /** Makes deliveries due at once and returns their number. */
   async retry(request: RetryRequest): Promise<number> {
     const count = await this.#change(() => retry(logEngine, request))
-    if (count > 0) this.#parts.announce(retriedLanes(request))
+    const { destinationId } = request.filter
+    const due = destinationId && [
+      { destinationId, lane: 'manual', dueAtMs: request.nowMs } as const,
+    ]
+    if (count > 0) this.#parts.announce(due || undefined)
     return count
   }
 
-  /** Ends pending deliveries without sending them and returns their number. */
   discard(request: DiscardRequest): Promise<number> {
     return this.#change(() => discard(logEngine, request))
   }
 
-  /** Deletes old rows, at most `rowsMax` of each kind. */
   purge(request: PurgeRequest): Promise<PurgeResult> {
     return this.#parts.inAgreement(() => this.#purge(request))
   }
@@ -110,8 +106,8 @@ export class DeliveryLogTables {
     this.#parts.reading.rows<TableRows>({ sql: tableRowsSql, values: [] })
 
   async #audit(): Promise<StoreAudit> {
-    const query = { sql: auditSql, values: [] }
-    const read = (): Script<AuditRow | undefined> => firstRow<AuditRow>(query)
+    const read = (): Script<AuditRow | undefined> =>
+      firstRow<AuditRow>({ sql: auditSql, values: [] })
     const row = (await this.#parts.reading.change(read, { isLong: true })) ?? {}
     const of = (prefix: string) => ({
       delivered: row[`${prefix}_delivered`] ?? 0,
@@ -153,11 +149,4 @@ export class DeliveryLogTables {
     const [row] = await this.#parts.working.rows<{ readonly count: number }>(query)
     return row?.count ?? 0
   }
-}
-
-/** Returns the lane that a manual retry makes due; undefined if its filter names no destination. */
-function retriedLanes({ filter, nowMs }: RetryRequest): readonly DueTime[] | undefined {
-  const { destinationId } = filter
-  if (destinationId === undefined) return undefined
-  return [{ destinationId, lane: 'manual', dueAtMs: nowMs }]
 }

@@ -26,13 +26,11 @@ import { Leases, type LeaseTerm, type OwnLeases } from './leases.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
-/** The parts of a queue. */
-export interface DeliveryQueueParts {
+interface DeliveryQueueParts {
   /** The database for adds, which may wait for a connection. */
   readonly adding: Database
   /** The same database for claims and settlements. */
   readonly delivering: Database
-  /** The partitions of the log of requests. */
   readonly partitions: RequestPartitions
   /** The number of this process. */
   readonly holder: number
@@ -89,7 +87,7 @@ export class DeliveryQueue {
 
   /**
    * Adds events with their deliveries inside a transaction and leases none of them. Call {@link
-   * DeliveryQueue.announce} after the commit, so that other processes learn of them.
+   * DeliveryQueue.announce} after the commit, to notify the other processes.
    */
   *addWithin(batch: AddRequest): Script<void> {
     if (batch.events.length === 0) return
@@ -98,16 +96,13 @@ export class DeliveryQueue {
     yield addQuery(batch, lease)
   }
 
-  /** Notes which lanes have deliveries to claim; without an argument, any lane may. */
+  /** Records which lanes have deliveries to claim; without an argument, any lane may. */
   learn(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#floors.clear()
     else for (const due of dueTimes) this.#floors.add(due)
   }
 
-  /**
-   * Notes which lanes have deliveries to claim, and notifies the other processes. Without an argument, any
-   * lane may.
-   */
+  /** Does the same as {@link DeliveryQueue.learn}, and notifies the other processes. */
   announce(dueTimes?: readonly DueTime[]): void {
     this.learn(dueTimes)
     this.#parts.announce(dueTimes)
@@ -228,8 +223,7 @@ function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTi
 /** Returns when a retried or returned delivery is due; nothing for one that has ended. */
 function dueAgain(settlement: Settlement): readonly DueTime[] {
   const { kind, delivery } = settlement
-  const { destinationId } = delivery
-  if (kind === 'retry') return [{ destinationId, lane: 'retry', dueAtMs: settlement.dueAtMs }]
-  if (kind !== 'returned') return []
-  return [{ destinationId, lane: delivery.lane, dueAtMs: settlement.dueAtMs }]
+  if (kind !== 'retry' && kind !== 'returned') return []
+  const { destinationId, lane } = delivery
+  return [{ destinationId, lane: kind === 'retry' ? kind : lane, dueAtMs: settlement.dueAtMs }]
 }

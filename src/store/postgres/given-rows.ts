@@ -5,7 +5,9 @@ import { toStored } from '../stored-text.ts'
 type Cell = string | number | boolean | null | undefined
 
 /** Columns by name: the PostgreSQL type of each, and its value in a row. */
-type GivenColumns<Row> = Readonly<Record<string, readonly [type: string, of: (row: Row) => Cell]>>
+export type GivenColumns<Row> = Readonly<
+  Record<string, readonly [type: string, of: (row: Row) => Cell]>
+>
 
 /** Rows that are passed to a statement as parameters: an array for each column. */
 export class GivenRows<Row> {

@@ -1,23 +1,25 @@
 import { sleep, systemClock, type Timer } from '../../runtime/index.ts'
+import { raw } from '../sql.ts'
 import { ClosingClient } from './closing-client.ts'
 import { clientConfig, type Database } from './database.ts'
 import { addedIndexes, deleteLeftRequests, latestVersion } from './tables.ts'
 
 const isUnfinished = `NOT is_complete AND step <= ${latestVersion}`
+const unfinishedSql = `SELECT FROM evroute_steps WHERE ${isUnfinished}`
 
 /** The advisory lock of the process that builds. Its number follows that of the heartbeats' lock. */
-const lock = '28559206516094055'
+const lockSql = 'SELECT pg_try_advisory_lock(28559206516094055) AS is_held'
 
 /** The pause before a process checks again whether another one has finished the work. */
 const lookAgainMs = 1_000
 
-/** The pause after a failure, for example of a full disk. */
+/** The pause after a failure, for example on a full disk. */
 const tryAgainMs = 60_000
 
 /**
  * Builds indexes on tables in use, which takes minutes for millions of rows. One process builds them. If that
  * process dies, the server completes the statement in progress, and another process continues. After a
- * failure, for example on a full disk, the process tries again.
+ * failure, the process tries again.
  */
 export class IndexBuilding {
   readonly #url: string
@@ -34,8 +36,7 @@ export class IndexBuilding {
 
   /** Begins to build if an index is missing. */
   static async begin(database: Database, url: string): Promise<IndexBuilding> {
-    const sql = `SELECT FROM evroute_steps WHERE ${isUnfinished}`
-    const unfinished = await database.rows({ sql, values: [] })
+    const unfinished = await database.rows(raw(unfinishedSql))
     return new IndexBuilding(url, unfinished.length === 0)
   }
 
@@ -53,24 +54,16 @@ export class IndexBuilding {
 
   async #run(): Promise<void> {
     try {
-      const client = await this.#connect()
-      await build(client)
-      await client.end()
+      this.#client = new ClosingClient(clientConfig(this.#url))
+      await this.#client.connect()
+      await build(this.#client)
+      await this.#client.end()
       this.#isComplete = true
     } catch {
       await this.#client?.end().catch(() => undefined)
       if (this.#closed) return
       this.#timer = systemClock.schedule(tryAgainMs, () => void this.#run())
     }
-  }
-
-  async #connect(): Promise<ClosingClient> {
-    const client = new ClosingClient(clientConfig(this.#url))
-    this.#client = client
-    await client.connect()
-    // Building may take hours, and reads whole tables.
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')
-    return client
   }
 }
 
@@ -79,14 +72,14 @@ export class IndexBuilding {
  * would block the process that builds.
  */
 async function build(client: ClosingClient): Promise<void> {
-  const take = `SELECT pg_try_advisory_lock(${lock}) AS is_held`
+  // Building may take hours, and reads whole tables.
+  await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')
   for (;;) {
-    const { rows } = await client.query<{ readonly is_held: boolean }>(take)
+    const { rows } = await client.query<{ readonly is_held: boolean }>(lockSql)
     if (rows[0]?.is_held === true) break
     await sleep(systemClock, lookAgainMs)
   }
-  const { rows } = await client.query(`SELECT FROM evroute_steps WHERE ${isUnfinished}`)
-  if (rows.length === 0) return
+  if ((await client.query(unfinishedSql)).rows.length === 0) return
   for (const { name, on } of addedIndexes) {
     // An interrupted build leaves an index that exists but cannot be used.
     const broken = await client.query(

@@ -88,7 +88,7 @@ export class Leases {
     this.#byNumber.get(lease)?.set(id, 'leased')
   }
 
-  /** Ends a lease. */
+  /** Ends the lease of a delivery. */
   end({ id, lease }: Lease): void {
     const leases = this.#byNumber.get(lease)
     leases?.delete(id)

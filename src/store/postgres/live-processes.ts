@@ -15,9 +15,8 @@ import type { ServerClock } from './server-clock.ts'
 /** When a process joined a destination, and when it last named the destination; null if it still names it. */
 type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
-/** A live process with its destinations, as the last heartbeat found them. */
+/** A live process, as the last heartbeat found it. */
 interface LiveProcess {
-  readonly processId: string
   readonly version: number
   readonly destinations: ReadonlyMap<string, Membership>
 }
@@ -97,7 +96,7 @@ export class LiveProcesses implements DeliveringProcesses {
     this.#notifications.onNews = heard
   }
 
-  /** Sends a heartbeat, and returns undefined if the process is not among the live ones. */
+  /** Runs the statement of a heartbeat. Returns undefined if the process is not among the live ones. */
   async #heartbeat(processId: string, beat: string): Promise<readonly ProcessPlace[] | undefined> {
     const sinceAskedMs = stopwatch()
     const results = await this.#database.script([lock, forget, beat, aliveSql(this.#known)])
@@ -105,18 +104,15 @@ export class LiveProcesses implements DeliveringProcesses {
     const [first] = rows
     if (first === undefined) return undefined
     this.#clock.learn(first.now, sinceAskedMs)
-    this.#known = new Map(rows.map((row) => [row.process_id, this.#processOf(row)]))
-    const processes = [...this.#known.values()]
-    if (!this.#known.has(toStored(processId))) return undefined
-    return placesOf(processId, processes, first.now)
+    this.#known = new Map(rows.map((row) => [fromStored(row.process_id), this.#processOf(row)]))
+    return placesOf(processId, this.#known, first.now)
   }
 
   #processOf({ process_id: id, version, destinations }: LiveRow): LiveProcess {
-    const known = this.#known.get(id)
+    const known = this.#known.get(fromStored(id))
     if (destinations === null && known !== undefined) return known
     const entries = Object.entries(destinations ?? {})
     return {
-      processId: fromStored(id),
       version,
       destinations: new Map(entries.map(([name, times]) => [fromStored(name), times])),
     }
@@ -162,9 +158,9 @@ function joinSql(processId: string, destinationIds: readonly string[]): string {
       beaten_at = excluded.beaten_at, version = excluded.version, destinations = excluded.destinations`
 }
 
-/** Returns a query for the live processes. It omits destinations whose version is known. */
+/** Returns a query for the live processes. It leaves out destinations whose version is known. */
 function aliveSql(known: ReadonlyMap<string, LiveProcess>): string {
-  const versions = Array.from(known, ([id, { version }]) => `(${escapeLiteral(id)}, ${version})`)
+  const versions = Array.from(known, ([id, { version }]) => `(${literal(id)}, ${version})`)
   const isKnown =
     versions.length === 0 ? 'false' : `(process_id, version) IN (VALUES ${versions.join(', ')})`
   return `WITH ${moment} SELECT process_id, version, now,
@@ -177,28 +173,29 @@ function literal(text: string): string {
 }
 
 /**
- * Returns the place of a process among the live ones, for each destination that it names. A process that left
- * a destination counts for as long as a dead one, because it may have requests in flight.
+ * Returns the place of a process among the live ones, for each destination that it names; undefined if it is
+ * not among them. A process that left a destination counts for as long as a dead one, because it may have
+ * requests in flight.
  */
 function placesOf(
   processId: string,
-  processes: readonly LiveProcess[],
+  processes: ReadonlyMap<string, LiveProcess>,
   nowMs: number,
-): readonly ProcessPlace[] {
-  const own = processes.find((process) => process.processId === processId)
-  return [...(own?.destinations ?? [])].flatMap(([destinationId, [joinedAtMs, leftAtMs]]) => {
+): readonly ProcessPlace[] | undefined {
+  const own = processes.get(processId)
+  if (own === undefined) return undefined
+  return [...own.destinations].flatMap(([destinationId, [joinedAtMs, leftAtMs]]) => {
     if (leftAtMs !== null) return []
-    const members = processes.flatMap(({ processId: id, destinations }) => {
+    const members = [...processes].flatMap(([id, { destinations }]) => {
       const membership = destinations.get(destinationId)
-      return membership !== undefined && isMember(membership, nowMs)
-        ? [[membership[0], id] as const]
-        : []
+      if (membership === undefined || !isMember(membership, nowMs)) return []
+      return [{ id, atMs: membership[0] }]
     })
     const before = members.filter(
-      ([otherMs, id]) => otherMs < joinedAtMs || (otherMs === joinedAtMs && id < processId),
+      ({ id, atMs }) => atMs < joinedAtMs || (atMs === joinedAtMs && id < processId),
     )
-    const { length } = members
-    return { destinationId, rank: before.length, processes: length, memberMs: nowMs - joinedAtMs }
+    const memberMs = nowMs - joinedAtMs
+    return { destinationId, rank: before.length, processes: members.length, memberMs }
   })
 }
 

@@ -1,6 +1,7 @@
 import type { BreakerNews, DueTime } from '../../delivery/index.ts'
 import type { Lane } from '../../model/index.ts'
 import { systemClock, type Timer } from '../../runtime/index.ts'
+import { sql } from '../sql.ts'
 import { ClosingClient } from './closing-client.ts'
 import { clientConfig, type Database } from './database.ts'
 
@@ -13,14 +14,13 @@ const reconnectMs = { first: 500, greatest: 30_000 }
 const answerTimeoutMs = 10_000
 
 /** Options of {@link Notifications}. */
-export interface NotificationsOptions {
-  /** The URL of the database. */
+interface NotificationsOptions {
   readonly url: string
   /** The number of this process, which ignores its own notifications. */
   readonly holder: number
   /**
    * Called with the lanes in which other processes left deliveries to claim; without an argument if that may
-   * be any lane.
+   * be any lane. If undefined, this process receives no notifications.
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
@@ -28,13 +28,16 @@ export interface NotificationsOptions {
 /** The payload of a notification must be shorter than 8,000 bytes. */
 const payloadBytesMax = 7_999
 
-/** With more lanes than this, the notification says that any lane may be due. Further news is dropped. */
+/**
+ * The maximum number of lanes in a notification, and of circuit breakers. With more lanes, it says that any
+ * lane may be due. Further breakers are left out.
+ */
 const waitingMax = 5_000
 
 /** A lane in a notification. */
 type DueLane = readonly [destinationId: string, lane: Lane, dueAtMs: number]
 
-/** A payload. Without `due` and `news`, any lane may be due. */
+/** The content of a notification. Without `due` and `news`, any lane may be due. */
 interface Payload {
   readonly holder: number
   readonly due?: readonly DueLane[]
@@ -104,9 +107,9 @@ export class Notifications {
   async #send(): Promise<void> {
     this.#sending = true
     while (this.#next === 'all' || this.#next.size + this.#news.size > 0) {
-      const sql = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload'
-      const values = [channel, this.#takePayloads()]
-      await this.#database.rows({ sql, values }).catch(() => undefined)
+      const notify = sql`SELECT pg_notify(${channel}, payload)
+        FROM unnest(${this.#takePayloads()}::text[]) AS payload`
+      await this.#database.rows(notify).catch(() => undefined)
     }
     this.#sending = false
   }

@@ -15,9 +15,6 @@ import { ServerClock } from './server-clock.ts'
 /** Callers of a log mostly do one thing at a time. */
 const connectionsMax = 2
 
-/** No process that leases deliveries has this number. */
-const noHolder = 0
-
 /**
  * The delivery log of a database, from which processes may be delivering. It never makes or upgrades tables.
  */
@@ -29,7 +26,8 @@ export class PostgresLog extends DeliveryLogTables implements StoreLog {
   readonly #notifications: Notifications
 
   private constructor(database: Database, url: string, mayWrite: boolean) {
-    const notifications = new Notifications(database, { url, holder: noHolder })
+    // No process that leases deliveries has the number 0.
+    const notifications = new Notifications(database, { url, holder: 0 })
     super({
       reading: database,
       working: database,
@@ -62,7 +60,6 @@ export class PostgresLog extends DeliveryLogTables implements StoreLog {
     }
   }
 
-  /** Closes the connections. */
   async close(): Promise<void> {
     await this.#database.close()
     await this.#notifications.close()

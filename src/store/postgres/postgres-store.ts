@@ -15,6 +15,7 @@ import type { Clock } from '../../runtime/index.ts'
 import { StoredAudiences } from '../audiences/stored-audiences.ts'
 import { SharedArchives } from '../regulations/shared-archives.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
+import { sql } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
@@ -35,7 +36,7 @@ export interface PostgresStoreOptions {
    * afterwards.
    */
   readonly leaseMs?: number
-  /** The clock that callers read, to compare it with the server's; the system clock by default. */
+  /** The clock of the callers, which is compared with the server's; the system clock by default. */
   readonly clock?: Pick<Clock, 'nowMs'>
   /**
    * Called with the lanes in which another process left deliveries to claim; without an argument if that may
@@ -63,11 +64,10 @@ const connections = Object.freeze({
   heartbeats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
 })
 
-/** The databases by their use. */
 type Databases = Readonly<Record<keyof typeof connections, Database>>
 
-/** The parts of a store. */
 interface StoreParts {
+  readonly databases: Databases
   readonly queue: DeliveryQueue
   readonly partitions: RequestPartitions
   readonly notifications: Notifications
@@ -96,15 +96,11 @@ export class PostgresStore extends DeliveryLogTables implements Store {
   readonly regulations: RegulationStore
   readonly sharedRegulations: SharedRegulations
   readonly processes: DeliveringProcesses
-  readonly #databases: Databases
-  readonly #notifications: Notifications
-  readonly #indexes: IndexBuilding
-  readonly #clock: ServerClock
-  readonly #queue: DeliveryQueue
+  readonly #parts: StoreParts
 
-  private constructor(databases: Databases, parts: StoreParts) {
-    const { reading, working, heartbeats } = databases
+  private constructor(parts: StoreParts) {
     const { queue, partitions, notifications, indexes, clock } = parts
+    const { reading, working, heartbeats } = parts.databases
     super({
       reading,
       working,
@@ -112,17 +108,11 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       inAgreement: (work) => clock.inAgreement(working, work),
       announce: (dueTimes) => queue.announce(dueTimes),
     })
-    this.#databases = databases
-    this.#notifications = notifications
-    this.#indexes = indexes
-    this.#clock = clock
-    this.#queue = queue
+    this.#parts = parts
     const announce = (): void => queue.announce()
     const addEvents: DeliveryQueue['addWithin'] = (batch) => queue.addWithin(batch)
-    this.audiences = new StoredAudiences(
-      { database: working, addEvents, notify: announce },
-      reading,
-    )
+    const audiences = { database: working, addEvents, notify: announce }
+    this.audiences = new StoredAudiences(audiences, reading)
     const erasures = erasureEngine({
       database: working,
       ownLeases: () => queue.own(),
@@ -145,7 +135,9 @@ export class PostgresStore extends DeliveryLogTables implements Store {
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onNotification } = options
-    const working = new Database(url, connections.working)
+    const opened = Object.entries(connections).map(([use, of]) => [use, new Database(url, of)])
+    const databases = Object.fromEntries(opened) as Databases
+    const { adding, delivering, working } = databases
     try {
       const clock = new ServerClock(working.name, options.clock)
       await clock.ask(working)
@@ -153,8 +145,6 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       await expectWhole(working)
       const holder = await newHolder(working)
       const indexes = await IndexBuilding.begin(working, url)
-      const adding = new Database(url, connections.adding)
-      const delivering = new Database(url, connections.delivering)
       const partitions = new RequestPartitions(delivering)
       const heard = (dueTimes?: readonly DueTime[]): void => {
         queue.learn(dueTimes)
@@ -165,48 +155,52 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       const announce = notifications.announce.bind(notifications)
       const parts = { adding, delivering, partitions, announce, holder, leaseMs }
       const queue = new DeliveryQueue(parts)
-      const databases = {
-        adding,
-        reading: new Database(url, connections.reading),
-        working,
-        delivering,
-        heartbeats: new Database(url, connections.heartbeats),
-      }
-      return new PostgresStore(databases, { queue, partitions, notifications, indexes, clock })
+      return new PostgresStore({ databases, queue, partitions, notifications, indexes, clock })
     } catch (error) {
-      await working.close()
+      await closeAll(databases)
       throw error
     }
   }
 
   add(batch: AddRequest): Promise<AddResult> {
-    return this.#clock.inAgreement(this.#databases.adding, () => this.#queue.add(batch))
+    const { clock, databases, queue } = this.#parts
+    return clock.inAgreement(databases.adding, () => queue.add(batch))
   }
 
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
-    return this.#clock.inAgreement(this.#databases.delivering, () => this.#queue.claim(request))
+    const { clock, databases, queue } = this.#parts
+    return clock.inAgreement(databases.delivering, () => queue.claim(request))
   }
 
   settle(batch: SettleRequest): Promise<readonly Settlement[]> {
-    return this.#queue.settle(batch)
+    return this.#parts.queue.settle(batch)
   }
 
-  checkWritable(): Promise<void> {
-    return writeSample(this.#databases.working)
+  async checkWritable(): Promise<void> {
+    await this.#parts.databases.working.script([sampleSql, dropSampleSql])
   }
 
-  nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
-    return this.#queue.nextDue(request.destinationIds)
+  nextDue({
+    destinationIds,
+  }: {
+    readonly destinationIds: readonly string[]
+  }): Promise<readonly DueTime[]> {
+    return this.#parts.queue.nextDue(destinationIds)
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return readLedger(this.#databases.reading, request?.destinationId)
+    return readLedger(this.#parts.databases.reading, request?.destinationId)
   }
 
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.#databases).map((each) => each.close()))
-    await Promise.all([this.#notifications.close(), this.#indexes.close()])
+    const { databases, notifications, indexes } = this.#parts
+    await closeAll(databases)
+    await Promise.all([notifications.close(), indexes.close()])
   }
+}
+
+async function closeAll(databases: Databases): Promise<void> {
+  await Promise.all(Object.values(databases).map((each) => each.close()))
 }
 
 /**
@@ -214,9 +208,10 @@ export class PostgresStore extends DeliveryLogTables implements Store {
  * restored, or when a lagging standby takes over. `nextval` is called only so that a read-only server fails.
  */
 async function newHolder(database: Database): Promise<number> {
-  const sql = `SELECT nextval('evroute_holders'),
-    1 + floor(random() * ${Number.MAX_SAFE_INTEGER - 1})::bigint AS holder`
-  const [row] = await database.rows<{ readonly holder: number }>({ sql, values: [] })
+  const [row] = await database.rows<{
+    readonly holder: number
+  }>(sql`SELECT nextval('evroute_holders'),
+    1 + floor(random() * ${Number.MAX_SAFE_INTEGER - 1}::float8)::bigint AS holder`)
   return row?.holder ?? 0
 }
 
@@ -226,8 +221,4 @@ const sampleSql = `
   SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')
   FROM generate_series(1, 2048) AS number`
 
-/** Writes a message and deletes it again. */
-async function writeSample(database: Database): Promise<void> {
-  const drop = "DELETE FROM evroute_messages WHERE id = currval('evroute_message_ids')"
-  await database.script([sampleSql, drop])
-}
+const dropSampleSql = "DELETE FROM evroute_messages WHERE id = currval('evroute_message_ids')"

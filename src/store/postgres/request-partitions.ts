@@ -1,11 +1,12 @@
 import type { PurgeRequest } from '../../delivery/index.ts'
 import type { Database } from './database.ts'
+import { sql } from '../sql.ts'
 import { schemaLock } from './schema.ts'
 import { isPartitionMissing } from './store-error.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Requests that an endpoint answered with 2xx are kept apart from the others. */
+/** Requests that an endpoint answered with 2xx have their own partitions. */
 type Kind = 'success' | 'failure'
 
 /**
@@ -13,7 +14,7 @@ type Kind = 'success' | 'failure'
  */
 const daysAhead = 3
 
-/** The pause after a failure that other transactions cause by holding the tables. */
+/** The pause after a failure, which is usually caused by a transaction that holds the tables. */
 const tryAgainMs = 5 * 60_000
 
 /**
@@ -48,7 +49,7 @@ export class RequestPartitions {
     }
   }
 
-  /** Makes the partitions for some moments. */
+  /** Makes the partitions for the days of some moments. */
   async make(momentsMs: readonly number[]): Promise<void> {
     for (const day of new Set(momentsMs.map(dayOf))) await this.#make(day)
   }
@@ -98,11 +99,9 @@ export class RequestPartitions {
   }
 
   async #names(): Promise<readonly { name: string; kind: Kind; day: number }[]> {
-    const rows = await this.#database.rows<{ readonly name: string }>({
-      sql: `SELECT inhrelid::regclass::text AS name FROM pg_inherits
-        WHERE inhparent IN ('evroute_requests_success'::regclass, 'evroute_requests_failure'::regclass)`,
-      values: [],
-    })
+    const rows = await this.#database.rows<{ readonly name: string }>(sql`
+      SELECT inhrelid::regclass::text AS name FROM pg_inherits
+      WHERE inhparent IN ('evroute_requests_success'::regclass, 'evroute_requests_failure'::regclass)`)
     return rows.flatMap(({ name }) => {
       const [, kind, day] = /_(success|failure)_(-?\d+)"?$/.exec(name) ?? []
       return kind === undefined ? [] : [{ name, kind: kind as Kind, day: Number(day) }]
@@ -111,9 +110,8 @@ export class RequestPartitions {
 
   /** Waits only briefly for transactions that use the tables, because later ones wait behind this one. */
   async #run(...statements: readonly string[]): Promise<void> {
-    const waitShortly = "SET LOCAL lock_timeout = '2s'"
     const lock = `SELECT pg_advisory_xact_lock(${schemaLock})`
-    await this.#database.script([lock, waitShortly, ...statements])
+    await this.#database.script([lock, "SET LOCAL lock_timeout = '2s'", ...statements])
   }
 }
 

@@ -1,5 +1,5 @@
-import type { EvrouteError } from '../../model/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
+import { raw, sql } from '../sql.ts'
 import { unusable, MissingStoreError } from '../store-errors.ts'
 import type { Database, Session } from './database.ts'
 import { isLockTimeout } from './store-error.ts'
@@ -41,28 +41,30 @@ export async function migrate(database: Database): Promise<void> {
 }
 
 async function makeChanges(session: Session): Promise<void> {
-  await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
-  await run(session, `SET LOCAL lock_timeout = ${changeLockTimeoutMs}`)
-  // Make this table before looking for tables: a session that looked earlier would not see the tables that
-  // another session makes.
-  await run(session, 'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)')
-  await run(
-    session,
-    `CREATE TABLE IF NOT EXISTS evroute_steps (step integer PRIMARY KEY, is_complete boolean NOT NULL)`,
-  )
+  await runAll(session, [
+    `SELECT pg_advisory_xact_lock(${schemaLock})`,
+    `SET LOCAL lock_timeout = ${changeLockTimeoutMs}`,
+    // Make this table before looking for tables: a session that looked earlier would not see the tables that
+    // another session makes.
+    'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)',
+    'CREATE TABLE IF NOT EXISTS evroute_steps (step integer PRIMARY KEY, is_complete boolean NOT NULL)',
+  ])
   const version = await versionOf(session)
   if (version >= latestVersion) return
   // A new store has no rows, so its indexes take no time.
   const isNew = version === 0
   const first = [...firstTables, `INSERT INTO evroute_migrations VALUES (${firstVersion})`]
   const indexes = addedIndexes.map(({ name, on }) => `CREATE INDEX ${name} ${on}`)
-  const statements = [
+  await runAll(session, [
     ...(isNew ? first : []),
     ...additions,
     ...(isNew ? indexes : []),
     `INSERT INTO evroute_steps VALUES (${latestVersion}, ${isNew})`,
-  ]
-  for (const statement of statements) await run(session, statement)
+  ])
+}
+
+async function runAll(session: Session, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await session.rows(raw(statement))
 }
 
 /**
@@ -86,6 +88,12 @@ export async function expectTables(database: Database): Promise<void> {
   )
 }
 
+interface Found {
+  readonly is_store: boolean
+  readonly has_steps: boolean
+  readonly encoding: string
+}
+
 /**
  * Returns how many changes of the tables a database has; 0 if it contains no store. Checks that the database
  * can store texts of all languages.
@@ -93,24 +101,21 @@ export async function expectTables(database: Database): Promise<void> {
  * @throws EvrouteError `store_unusable` if it cannot, or a newer evroute is needed
  */
 async function versionOf(session: Session): Promise<number> {
-  const [found] = await session.rows<{
-    readonly is_store: boolean
-    readonly has_steps: boolean
-    readonly encoding: string
-  }>({
-    sql: `SELECT to_regclass('evroute_migrations') IS NOT NULL AS is_store,
+  const [found] = await session.rows<Found>(sql`
+    SELECT to_regclass('evroute_migrations') IS NOT NULL AS is_store,
       to_regclass('evroute_steps') IS NOT NULL AS has_steps,
-      current_setting('server_encoding') AS encoding`,
-    values: [],
-  })
-  if (found !== undefined && found.encoding !== 'UTF8') throw encodingError(session, found.encoding)
+      current_setting('server_encoding') AS encoding`)
+  if (found !== undefined && found.encoding !== 'UTF8') {
+    throw unusable(
+      `Cannot use the store ${session.name}: the encoding of the database must be UTF8, but is ${found.encoding}`,
+      "Make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
+    )
+  }
   if (found?.is_store !== true) return 0
-  const added = found.has_steps ? '(SELECT max(step) FROM evroute_steps)' : '0'
-  const [row] = await session.rows<{ readonly usable_from: number; readonly version: number }>({
-    sql: `SELECT coalesce(max(version), 0) AS usable_from,
-      greatest(max(version), ${added}, 0) AS version FROM evroute_migrations`,
-    values: [],
-  })
+  const added = raw(found.has_steps ? '(SELECT max(step) FROM evroute_steps)' : '0')
+  const [row] = await session.rows<{ readonly usable_from: number; readonly version: number }>(sql`
+    SELECT coalesce(max(version), 0) AS usable_from, greatest(max(version), ${added}, 0) AS version
+    FROM evroute_migrations`)
   const { usable_from: usableFrom, version } = row ?? { usable_from: 0, version: 0 }
   if (usableFrom <= latestVersion) return version
   throw unusable(
@@ -119,27 +124,13 @@ async function versionOf(session: Session): Promise<number> {
   )
 }
 
-function encodingError({ name }: Session, encoding: string): EvrouteError {
-  return unusable(
-    `Cannot use the store ${name}: the encoding of the database must be UTF8, but is ${encoding}`,
-    "Make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
-  )
-}
-
-async function run(session: Session, sql: string): Promise<void> {
-  await session.rows({ sql, values: [] })
-}
-
 /**
  * Checks that no move from another engine into this database is unfinished.
  *
  * @throws EvrouteError `store_unusable` if one is
  */
 export async function expectWhole(session: Session): Promise<void> {
-  const rows = await session.rows({
-    sql: 'SELECT FROM evroute_moves WHERE completed_at IS NULL',
-    values: [],
-  })
+  const rows = await session.rows(sql`SELECT FROM evroute_moves WHERE completed_at IS NULL`)
   if (rows.length === 0) return
   throw unusable(
     `Cannot use the store ${session.name}: a migration into it is not complete`,

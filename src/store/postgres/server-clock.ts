@@ -1,5 +1,6 @@
 import { ClocksDisagreeError } from '../../delivery/index.ts'
 import { stopwatch, systemClock, type Clock } from '../../runtime/index.ts'
+import { sql } from '../sql.ts'
 import type { Session } from './database.ts'
 
 /** The maximum difference between the clocks of a process and of the server. */
@@ -41,7 +42,6 @@ export class ServerClock {
    * Runs work that depends on the time: at once if the clocks are known to agree, otherwise after
    * asking the server.
    *
-   * @param session - the session that asks
    * @throws ClocksDisagreeError if they differ by more than 5 s; EvrouteError `store_unusable` if the
    * server cannot be asked
    */
@@ -52,7 +52,7 @@ export class ServerClock {
   }
 
   /**
-   * Asks the server for its time. Callers that ask the same session at once share the answer.
+   * Asks the server for its time. Callers that ask in the same session at once share the answer.
    *
    * @throws the errors of {@link ServerClock.inAgreement}
    */
@@ -65,13 +65,14 @@ export class ServerClock {
 
   async #ask(session: Session): Promise<void> {
     const sinceAskedMs = stopwatch()
-    const sql = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
-    const [row] = await session.rows<{ readonly now: number }>({ sql, values: [] })
+    const [row] = await session.rows<{ readonly now: number }>(
+      sql`SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
+    )
     this.learn(row?.now ?? 0, sinceAskedMs)
   }
 
   /**
-   * Notes a reading of the server's clock, in milliseconds since 1970.
+   * Records a reading of the server's clock, in milliseconds since 1970.
    *
    * @param sinceAskedMs - a stopwatch that was started at the question
    * @throws ClocksDisagreeError

@@ -1,17 +1,16 @@
-import type { DeliveryProgress, Settlement } from '../../delivery/index.ts'
+import type { Settlement } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
 import { firstTriesOf } from '../log/first-tries.ts'
 import type { Query } from '../sql.ts'
 import { countRows, inState } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
 
-/** The positions of the settlements that took effect. */
+/** The result: the positions of the settlements that took effect. */
 export interface SettledRow {
   readonly positions: readonly number[] | null
 }
 
-/** A statement that settles deliveries. */
-export interface SettleQuery extends Query {
+interface SettleQuery extends Query {
   /** Returns the settlements that took effect, from the answer. */
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
@@ -42,8 +41,14 @@ const given = new GivenRows<GivenSettlement>('given', 3, {
     ({ end }) => (end.kind === 'retry' || end.kind === 'returned' ? end.dueAtMs : null),
   ],
   expires_at: ['bigint', ({ end }) => (end.kind === 'retry' ? end.expiresAtMs : null)],
-  window_attempts: ['int', ({ end }) => progressOf(end)?.windowAttempts],
-  first_attempt_at: ['bigint', ({ end }) => progressOf(end)?.firstAttemptAtMs],
+  window_attempts: [
+    'int',
+    ({ end }) => (end.kind === 'retry' ? end.progress.windowAttempts : null),
+  ],
+  first_attempt_at: [
+    'bigint',
+    ({ end }) => (end.kind === 'retry' ? end.progress.firstAttemptAtMs : null),
+  ],
   holds: ['text', ({ end }) => (end.kind === 'retry' ? JSON.stringify(end.progress.holds) : null)],
   try_url: ['text', ({ firstTry }) => firstTry?.url],
   try_at: ['bigint', ({ firstTry }) => firstTry?.atMs],
@@ -55,10 +60,6 @@ const given = new GivenRows<GivenSettlement>('given', 3, {
 function attemptsOf(end: Settlement): number | null {
   if (end.kind === 'returned') return null
   return end.kind === 'retry' ? end.progress.attempts : end.attempts
-}
-
-function progressOf(end: Settlement): DeliveryProgress | null {
-  return end.kind === 'retry' ? end.progress : null
 }
 
 const requests = new GivenRows<RequestRecord>('request', given.next, {
@@ -172,7 +173,7 @@ export function settleQuery(batch: {
   return { name: 'settle', sql, values, settlementsOf }
 }
 
-/** Compares settlements, to sort them into the order in which every transaction locks rows. */
+/** Compares settlements, to sort them into the order in which all transactions lock rows. */
 function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1
