@@ -27,9 +27,9 @@ export interface AudienceEngine {
 }
 
 /**
- * Keeps audiences in the database of the deliveries. The number of the sync in progress is in the
- * database: a sync is over once any process begins another one of the same audience. Only the process
- * that began the sync knows which members its list has named.
+ * Keeps audiences in the database of the deliveries. The database has the number of the sync in progress: a
+ * sync is over once any process begins another one of the same audience. Only the process that began the sync
+ * knows which members its list has named.
  */
 export class StoredAudiences extends AudienceRows implements AudienceStore {
   readonly #database: SqlDatabase
@@ -75,7 +75,6 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     })
   }
 
-  /** Removes the whole audience at once, which may take a while. */
   async remove({ key }: { readonly key: string }): Promise<boolean> {
     const isRemoved = await this.#database.change(() => this.#changes.remove(key), { isLong: true })
     if (isRemoved) this.#syncs.delete(key)
@@ -99,7 +98,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   ): Promise<Result | typeof superseded> {
     const sync = this.#syncs.get(request.key)
     if (sync?.number === request.sync) return sync.inTurn(() => step(sync))
-    // Read, so that a closed store rejects.
+    // This read rejects if the store is closed.
     return this.#database.read(() => scriptOf(() => superseded))
   }
 }

@@ -94,7 +94,7 @@ export function conditionsOf(filter: DeliveryFilter, state = 'state'): Sql {
   return joined(conditions, ' ')
 }
 
-/** Makes deliveries due at once and returns their number. */
+/** Makes deliveries due at once, and returns their number. */
 export function* retry(engine: LogEngine, request: RetryRequest): Script<number> {
   const { nowMs } = request
   const ended = (state: LoggedState): Range => ({

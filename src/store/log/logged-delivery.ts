@@ -84,11 +84,7 @@ function loggedDelivery(row: LoggedRow, body: string | null): LoggedDelivery {
   }
 }
 
-/**
- * Reads the progress of a delivery from its row.
- *
- * @throws DamagedRowError if the row is damaged
- */
+/** Reads the progress of a delivery. Throws a DamagedRowError if the row is damaged. */
 export function progressOf(row: ProgressRow): DeliveryProgress {
   return {
     attempts: row.attempts,

@@ -8,9 +8,9 @@ import type { LeaseTerm } from './leases.ts'
 import { holdGate, isSuppressed } from './dialect.ts'
 
 /**
- * A row of the result: an event that is new or suppressed, or a delivery that was leased, or refused because
- * the backlog of its destination is full. Positions count from 1: an event's in the batch, a delivery's
- * among all deliveries of the batch.
+ * A row of the result. An event is `fresh` or `suppressed`; its position is that in the batch. A delivery is
+ * `leased`, or `refused` because the backlog of its destination is full; its position is that among all
+ * deliveries of the batch. Positions begin at 1.
  */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'

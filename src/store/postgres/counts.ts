@@ -8,8 +8,7 @@ import { toStored } from '../stored-text.ts'
 
 type LedgerLine = keyof DeliveryLedger
 
-/** A line of the ledger, or a number of purged deliveries. */
-export type CountName = LedgerLine | `purged_${keyof EndedCounts}`
+type CountName = LedgerLine | `purged_${keyof EndedCounts}`
 
 /** The `destination_id` of the counts for the whole store, as SQL. */
 export const wholeStore = "''"
@@ -53,7 +52,7 @@ export function countRows(
   )
 }
 
-/** Moves deliveries from the counts of their old states to the count of their new one. Neither may be `delivered`. */
+/** Neither state may be `delivered`. */
 export const countChanges: CountChanges = (rows, after) => {
   const changeOf = (state: LoggedState): string =>
     `${after === state ? 'count(*)' : '0'} - ${inState(state)}`
@@ -70,13 +69,11 @@ export function inState(state: LoggedState): string {
 
 const ledgerLines = Object.keys(emptyLedger) as readonly LedgerLine[]
 
-/** Columns with the sums of the ledger's lines. */
 export const ledgerSums: string = sums(ledgerLines)
 
-/** Columns with the numbers of purged deliveries. */
 export const purgedSums: string = sums(['purged_delivered', 'purged_failed', 'purged_expired'])
 
-/** Reads the ledger from a row that has {@link ledgerSums}. */
+/** Reads the ledger from a row that has the columns {@link ledgerSums}. */
 export function ledgerOf(row: Readonly<Record<string, unknown>>): DeliveryLedger {
   const lines = ledgerLines.map((name) => [name, Number(row[name])] as const)
   return { ...emptyLedger, ...Object.fromEntries(lines) }

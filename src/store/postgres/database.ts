@@ -46,22 +46,16 @@ const longTimeoutMs = 10 * 60_000
 const beginLong = `BEGIN; SET LOCAL statement_timeout = ${longTimeoutMs};
   SET LOCAL lock_timeout = ${longTimeoutMs}; SET LOCAL enable_seqscan = on`
 
-/**
- * The maximum number of retries after deadlocks and other conflicts. In each conflict, one of the
- * transactions succeeds.
- */
+/** The maximum number of retries after conflicts. In each conflict, one of the transactions succeeds. */
 const conflictsMax = 10
 
-/** Reads `bigint` as a number, because counts and times are below 2^53. By default, `pg` returns text. */
+/** Reads `bigint` as a number, not as text, because counts and times are below 2^53. */
 const numberTypes = {
   getTypeParser: (type: Parameters<typeof types.getTypeParser>[0], format?: 'text'): unknown =>
     type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
 } as PoolConfig['types']
 
-/**
- * Runs statements on a few connections, each statement in a transaction of its own. The next statement
- * replaces a failed connection.
- */
+/** Runs statements on a few connections. A statement after a failure gets a new connection. */
 export class Database implements Session, SqlDatabase {
   readonly name: string
   readonly dialect: Dialect = dialect
@@ -95,15 +89,10 @@ export class Database implements Session, SqlDatabase {
     return rows as readonly Row[]
   }
 
-  /**
-   * Runs several statements without values in one transaction and one round trip.
-   *
-   * @returns the rows of each statement
-   */
+  /** Runs several statements without values in one transaction and one round trip. Returns the rows of each. */
   async script(statements: readonly string[]): Promise<readonly (readonly unknown[])[]> {
     const text = ['BEGIN', ...statements, 'COMMIT'].join(';\n')
-    // The async function turns a throw into a rejection: connecting throws if a file in the URL cannot be
-    // read.
+    // Connecting throws if a file in the URL cannot be read. The async function turns that into a rejection.
     const results = await this.#use(async () => await this.#pool.query(text))
     return (results as unknown as QueryResult<object>[]).slice(1, -1).map(({ rows }) => rows)
   }
@@ -186,7 +175,6 @@ export async function runScript<Result>(session: Session, script: Script<Result>
   return step.value
 }
 
-/** Repeats work that failed because of a conflict with another transaction. */
 async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let conflicts = 0; ; conflicts++) {
     try {
@@ -197,10 +185,7 @@ async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/**
- * Larger batches get a plan of their own, because a plan made for ten rows takes twice as long for a
- * thousand.
- */
+/** Larger batches get a plan of their own: a plan made for ten rows takes twice as long for a thousand. */
 const plannedRowsMax = 100
 
 function configOf({ name, sql, values }: Query): QueryConfig {
@@ -210,8 +195,8 @@ function configOf({ name, sql, values }: Query): QueryConfig {
 }
 
 /**
- * Returns the settings of a connection. They enable keep-alive after 10 s, because operating systems check an
- * idle connection only after two hours by default.
+ * Returns the settings of a connection. Keep-alive starts after 10 s, because operating systems check an idle
+ * connection only after two hours.
  */
 export function clientConfig(url: string, use: SessionUse = { isReadOnly: false }): PoolConfig {
   return {

@@ -42,7 +42,7 @@ interface DeliveryQueueParts {
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
-/** Adds, leases and settles deliveries. */
+/** Adds, leases and settles deliveries, as the DeliveryStore port says. */
 export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
   readonly #leases: Leases
@@ -55,7 +55,6 @@ export class DeliveryQueue {
     this.#leases = new Leases(parts)
   }
 
-  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
   async add(batch: AddRequest): Promise<AddResult> {
     this.#noteTime(batch.nowMs)
     if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
@@ -108,12 +107,10 @@ export class DeliveryQueue {
     this.#parts.announce(dueTimes)
   }
 
-  /** Returns the leases of this process. */
   own(): OwnLeases {
     return this.#leases.own()
   }
 
-  /** Leases due deliveries of the given lanes. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
@@ -126,7 +123,6 @@ export class DeliveryQueue {
     return leased
   }
 
-  /** Returns, for each lane of the given destinations, when its first delivery is due. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const own = { own: this.own(), floors: this.#floors }
@@ -141,7 +137,6 @@ export class DeliveryQueue {
     return dueTimes
   }
 
-  /** Settles leases that have not ended, and writes requests. Returns the settlements that took effect. */
   async settle({ nowMs, settlements, requests }: SettleRequest): Promise<readonly Settlement[]> {
     this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts

@@ -11,16 +11,16 @@ export interface LeaseTerm {
   readonly untilMs: number
 }
 
-/** The leases of this process. The process keeps its own lease even after it expires. */
+/**
+ * The leases of this process. The process keeps a lease even after it expires. A lease with a number below
+ * `next` that is not in `numbers` was lost together with the server's answer, so no process sends its
+ * deliveries.
+ */
 export interface OwnLeases {
   /** The number of this process. */
   readonly holder: number
-  /** The numbers of its leases. */
   readonly numbers: readonly number[]
-  /**
-   * The number of its next lease. A lease with a lower number that is not in `numbers` was lost together
-   * with the server's answer, so no process sends its deliveries.
-   */
+  /** The number of its next lease. */
   readonly next: number
 }
 
@@ -35,9 +35,8 @@ export function isFree({ holder, numbers, next }: OwnLeases, nowMs: number): Sql
 }
 
 /**
- * The deliveries that this process has leased, by the number of their lease. Deliveries that are leased
- * together have one number. A delivery appears twice if its first lease expired and this process leased it
- * again.
+ * The deliveries that this process has leased, by the number of their lease. A delivery appears twice if its
+ * first lease expired and this process leased it again.
  */
 export class Leases {
   readonly #holder: number
@@ -50,15 +49,11 @@ export class Leases {
     this.#leaseMs = leaseMs
   }
 
-  /** Returns the leases, for statements. */
   own(): OwnLeases {
     return { holder: this.#holder, numbers: [...this.#byNumber.keys()], next: this.#next }
   }
 
-  /**
-   * Begins a lease for deliveries that are leased together. Its number is in {@link Leases.own} at once.
-   * {@link Leases.hold} then records the deliveries.
-   */
+  /** Begins a lease. Its number is in {@link Leases.own} at once; {@link Leases.hold} records its deliveries. */
   begin(nowMs: number): LeaseTerm {
     const number = this.#next++
     this.#byNumber.set(number, new Map())

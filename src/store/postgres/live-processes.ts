@@ -58,7 +58,7 @@ export class LiveProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
   readonly #notifications: Notifications
-  /** The destinations that each process of this class named last, as JSON. */
+  /** The destinations that each process of this object named last, as JSON. */
   readonly #named = new Map<string, string>()
   #known: ReadonlyMap<string, LiveProcess> = new Map()
 
@@ -125,8 +125,8 @@ function heartbeatSql(processId: string): string {
 }
 
 /**
- * Returns the statement that writes the destinations of a process. A process that is alone at a destination
- * counts as an old member, because it has no other process to wait for.
+ * Returns the statement that writes the destinations of a process. The only process of a destination counts
+ * as an old member, because it has no other process to wait for.
  */
 function joinSql(processId: string, destinationIds: readonly string[]): string {
   const id = literal(processId)

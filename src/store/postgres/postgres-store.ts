@@ -31,10 +31,7 @@ import { ServerClock } from './server-clock.ts'
 
 /** Options of a store in PostgreSQL. */
 export interface PostgresStoreOptions {
-  /**
-   * The length of a lease, in milliseconds; 60,000 by default. Other processes may lease the delivery
-   * afterwards.
-   */
+  /** How long a lease lasts, in milliseconds; 60,000 by default. */
   readonly leaseMs?: number
   /** The clock of the callers, which is compared with the server's; the system clock by default. */
   readonly clock?: Pick<Clock, 'nowMs'>
@@ -58,7 +55,7 @@ const connections = Object.freeze({
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
   /** Changes audiences, erases, purges, and retries manually. */
   working: { connectionsMax: 3, isReadOnly: false },
-  /** Claims and settles: a few statements, one after the other. */
+  /** Claims and settles. */
   delivering: { connectionsMax: 2, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 15_000 },
   /** Sends heartbeats. A silent connection is replaced before other processes take over. */
   heartbeats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
@@ -205,7 +202,7 @@ async function closeAll(databases: Databases): Promise<void> {
 
 /**
  * Returns a number that no other process has. It is random, because a sequence goes back when a backup is
- * restored, or when a lagging standby takes over. `nextval` is called only so that a read-only server fails.
+ * restored, or when a lagging standby takes over. `nextval` makes this fail on a read-only server.
  */
 async function newHolder(database: Database): Promise<number> {
   const [row] = await database.rows<{
@@ -215,7 +212,7 @@ async function newHolder(database: Database): Promise<number> {
   return row?.holder ?? 0
 }
 
-/** Writes 64 KB that hardly compress. This fails on a server whose disk is almost full. */
+/** Writes 64 KB that cannot be compressed much, which fails on a server whose disk is almost full. */
 const sampleSql = `
   INSERT INTO evroute_messages (id, deliveries, body)
   SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')

@@ -9,24 +9,18 @@ const dayMs = 24 * 60 * 60 * 1_000
 /** Requests that an endpoint answered with 2xx have their own partitions. */
 type Kind = 'success' | 'failure'
 
-/**
- * How many days of partitions are made ahead, so that a transaction that holds the tables has time to end.
- */
+/** How many days ahead partitions are made, so that a transaction that holds the tables has time to end. */
 const daysAhead = 3
 
 /** The pause after a failure, which is usually caused by a transaction that holds the tables. */
 const tryAgainMs = 5 * 60_000
 
-/**
- * The partitions of the log of requests, one for each day and kind. They are made days ahead, so that
- * no request waits for one at midnight, and they are dropped whole.
- */
+/** The partitions of the log of requests, one for each day and kind. */
 export class RequestPartitions {
   readonly #database: Database
   readonly #made = new Map<number, Promise<unknown>>()
   #aheadFailedMs = -Infinity
   #dropFailedMs = -Infinity
-  #isMakingAhead = false
   #droppedOn = -1
 
   constructor(database: Database) {
@@ -77,15 +71,12 @@ export class RequestPartitions {
   }
 
   async #makeAhead(nowMs: number): Promise<void> {
-    if (this.#isMakingAhead || isRecent(this.#aheadFailedMs, nowMs)) return
-    this.#isMakingAhead = true
+    if (isRecent(this.#aheadFailedMs, nowMs)) return
     const today = dayOf(nowMs)
     try {
       for (let day = today + 1; day <= today + daysAhead; day++) await this.#make(day)
     } catch {
       this.#aheadFailedMs = nowMs
-    } finally {
-      this.#isMakingAhead = false
     }
   }
 

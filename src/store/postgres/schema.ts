@@ -8,7 +8,7 @@ import { addedIndexes, additions, firstTables, firstVersion, latestVersion } fro
 /** The advisory lock for changing tables: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
 
-/** How long a change waits for transactions that use a table. Later transactions wait behind the change. */
+/** How long a change waits for transactions that use a table. Meanwhile, later transactions wait too. */
 const changeLockTimeoutMs = 2_000
 
 /** The pause before the changes are tried again. */

@@ -19,9 +19,8 @@ interface Reading {
 
 /**
  * Compares the clock of this process with the server's, which all processes share. A process whose clock is
- * ahead would take leases of others for expired, and purge rows too early.
- *
- * It notices at once when the clock is set, because it compares it with a monotonic clock.
+ * ahead would take leases of others for expired, and purge rows too early. A monotonic clock shows at once
+ * when the clock of this process is set.
  */
 export class ServerClock {
   readonly #storeName: string
@@ -51,11 +50,7 @@ export class ServerClock {
     return isKnown ? work() : this.ask(session).then(work)
   }
 
-  /**
-   * Asks the server for its time. Callers that ask in the same session at once share the answer.
-   *
-   * @throws the errors of {@link ServerClock.inAgreement}
-   */
+  /** Asks the server for its time. Throws like {@link ServerClock.inAgreement}. Concurrent callers share the answer. */
   ask(session: Session): Promise<void> {
     const asking =
       this.#asking.get(session) ?? this.#ask(session).finally(() => this.#asking.delete(session))

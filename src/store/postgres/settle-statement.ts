@@ -15,7 +15,7 @@ interface SettleQuery extends Query {
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
-/** A settlement, and the request of the first try if that try succeeded. */
+/** A settlement, and the request of its first try if that try succeeded. */
 interface GivenSettlement {
   readonly end: Settlement
   readonly firstTry: RequestRecord | undefined
@@ -90,7 +90,7 @@ const counted = countRows(
  * Ends only leases that this process still holds: a later lease has a different holder or number. A leased
  * row is always pending. The statement does not test that, because the planner might then read all pending
  * rows. A delivered webhook counts even if another process has leased its delivery since, unless a
- * settlement changed the state or counted a round. `accepted_at` rules out a row that got the same id after
+ * settlement has changed the state or the number of attempts. `accepted_at` rules out a row that got the same id after
  * a backup was restored.
  */
 const settled = `

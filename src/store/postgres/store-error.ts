@@ -10,7 +10,7 @@ const reachHint =
   'Check that the server is running, and check its host and port. Refused calls can then be sent again.'
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
 
-/** Hints for errors that may go away by themselves. */
+/** Hints for errors that may go away by themselves, special codes before their prefixes. */
 const temporary: readonly Hint[] = [
   [
     [moveOpenCode],
@@ -61,7 +61,7 @@ const lasting: readonly Hint[] = [
 ]
 
 /**
- * Hints by message, for errors whose code is missing or ambiguous. An operator has to correct them. If the
+ * Hints by message, for errors that an operator has to correct and whose code is missing or ambiguous. If the
  * server's messages are in another language, the code decides.
  */
 const said: readonly (readonly [message: RegExp, hint: string])[] = [
@@ -132,7 +132,6 @@ function meaningOf(error: unknown): Meaning {
   return passing === undefined ? meaningOfUnknown(error, reason) : [reason, true, passing]
 }
 
-/** Returns the meaning of an error whose code is not known. */
 function meaningOfUnknown(error: unknown, reason: string): Meaning {
   const message = messageOf(error)
   const { syscall } = (error ?? {}) as { readonly syscall?: unknown }
@@ -152,11 +151,8 @@ function meaningOfUnknown(error: unknown, reason: string): Meaning {
   return [reason, false, hint]
 }
 
-/** Returns the hint for the longest listed prefix of a code. */
 function hintFor(code: string, hints: readonly Hint[]): string | undefined {
-  const known = hints.flatMap(([codes, hint]) => codes.map((prefix) => ({ prefix, hint })))
-  const matching = known.filter(({ prefix }) => code.startsWith(prefix))
-  return matching.toSorted((a, b) => b.prefix.length - a.prefix.length)[0]?.hint
+  return hints.find(([codes]) => codes.some((prefix) => code.startsWith(prefix)))?.[1]
 }
 
 /** Joins the errors of all addresses of a host, because the error as a whole has no message. */

@@ -61,13 +61,10 @@ export type ErasureStep =
 
 type StepRequest = Omit<EraseRequest, 'leavesTraces'>
 
-/** The position that a stage has reached. */
-interface Reached {
-  readonly key: string
-  readonly id: number
-}
+/** Where a stage continues. */
+type Reached = readonly [key: string, id: number]
 
-const start: Reached = Object.freeze({ key: '', id: 0 })
+const start: Reached = ['', 0]
 
 /** The maximum number of rows that a step checks, which takes a few milliseconds. */
 const stepRowsMax = 1_000
@@ -146,7 +143,7 @@ export class ErasureSteps {
     yield* this.#eraseOrLeave(erasure, left, request.nowMs)
     const last = left.at(-1)
     if (last !== undefined && left.length === limit) {
-      yield* goOn(erasure, { key: last.destination_id, id: last.id })
+      yield* goOn(erasure, [last.destination_id, last.id])
     } else if (
       yield* exists(sql`SELECT 1 FROM evroute_regulation_left WHERE number = ${number} LIMIT 1`)
     ) {
@@ -177,7 +174,7 @@ export class ErasureSteps {
     const last = rows.at(-1)
     const isOver = last === undefined || rows.length < limit
     const key = isOver ? '' : JSON.stringify([last.source_id, last.message_id])
-    yield* goOn(erasure, isOver ? 'members' : { key, id: 0 })
+    yield* goOn(erasure, isOver ? 'members' : [key, 0])
     return { kind: 'more', rows: rows.length }
   }
 
@@ -193,7 +190,7 @@ export class ErasureSteps {
     if (members > 0) yield* countErased(number, { pending: 0, settled: 0, members })
     const last = users.at(-1)
     if (last !== undefined && users.length === limit) {
-      yield* goOn(erasure, { key: '', id: last.place + 1 })
+      yield* goOn(erasure, ['', last.place + 1])
     } else {
       const isLong = yield* this.#isNotifying(erasure)
       yield* goOn(erasure, isLong ? 'traces' : 'notifications')
@@ -225,7 +222,7 @@ export class ErasureSteps {
     return hasPending(notificationsOf(erasure), [...ids], this.#dialect)
   }
 
-  /** Checks the deliveries after those of the previous step, until it finds some to erase. */
+  /** Checks the deliveries that follow those of the previous step, until it finds some to erase. */
   *#look(erasure: Erasure, { range, rowsMax, isWanted }: Walk): Script<Looked> {
     let place: DeliveryPlace = { destination_id: erasure.at_key, id: erasure.at_id }
     let looked = 0
@@ -240,10 +237,10 @@ export class ErasureSteps {
       wanted = rows.filter(isWanted)
       place = last
     }
-    return { rows: looked, wanted, next: { key: place.destination_id, id: place.id } }
+    return { rows: looked, wanted, next: [place.destination_id, place.id] }
   }
 
-  /** Erases deliveries, and notes the leased ones for later. */
+  /** Erases deliveries, and records the leased ones for later. */
   *#eraseOrLeave(
     { number }: Erasure,
     places: readonly DeliveryPlace[],
@@ -276,14 +273,12 @@ export class ErasureSteps {
   }
 }
 
-/** A walk through deliveries. */
 interface Walk {
   readonly range: IdRange
   readonly rowsMax: number
   readonly isWanted: (row: ErasableRow) => boolean
 }
 
-/** The result of a walk in a step. */
 interface Looked {
   readonly rows: number
   readonly wanted: readonly DeliveryPlace[]
@@ -299,7 +294,7 @@ export function* withTraces(): Script<readonly number[]> {
   return rows.map(({ number }) => number)
 }
 
-/** Notes that the files were cleaned for a regulation. */
+/** Records that the files were cleaned for a regulation. */
 export function noteCleaned(number: number): Script<void> {
   return run(sql`
     UPDATE evroute_regulations SET is_store_erased = true, at_key = '', at_id = 0,
@@ -316,10 +311,10 @@ function isAbout(row: ErasableRow, subjects: SubjectIds, erasure: Erasure): bool
   return isOfSources(fromStored(sourceId), sourceIdsOf(erasure))
 }
 
-/** Stores the position in a stage, or the next stage. */
+/** Stores the position that a stage has reached, or the next stage. */
 function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   const { number, stage: before, at_key: atKey, at_id: atId } = erasure
-  const [stage, { key, id }] = typeof next === 'string' ? [next, start] : [before, next]
+  const [stage, [key, id]] = typeof next === 'string' ? [next, start] : [before, next]
   if (stage === before && key === atKey && id === atId) return
   yield* run(sql`UPDATE evroute_regulations SET stage = ${stage}, at_key = ${key}, at_id = ${id}
     WHERE number = ${number}`)

@@ -1,15 +1,20 @@
+import type { NewEvent } from '../../delivery/index.ts'
+import { effectsOf } from '../../model/index.ts'
 import type {
   CreateRegulationRequest,
   EraseRequest,
   EraseResult,
   NoteArchiveRequest,
+  NotificationStream,
   RegulationStore,
 } from '../../privacy/index.ts'
+import { firstRow, run, sql, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
+import { toStored } from '../stored-text.ts'
+import { lift, suppress } from '../suppressions.ts'
 import { ErasureSteps } from './erasure-steps.ts'
-import type { SqlDatabase } from '../sql.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
 import { RegulationRows } from './regulation-rows.ts'
-import { createRegulation, finishRegulation, noteArchive } from './regulation-writer.ts'
+import { addErased, forgetAwaited } from './shared-archives.ts'
 
 /**
  * Keeps regulations in the database of the deliveries that they cause and erase.
@@ -65,9 +70,94 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
     return database.change(() => noteArchive(request, database.dialect))
   }
 
+  /** Changes nothing if the regulation has ended or is waiting for an archive. */
   async finish({ id, nowMs }: { readonly id: string; readonly nowMs: number }): Promise<void> {
     const regulation = await this.find({ id })
     if (regulation === undefined) return
-    await this.#engine.database.change(() => finishRegulation(regulation, nowMs))
+    const finish = sql`
+      UPDATE evroute_regulations
+      SET finished_at = ${nowMs}, streams = ${JSON.stringify(regulation.streams)}
+      WHERE id = ${toStored(id)} AND finished_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM evroute_regulation_archives awaited
+          WHERE awaited.number = evroute_regulations.number)`
+    await this.#engine.database.change(() => run(finish))
   }
+}
+
+/**
+ * Stores a regulation with its suppressions and notifications.
+ *
+ * Its last step blocks other adds until the commit. So earlier events have ids up to `last_id`, and every
+ * later add knows the suppressed users. The ids of its notifications are consecutive.
+ */
+function* createRegulation(
+  engine: ErasureEngine,
+  { regulation, notifications, nowMs }: CreateRegulationRequest,
+  reservedAfterId: number,
+): Script<void> {
+  const { dialect } = engine.database
+  const { type, userIds, sourceIds } = regulation
+  const { suppression, erasesArchives } = effectsOf(type)
+  const number = yield* addRegulation({ regulation, notifications, nowMs }, dialect)
+  yield* engine.notify(notifications, { nowMs, reservedAfterId })
+  if (erasesArchives) yield* awaitArchives(number, dialect)
+  if (suppression === 'add') yield* suppress({ userIds, sourceIds }, dialect)
+  if (suppression === 'lift') yield* lift({ userIds, sourceIds }, dialect)
+  const { lastId, lastNotificationId } = yield* engine.seal(notifications, { reservedAfterId })
+  yield* run(sql`UPDATE evroute_regulations
+    SET last_id = ${lastId}, last_notification_id = ${lastNotificationId} WHERE number = ${number}`)
+}
+
+function* noteArchive(
+  { id, archive, archiveIds = [] }: NoteArchiveRequest,
+  dialect: Dialect,
+): Script<void> {
+  const row = yield* firstRow<{ readonly number: number }>(
+    sql`SELECT number FROM evroute_regulations WHERE id = ${toStored(id)}`,
+  )
+  if (row === undefined) return
+  const { number } = row
+  yield* addErased(number, archive, dialect)
+  yield* forgetAwaited({ number, archiveIds: archiveIds.map(toStored) }, dialect)
+}
+
+function* addRegulation(
+  { regulation, notifications, nowMs }: CreateRegulationRequest,
+  { given }: Dialect,
+): Script<number> {
+  const { id, type, userIds, sourceIds } = regulation
+  const { erasesStore } = effectsOf(type)
+  const row = yield* firstRow<{ readonly number: number }>(sql`
+    INSERT INTO evroute_regulations (id, type, source_ids, created_at, last_id, last_notification_id,
+      stage, at_key, at_id, is_store_erased, erased_pending, erased_settled, erased_members, streams)
+    VALUES (${toStored(id)}, ${type}, ${sourceIds && JSON.stringify(sourceIds)}, ${nowMs}, 0, 0,
+      ${erasesStore ? 'deliveries' : 'done'}, '', 0, ${erasesStore ? 0 : 1}, 0, 0, 0,
+      ${JSON.stringify(newStreams(notifications))}) RETURNING number`)
+  const number = row?.number ?? 0
+  const users = userIds.map((userId) => ({ user_id: toStored(userId) }))
+  yield* run(sql`
+    INSERT INTO evroute_regulation_users (number, place, user_id)
+    SELECT ${number}, given.place, given.user_id FROM ${given(users, { user_id: 'text' })}`)
+  return number
+}
+
+/** Makes a regulation wait for all archives. No archive can be registered until the transaction ends. */
+function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
+  yield* lockTable('evroute_archives', 'SHARE')
+  yield* run(sql`INSERT INTO evroute_regulation_archives (number, archive_id)
+    SELECT ${number}, id FROM evroute_archives`)
+}
+
+/** Counts new notifications by source and destination. */
+function newStreams(notifications: readonly NewEvent[]): readonly NotificationStream[] {
+  const streams = new Map<string, NotificationStream>()
+  for (const { sourceId, deliveries } of notifications) {
+    for (const { destinationId } of deliveries) {
+      const key = JSON.stringify([sourceId, destinationId])
+      const pending = (streams.get(key)?.pending ?? 0) + 1
+      const others = { delivered: 0, failed: 0, expired: 0 }
+      streams.set(key, { sourceId, destinationId, pending, ...others })
+    }
+  }
+  return [...streams.values()]
 }
