@@ -1,24 +1,24 @@
 import { effect } from '@preact/signals'
 import type { Session } from './session.ts'
 
-/** What the fragment of the URL says of the page. It has no token, so that a link can be passed on. */
+/** The state of the page in the fragment of the URL. It contains no token, so that links can be shared. */
 interface Place {
   readonly filter: string
   readonly onlyFailed: boolean
-  /** The run of the receiver and the number of the selected request, such as `mfx3k-12`; empty for none. */
+  /** The run of the receiver and the number of the selected request, such as `mfx3k-12`; empty if none is selected. */
   readonly request: string
 }
 
 /** Follows the receiver, and keeps the filter and the selected request in the fragment of the URL. */
 export async function keepAddress(session: Session): Promise<void> {
   const { filter, onlyFailed, selected, capture, receiver } = session
-  /** The place that the page is going to. It is not written before the page is there. */
+  /** The place that the page has not reached yet. Until then, nothing is written. */
   let going: Place | undefined
   const select = (): void => {
     const [run, seq] = (going?.request ?? '').split('-')
     if (seq === undefined) session.close()
     else if (run === receiver.value?.run) void session.select(Number(seq))
-    else session.tell(`Request #${seq} of this link is gone: the receiver was started again.`)
+    else session.tell(`The link to request #${seq} is no longer valid: the receiver was restarted.`)
     going = undefined
   }
   const go = async (): Promise<void> => {
@@ -47,7 +47,7 @@ export async function keepAddress(session: Session): Promise<void> {
   })
 }
 
-/** Writes the fragment. Back leads to where a filter or a selection began, not through every step of it. */
+/** Writes the fragment. Changes of a filter and steps in the list replace the entry in the history of the browser. */
 function write(place: Place, isStep: boolean): void {
   const before = readPlace(location.hash)
   const hash = hashOf(place)

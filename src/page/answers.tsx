@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { readPlan } from './api.ts'
-import { Field, filledFields } from './field.tsx'
+import { Choice, Field, filledFields } from './field.tsx'
 import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
 import { countText } from './text.ts'
@@ -8,7 +8,7 @@ import { useRead } from './use-read.ts'
 
 const answers = [200, 400, 404, 410, 429, 500, 503, 'reset', 'hang', 'empty', 'malformed'] as const
 
-/** Forms that set the answer to the next webhook, and the plan for the later ones. */
+/** Forms for the answer to the next webhook, and for the plan that follows. */
 export function Answers({ session }: SessionParts): JSX.Element {
   return (
     <Popover label="Next answer">
@@ -34,16 +34,7 @@ function NextAnswer({
   }
   return (
     <form onSubmit={choose}>
-      <label>
-        The next webhook gets
-        <select name="answer">
-          {answers.map((answer) => (
-            <option key={answer} selected={answer === 503}>
-              {answer}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice label="The next webhook gets" name="answer" options={answers} chosen={503} />
       <Field label="After" name="delay" placeholder="at once, or 2s" />
       <button type="submit" class="primary">
         Set

@@ -7,28 +7,28 @@ import type {
   ShownExpectation,
 } from '../receiver/index.ts'
 
-/** What the stream says of its receiver. */
+/** Facts about the receiver, which come with the stream. */
 export interface ReceiverFacts {
-  /** Differs after a restart of the receiver. */
+  /** Changes when the receiver is started again. */
   readonly run: string
   /** Whether the receiver checks signatures. */
   readonly isSigned: boolean
-  /** Whether a target or a program gets the requests that may be passed on. */
+  /** Whether requests are passed on to a target or a program. */
   readonly passesOn: boolean
 }
 
 /** Callbacks for the messages of the stream. */
 export interface StreamListener {
-  /** The list starts over. */
+  /** Called when the list begins again. */
   readonly reset: (receiver: ReceiverFacts) => void
-  /** The receiver dropped this many requests before they were sent. */
+  /** Called with the number of requests that the receiver dropped before it sent them. */
   readonly missed: (count: number) => void
-  /** New requests that match, oldest first. `lastSeq` also counts requests that don't match. */
+  /** Called with new requests that match, oldest first. `lastSeq` is the newest number, even if it does not match. */
   readonly arrived: (rows: readonly ListRow[], lastSeq: number) => void
   readonly connection: (state: 'open' | 'lost') => void
 }
 
-/** A request of a burst, without its summary. The page reads the summary when the row is on the screen. */
+/** A request in a burst, still without its summary. The page reads it when the row is on the screen. */
 export interface UnreadRow {
   readonly seq: number
   readonly failed: boolean
@@ -37,48 +37,48 @@ export interface UnreadRow {
 
 interface Arrivals {
   readonly summaries: readonly EventSummary[]
-  /** Earlier requests of a burst, as ranges: the first and last number, and whether they failed. */
+  /** Ranges of earlier requests in a burst: the first and the last number, and whether all failed or none did. */
   readonly crowd?: readonly (readonly [from: number, to: number, failed: boolean])[]
 }
 
 /** A request in the list. */
 export type ListRow = EventSummary | UnreadRow
 
-/** A mistake in a filter. */
+/** What is wrong with a filter. */
 export interface MatchProblem {
   readonly message: string
   readonly hint: string
-  /** Start of the invalid part in the text. */
+  /** The position of the invalid part in the text. */
   readonly offset: number
   readonly length: number
 }
 
 /** Changes to a request before it is sent again. */
 export interface RequestEdit {
-  /** A path of the receiver; undefined if `url` is given. */
+  /** A path on the receiver; undefined if there is a `url`. */
   readonly path?: string
-  /** The URL of another server. */
+  /** The URL of a different server. */
   readonly url?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** A new request. The receiver signs a text body and sends `rawBase64` unchanged. */
+/** A new request. The receiver signs a `body`, and sends `rawBase64` without changes. */
 export type NewRequest = RequestEdit | (Omit<RequestEdit, 'body'> & { readonly rawBase64: string })
 
 /** The requests of a capture. */
 export interface Capture {
   readonly summaries: readonly EventSummary[]
   readonly records: ReadonlyMap<number, EventRecord>
-  /** Requests in the file. The page shows the newest 10,000. */
+  /** The number of requests in the file. The page shows the newest 10,000. */
   readonly read: number
-  /** Lines that are not records of a receiver. */
+  /** The number of lines that are not records of a receiver. */
   readonly badRows: number
 }
 
 /**
- * Follows the requests that match; an empty filter matches all. The browser reconnects by itself, and
- * the receiver continues after the last request that it sent.
+ * Follows the requests that match. An empty filter matches all. If the connection is lost, the browser connects again,
+ * and the receiver continues after the last request that it sent.
  *
  * @returns a function that ends the stream
  */
@@ -102,10 +102,10 @@ export function follow(filter: string, listener: StreamListener): () => void {
   return () => source.close()
 }
 
-/** Summaries of requests, without those that the receiver dropped. */
+/** The summaries of the requests that the receiver still keeps. */
 export interface ReadSummaries {
   readonly summaries: readonly EventSummary[]
-  /** Number of the oldest request that the receiver keeps. */
+  /** The number of the oldest request that the receiver keeps. */
   readonly keptFrom: number
 }
 
@@ -115,27 +115,27 @@ export async function readSummaries(seqs: readonly number[]): Promise<ReadSummar
   return answer ?? { summaries: [], keptFrom: 0 }
 }
 
-/** Reads a whole request; undefined if the receiver dropped it. */
+/** Reads a request. Returns undefined if the receiver has dropped it. */
 export function readEvent(seq: number): Promise<EventRecord | undefined> {
   return read('event', { seq })
 }
 
 /**
- * Compares a payload with that of another request, or with the previous one of its user or group; undefined if the
- * receiver dropped a request.
+ * Compares a payload with that of another request; by default, with the previous one of the same user or group. Returns
+ * undefined if the receiver has dropped a request.
  */
 export function readChanges(seq: number, other?: number): Promise<PayloadChanges | undefined> {
   return read('changes', other === undefined ? { seq } : { seq, with: other })
 }
 
-/** Reads the match condition that selects requests with this value. */
+/** Reads the condition that selects requests with the given value. */
 export async function readCondition(keys: readonly string[], value: unknown): Promise<string> {
   const isLong = typeof value === 'string' && value.length > 1_000
   const query = { keys: JSON.stringify(keys), value: isLong ? '{}' : JSON.stringify(value) }
   return (await read<{ text: string }>('condition', query))?.text ?? ''
 }
 
-/** Reads the text of an expectation that this request would meet. */
+/** Reads an expectation that the request would meet. */
 export async function readExpectation(seq: number): Promise<string> {
   return (await read<{ text: string }>('expectation', { seq }))?.text ?? ''
 }
@@ -146,29 +146,29 @@ export async function readExpectations(): Promise<readonly ShownExpectation[]> {
   return answer?.expectations ?? []
 }
 
-/** Reads the planned answers; undefined for a capture. */
+/** Reads the planned answers. Returns undefined for a capture. */
 export function readPlan(): Promise<PlannedAnswers | undefined> {
   return read('plan')
 }
 
-/** Reads a sample body for each type. */
+/** Reads a sample body for each type of webhook. */
 export async function readSamples(): Promise<Readonly<Record<string, string>>> {
   return (await read<{ samples: Readonly<Record<string, string>> }>('samples'))?.samples ?? {}
 }
 
-/** Reads a handler that verifies signatures, for each language or framework. */
+/** Reads a handler that verifies signatures for each language or framework. */
 export async function readSnippets(): Promise<Readonly<Record<string, string>>> {
   return (await read<{ snippets: Readonly<Record<string, string>> }>('snippets'))?.snippets ?? {}
 }
 
-/** Checks a filter; undefined if it is valid. */
+/** Checks a filter. Returns undefined if it is valid. */
 export async function checkFilter(text: string): Promise<MatchProblem | undefined> {
   if (text === '') return undefined
   const answer = await read<MatchProblem & { readonly valid: boolean }>('match', { text })
   return answer?.valid === false ? answer : undefined
 }
 
-/** Sends a request again: unchanged, or edited and signed anew. */
+/** Sends a request again. An edited request gets a new signature. */
 export function resend(seq: number, edit?: Partial<RequestEdit>): Promise<Resent> {
   return act('resend', { seq, edit }) as Promise<Resent>
 }
@@ -178,7 +178,7 @@ export function send(request: NewRequest): Promise<Resent> {
   return act('send', { request }) as Promise<Resent>
 }
 
-/** Answers the next webhook with a status or a fault; null cancels earlier settings. */
+/** Answers the next webhook with a status or a fault. Null cancels the answers set before. */
 export async function setNextAnswer(answer: number | string | null, delay?: string): Promise<void> {
   await act('next-answer', { answer, delay })
 }
@@ -201,12 +201,7 @@ export async function forgetExpectation(id: number): Promise<void> {
 /** Reads the requests of a capture that match. */
 export async function readCapture(file: Blob, filter: string): Promise<Capture> {
   const query = filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
-  const headers = { 'content-type': 'application/x-ndjson' }
-  const answer = await fetch(`actions/read-capture${query}`, {
-    method: 'POST',
-    headers,
-    body: file,
-  })
+  const answer = await post(`actions/read-capture${query}`, 'application/x-ndjson', file)
   if (!answer.ok) await bodyOf(answer)
   const lines = (await answer.text()).trimEnd().split('\n')
   const { read = 0, badRows = 0 } = JSON.parse(lines.pop() ?? '{}') as Partial<Capture>
@@ -221,7 +216,7 @@ export async function readCapture(file: Blob, filter: string): Promise<Capture> 
   }
 }
 
-/** Reads an answer; undefined for a 404. */
+/** Returns undefined for a 404. */
 async function read<Answer>(
   path: string,
   query: Readonly<Record<string, string | number>> = {},
@@ -233,13 +228,11 @@ async function read<Answer>(
 }
 
 async function act(name: string, body: object): Promise<unknown> {
-  const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`actions/${name}`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  })
-  return bodyOf(answer)
+  return bodyOf(await post(`actions/${name}`, 'application/json', JSON.stringify(body)))
+}
+
+function post(path: string, mediaType: string, body: BodyInit): Promise<Response> {
+  return fetch(path, { method: 'POST', headers: { 'content-type': mediaType }, body })
 }
 
 /** @throws Error with the message and hint of an error answer */

@@ -4,7 +4,7 @@ import type { SessionParts } from './parts.ts'
 import type { Session } from './session.ts'
 import { counted, countText } from './text.ts'
 
-/** Buttons that open a capture, and save the requests that match as one. */
+/** Buttons that open a capture, and save the matching requests as a capture. */
 export function CaptureButtons({ session }: SessionParts): JSX.Element {
   const input = useRef<HTMLInputElement>(null)
   const { filter } = session
@@ -31,7 +31,7 @@ export function CaptureButtons({ session }: SessionParts): JSX.Element {
   )
 }
 
-/** Names the shown capture, with a button back to the live requests. */
+/** Names the open capture, with a button back to the live requests. */
 export function CaptureBanner({ session }: SessionParts): JSX.Element | null {
   const { value: capture } = session.capture
   if (capture === undefined) return null
@@ -41,7 +41,7 @@ export function CaptureBanner({ session }: SessionParts): JSX.Element | null {
     <p class="banner" role="status">
       Showing {file.name}: {shown === read ? '' : `${countText(shown)} of `}
       {counted(read, 'request')}
-      {badRows === 0 ? '' : `, ${counted(badRows, 'line')} not understood`}.{' '}
+      {badRows === 0 ? '' : `, ${counted(badRows, 'unreadable line')}`}.{' '}
       <button type="button" class="link" onClick={() => session.closeCapture()}>
         Back to live
       </button>
@@ -49,7 +49,7 @@ export function CaptureBanner({ session }: SessionParts): JSX.Element | null {
   )
 }
 
-/** Opens capture files that are dropped anywhere on the page. */
+/** Opens a capture file that is dropped anywhere on the page. */
 export function openDroppedCaptures(session: Session): void {
   document.addEventListener('dragover', (event) => event.preventDefault())
   document.addEventListener('drop', (event) => {

@@ -1,10 +1,10 @@
 import type { EventRecord } from '../receiver/index.ts'
 import { bytesOf, textOf } from './text.ts'
 
-/** Headers that curl adds by itself. */
+/** Headers that curl sets itself. */
 const ownHeaders = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'expect'])
 
-/** A command for a POSIX shell that sends the same bytes and headers to the same URL. */
+/** Makes a command for a POSIX shell that sends the same bytes and headers to the same URL. */
 export function curlCommand(record: EventRecord, origin: string): string {
   const bytes = bytesOf(record)
   const text = textOf(bytes)
@@ -14,14 +14,14 @@ export function curlCommand(record: EventRecord, origin: string): string {
     // curl sends `name;` as a header without a value, and drops a header written as `name:`.
     .map(([name, value]) => `-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`)
   const data = isText ? `--data-binary ${quoted(text)}` : '--data-binary @-'
-  // --data-binary would read a text that begins with @ as a file name.
+  // --data-binary would read a file if the text begins with @.
   const safeData = isText && text.startsWith('@') ? `--data-raw ${quoted(text)}` : data
   const url = quoted(urlOf(record, origin))
   const command = ['curl', '-i', '-X', record.method, url, ...headers, safeData].join(' ')
   return isText ? command : `echo ${record.rawBase64} | base64 -d | ${command}`
 }
 
-/** Uses the origin of the page, because the sender chose path and Host and could name another server. */
+/** Uses the origin of the page, because the sender chose the Host and could name a different server. */
 function urlOf({ path }: EventRecord, origin: string): string {
   return origin + (path.startsWith('/') ? path : '/')
 }
@@ -30,10 +30,10 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** Fields that evroute sets. They differ from run to run, so a test does not expect them. */
+/** Fields that a test does not expect, because evroute sets them and they are different in each run. */
 const madeFields = new Set(['version', 'messageId', 'timestamp', 'context'])
 
-/** The call, in the format of `evroute send`, that results in the same webhook. */
+/** Returns the call that results in the same webhook, in the format of `evroute send`. */
 function callOf({ body }: EventRecord): Readonly<Record<string, unknown>> {
   // Webhooks of an alias name these fields differently.
   const names: Readonly<Record<string, string>> = {
@@ -44,19 +44,19 @@ function callOf({ body }: EventRecord): Readonly<Record<string, unknown>> {
   return Object.fromEntries(fields.map(([name, value]) => [names[name] ?? name, value]))
 }
 
-/** A command for a POSIX shell that sends the same call through `evroute send`. */
+/** Makes a command for a POSIX shell that sends the same call with `evroute send`. */
 export function sendCommand(record: EventRecord, origin: string): string {
   const secret = record.signature === 'unchecked' ? '' : ' --secret env:EVROUTE_SECRET'
   const to = quoted(urlOf(record, origin))
   return `npx evroute send --file - --to ${to}${secret} <<'EOF'\n${JSON.stringify(callOf(record))}\nEOF`
 }
 
-/** The body as a fixture file for tests. */
+/** Formats the body as a fixture file. */
 export function fixtureText({ body }: EventRecord): string {
   return `${JSON.stringify(body, null, 2)}\n`
 }
 
-/** A test that expects the tested program to send this webhook. */
+/** Writes a test that expects a program to send this webhook. */
 export function testText({ type, body }: EventRecord): string {
   const expected = Object.entries(body ?? {}).filter(([name]) => !madeFields.has(name))
   const text = JSON.stringify(Object.fromEntries(expected), null, 2).replaceAll('\n', '\n  ')

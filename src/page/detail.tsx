@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
-import { Changes } from './changes.tsx'
+import { readChanges } from './api.ts'
 import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
 import { inexactText } from './exact-json.ts'
 import type { PageParts, RequestParts } from './parts.ts'
@@ -18,17 +18,18 @@ import {
   visibleText,
 } from './text.ts'
 import { Payload } from './tree.tsx'
+import { useRead } from './use-read.ts'
 
 const rawBytesShown = 64 * 1024
 
-/** The selected request: its diagnosis, facts, answers, payload and bytes, and the actions on it. */
+/** The selected request: the actions on it, its diagnosis, facts, answers, payload and bytes. */
 export function Detail({ session, dialogs }: PageParts): JSX.Element {
   const detail = session.detail.value
   switch (detail.kind) {
     case 'none':
       return (
         <div class="empty">
-          <p>Select a request to see all of it.</p>
+          <p>Select a request to see its details.</p>
           <p>
             <kbd>j</kbd> <kbd>k</kbd> move, <kbd>r</kbd> resends, <kbd>?</kbd> shows all keys.
           </p>
@@ -97,7 +98,7 @@ function ShownRequest({ record, session, dialogs }: RequestParts): JSX.Element {
   )
 }
 
-/** How the request differs from the one that was chosen. */
+/** The differences from the request that was chosen for a comparison. */
 function Comparison({ record: { seq }, session }: RequestParts): JSX.Element | null {
   const other = session.compared.value
   if (other == null) return null
@@ -113,6 +114,36 @@ function Comparison({ record: { seq }, session }: RequestParts): JSX.Element | n
       </div>
       <Changes {...{ seq, other }} />
     </section>
+  )
+}
+
+/** The differences from another payload; by default, from the previous one of the same user or group. */
+function Changes({ seq, other }: { readonly seq: number; readonly other?: number }): JSX.Element {
+  const reading = useRead(() => readChanges(seq, other), [seq, other])
+  if (reading.kind === 'loading') return <p class="muted">Comparing…</p>
+  if (reading.kind === 'failed') return <p class="problem">{reading.message}</p>
+  if (reading.value === undefined) {
+    return <p class="muted">The receiver no longer keeps both requests.</p>
+  }
+  const { previous, changes, more } = reading.value
+  if (previous === null) return <p class="muted">There is no earlier event to compare with.</p>
+  if (changes.length === 0) return <p class="muted">The payload is the same as in #{previous}.</p>
+  return (
+    <>
+      <p class="muted">
+        From #{previous} to #{seq}
+      </p>
+      <dl class="pairs changes">
+        {changes.map(({ path, before, after }) => (
+          <Pair key={path} name={path}>
+            {before === null ? <span class="muted">absent</span> : <del>{before}</del>}
+            <span class="muted"> → </span>
+            {after === null ? <span class="muted">absent</span> : <ins>{after}</ins>}
+          </Pair>
+        ))}
+      </dl>
+      {more === 0 ? null : <p class="muted">{counted(more, 'more change')} not shown</p>}
+    </>
   )
 }
 
@@ -240,19 +271,25 @@ function Diagnosed({ record, session, dialogs }: RequestParts): JSX.Element | nu
               Sign and resend
             </button>
           ) : null}
-          <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
-            Show a handler that verifies
-          </button>
+          <HandlersButton dialogs={dialogs} />
         </div>
       ) : null}
     </div>
   )
 }
 
-/** The statuses with which applications refuse a signature. */
+function HandlersButton({ dialogs }: Pick<PageParts, 'dialogs'>): JSX.Element {
+  return (
+    <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
+      Show a handler that verifies
+    </button>
+  )
+}
+
+/** Statuses with which applications refuse a signature. */
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
-/** Explains why the application probably refused a request whose signature is valid. */
+/** Explains why an application probably refused a request with a valid signature. */
 function RefusalAdvice({ record, dialogs }: RequestParts): JSX.Element | null {
   const { forward, signature, body } = record
   if (signature !== 'valid' || !refusals.includes(forward?.status)) return null
@@ -262,21 +299,19 @@ function RefusalAdvice({ record, dialogs }: RequestParts): JSX.Element | null {
       <strong>The signature is valid, but your application answered {forward?.status}</strong>
       <p>
         {isRewritten
-          ? 'JSON.stringify writes this body differently. The application must verify the bytes that arrive, not a parsed body that it wrote again.'
+          ? 'JSON.stringify writes this body differently. The application must verify the bytes that arrive, not a body that it parsed and serialised again.'
           : 'The application must have the same secret, read X-Signature, and verify the bytes that arrive.'}{' '}
-        <code>evroute check</code> finds its mistake.
+        <code>evroute check</code> finds the mistake.
       </p>
       <div class="actions">
-        <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
-          Show a handler that verifies
-        </button>
+        <HandlersButton dialogs={dialogs} />
       </div>
     </div>
   )
 }
 
 const withheldTexts = {
-  foreign_origin: 'a web page of another origin sent it',
+  foreign_origin: 'a web page on a different origin sent it',
   signature_not_valid: 'its signature is not valid',
 } as const
 
@@ -284,7 +319,7 @@ function Facts({ record, session }: RequestParts): JSX.Element {
   const { at, method, path, userId, signature, status, injected, withheld, ms } = record
   const passesOn = session.receiver.value?.passesOn === true
   return (
-    <dl class="pairs facts-list">
+    <dl class="pairs">
       <Pair name="Arrived">
         <time dateTime={at}>{new Date(at).toLocaleString('sv')}</time>
       </Pair>
@@ -318,7 +353,7 @@ function rawText(bytes: Uint8Array): string {
   return (text === undefined ? hexText(shown.subarray(0, 4_096)) : visibleText(text)) + more
 }
 
-/** Drops the last character of UTF-8 bytes, which may be cut. */
+/** Drops the last character of UTF-8 bytes, because it may be incomplete. */
 function withoutCutCharacter(bytes: Uint8Array): Uint8Array {
   let end = bytes.length
   while (end > 0 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--

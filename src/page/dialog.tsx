@@ -9,11 +9,11 @@ export type OpenDialog =
   | { readonly kind: 'edit'; readonly record: EventRecord }
   | { readonly kind: 'text'; readonly title: string; readonly text: string }
 
-/** Opens and closes dialogs, one at a time. */
+/** Opens and closes dialogs. At most one is open. */
 export class Dialogs {
   readonly open = signal<OpenDialog>({ kind: 'none' })
 
-  /** Opens a dialog; it replaces an open one. */
+  /** Opens a dialog in place of the open one. */
   show(dialog: OpenDialog): void {
     this.open.value = dialog
   }
@@ -23,7 +23,7 @@ export class Dialogs {
   }
 }
 
-/** A dialog with a title; escape closes it. */
+/** A dialog with a title. Escape closes it. */
 export function Dialog({
   title,
   dialogs,
@@ -43,7 +43,7 @@ export function Dialog({
   )
 }
 
-/** The only button of a dialog without a form. */
+/** The button of a dialog without a form. */
 export function CloseButton({ dialogs }: { readonly dialogs: Dialogs }): JSX.Element {
   return (
     <div class="actions">

@@ -1,40 +1,40 @@
 import { signal } from '@preact/signals'
 import type { ListRow } from './api.ts'
 
-/** Requests that the list keeps; it drops the oldest first. */
+/** Maximum requests in the list. The oldest are dropped. */
 export const rowsMax = 100_000
-/** The list exceeds its bound by this much before it drops rows, because each splice moves all others. */
+/** Excess rows before the list drops them together, because each splice moves all others. */
 const rowsSlack = 5_000
-/** A batch of this size or more is part of a crowd: no person reads that fast. */
-const crowdedMin = 100
-/** Crowds are drawn this often. Every 300 ms took three times as much of the processor from the receiver. */
-const crowdedMs = 1_000
-/** The crowd is over when fewer requests arrive in that time. */
-const crowdedPauseMin = 500
+/** The minimum size of a batch in a burst. Nobody can read that fast. */
+const burstMin = 100
+/** Drawing interval in a burst. An interval of 300 ms took three times as much CPU time from the receiver. */
+const burstIntervalMs = 1_000
+/** The burst is over when fewer requests arrive in an interval. */
+const burstRowsMin = 500
 
 /**
- * The requests of the list, oldest first. Rows change in place, because a batch must not copy 100,000
- * rows. Components subscribe to `version`.
+ * The requests in the list, oldest first. Rows change in place, because copying 100,000 rows for each batch would take
+ * too long. Components subscribe to `version`.
  */
 export class EventList {
-  /** Grows when rows change. */
+  /** Increases when rows change. */
   readonly version = signal(0)
-  /** Requests that arrived while the list was paused. */
+  /** The number of requests that arrived while the list was paused. */
   readonly heldCount = signal(0)
   readonly failedCount = signal(0)
-  /** Earlier requests that are no longer in the list. */
+  /** The number of earlier requests that are no longer in the list. */
   readonly missedCount = signal(0)
-  /** Of those, requests that were in the list as failed. */
+  /** How many of them were in the list as failed. */
   readonly missedFailedCount = signal(0)
   #rows: ListRow[] = []
   #held: ListRow[] = []
-  /** The failed rows; undefined until they are collected again. */
+  /** The failed rows; undefined if they must be collected again. */
   #failed: ListRow[] | undefined
-  /** While the list is paused, the last request that it shows. */
+  /** The number of the last request to show; Infinity while the list is not paused. */
   #pausedAt = Infinity
-  /** Timer of the pause after a crowd was drawn. */
+  /** The timer of the interval; undefined outside a burst. */
   #drawingPause: number | undefined
-  /** Rows that wait for the next drawing. */
+  /** The number of rows that were not drawn yet. */
   #waitingCount = 0
 
   /** All rows, or only the failed ones. */
@@ -44,7 +44,7 @@ export class EventList {
     return this.#failed
   }
 
-  /** Adds requests, oldest first. While the list is paused, holds new ones back. */
+  /** Adds requests, oldest first. While the list is paused, keeps new ones out of it. */
   add(rows: readonly ListRow[]): void {
     if (this.#pausedAt !== Infinity) {
       this.#held = bounded([...this.#held, ...rows.filter(({ seq }) => seq > this.#pausedAt)])
@@ -67,7 +67,7 @@ export class EventList {
     if (isFirst) this.#changed()
     if (isFirst || this.#drawingPause !== undefined) return
     this.#changed()
-    if (rows.length >= crowdedMin) this.#pauseDrawing()
+    if (rows.length >= burstMin) this.#pauseDrawing()
   }
 
   /** Replaces rows that have the same numbers. */
@@ -80,7 +80,7 @@ export class EventList {
     this.#changed()
   }
 
-  /** Removes the requests that the receiver dropped before their summaries were read: those before a number. */
+  /** Removes the requests before a number whose summaries were not read before the receiver dropped them. */
   forget(keptFrom: number): void {
     const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
     const gone = this.#rows.filter((row) => !isKept(row))
@@ -91,12 +91,12 @@ export class EventList {
     this.#changed()
   }
 
-  /** Holds requests after this one back. */
+  /** Keeps later requests out of the list until {@link resume}. */
   pause(lastSeq: number): void {
     this.#pausedAt = lastSeq
   }
 
-  /** Shows the requests that were held back, and new ones. */
+  /** Adds the requests that arrived during the pause. */
   resume(): void {
     this.#pausedAt = Infinity
     const held = this.#held
@@ -105,7 +105,7 @@ export class EventList {
     this.add(held)
   }
 
-  /** Counts requests that the receiver dropped. */
+  /** Counts requests that the receiver has dropped. */
   missed(count: number): void {
     this.missedCount.value += count
   }
@@ -123,10 +123,10 @@ export class EventList {
   #pauseDrawing(): void {
     this.#drawingPause = window.setTimeout(() => {
       this.#drawingPause = undefined
-      const isCrowded = this.#waitingCount >= crowdedPauseMin
+      const isBurst = this.#waitingCount >= burstRowsMin
       this.#changed()
-      if (isCrowded) this.#pauseDrawing()
-    }, crowdedMs)
+      if (isBurst) this.#pauseDrawing()
+    }, burstIntervalMs)
   }
 
   #changed(): void {
@@ -140,7 +140,7 @@ function bounded(rows: ListRow[]): ListRow[] {
   return rows.length > rowsMax ? rows.slice(-rowsMax) : rows
 }
 
-/** Index of the first row with this number or a greater one. */
+/** Returns the index of the first row with at least the given number. */
 function placeOf(rows: readonly ListRow[], seq: number): number {
   let [from, to] = [0, rows.length]
   while (from < to) {

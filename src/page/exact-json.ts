@@ -1,7 +1,7 @@
-/** Strings and numbers of JSON, and whether a string is a key. */
+/** Matches the strings and numbers in JSON. A colon after a string means that it is a key. */
 const token = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|-?\d[\d.eE+-]*/gs
 
-/** Says what of a JSON text its parsed value no longer shows; empty if it shows all. */
+/** Explains how a JSON text differs from its parsed value; empty if it does not. */
 export function inexactText(text: string, value: unknown): string {
   let keys = 0
   let isRounded = false

@@ -5,23 +5,22 @@ import { Field, filledFields } from './field.tsx'
 import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
 import { visibleText } from './text.ts'
-import { useRead, useTick } from './use-read.ts'
+import { usePolled } from './use-read.ts'
 
-/** Polling interval: an expectation's time limit can end without a webhook. */
-const lookMs = 1_000
+/** Polling interval. An expectation can also end because its time is up, without a webhook. */
+const readMs = 1_000
 
-/** The expectations with their states, and a form to add one. */
+/** The expectations with their states, and a form for a new one. */
 export function Expectations({ session }: SessionParts): JSX.Element {
   return <Popover label="Expectations">{() => <ExpectationsPanel session={session} />}</Popover>
 }
 
 function ExpectationsPanel({ session }: SessionParts): JSX.Element {
-  const tick = useTick(lookMs)
-  const reading = useRead(readExpectations, [
-    tick,
-    session.version.value,
-    session.list.version.value,
-  ])
+  const reading = usePolled(
+    readExpectations,
+    [session.version.value, session.list.version.value],
+    readMs,
+  )
   const add = (event: SubmitEvent): void => {
     const form = event.currentTarget as HTMLFormElement
     const { expectation = '' } = filledFields(event)
@@ -62,7 +61,7 @@ function Standing({
   readonly expectations: readonly ShownExpectation[]
   readonly remove: (expectation: ShownExpectation) => void
 }): JSX.Element {
-  if (expectations.length === 0) return <p class="muted">Nothing is expected.</p>
+  if (expectations.length === 0) return <p class="muted">There are no expectations.</p>
   return (
     <ul class="expectations" aria-label="Expectations">
       {expectations.map((expectation) => {

@@ -1,6 +1,6 @@
-import type { InputHTMLAttributes, JSX } from 'preact'
+import type { InputHTMLAttributes, JSX, SelectHTMLAttributes } from 'preact'
 
-/** A text field with a label. The browser neither completes nor corrects it. */
+/** A text field with a label, without completion and spell check. */
 export function Field({
   label,
   ...input
@@ -9,6 +9,34 @@ export function Field({
     <label>
       {label}
       <input autocomplete="off" spellcheck={false} {...input} />
+    </label>
+  )
+}
+
+/** A select field with a label. If the choice is optional, the first option is "any". */
+export function Choice({
+  label,
+  options,
+  chosen,
+  isOptional = false,
+  ...select
+}: SelectHTMLAttributes & {
+  readonly label: string
+  readonly options: readonly (string | number)[]
+  readonly chosen?: string | number | undefined
+  readonly isOptional?: boolean
+}): JSX.Element {
+  return (
+    <label>
+      {label}
+      <select {...select}>
+        {isOptional ? <option value="">any</option> : null}
+        {options.map((option) => (
+          <option key={option} selected={option === chosen}>
+            {option}
+          </option>
+        ))}
+      </select>
     </label>
   )
 }

@@ -8,7 +8,7 @@ import type { Session } from './session.ts'
 import { answerLook, counted, countText, signatureText, timeText } from './text.ts'
 
 const rowPixels = 56
-/** Extra rows above and below the screen, so that scrolling shows no gaps. */
+/** The number of extra rows above and below the screen, so that scrolling shows no gaps. */
 const overscan = 8
 /** Summaries are read after this pause in scrolling. */
 const settledMs = 60
@@ -24,7 +24,7 @@ export function List({ session }: SessionParts): JSX.Element {
 
   useLayoutEffect(() => {
     const element = box.current
-    // Keep the same rows on the screen while somebody reads further down.
+    // While the list is scrolled down, keep the same rows on the screen.
     if (element !== null && element.scrollTop > 0 && rows.length > countBefore.current) {
       element.scrollTop += (rows.length - countBefore.current) * rowPixels
     }
@@ -100,7 +100,7 @@ export function List({ session }: SessionParts): JSX.Element {
   )
 }
 
-/** Counts the requests above the list. It always has a line, so that nothing moves when its text changes. */
+/** The number of requests, above the list. The line is always there, so that nothing moves when its text changes. */
 function Count({ session, shown }: SessionParts & { readonly shown: number }): JSX.Element {
   const isPart = session.filter.value !== '' || session.onlyFailed.value
   const held = session.list.heldCount.value
@@ -156,7 +156,7 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
   const { forwarded, forwardedTo } = summary
   const look = answerLook(status)
   const time = timeText(atMs)
-  // A green answer must not outshine a bad signature.
+  // Don't colour a good answer beside a bad signature, which matters more.
   const isPlain = look === 'good' && isBad(signature)
   return (
     <>
@@ -217,7 +217,7 @@ function Empty({ session }: SessionParts): JSX.Element {
     return <p class="empty">{isLost ? 'The receiver does not answer.' : 'Connecting…'}</p>
   }
   if (session.filter.value !== '' || session.onlyFailed.value) {
-    return <p class="empty">No request matches. New ones that match appear here.</p>
+    return <p class="empty">No request matches. New matching requests appear here.</p>
   }
   const signed = session.receiver.value?.isSigned === true ? ' --secret <your secret>' : ''
   const command = `npx evroute send track --to ${location.origin}${signed}`
@@ -233,7 +233,7 @@ function Empty({ session }: SessionParts): JSX.Element {
   )
 }
 
-/** Says what a choice in the list does while the person chooses a request to compare with. */
+/** Explains the choice of a request to compare with. */
 function Choosing({ session }: SessionParts): JSX.Element | null {
   if (session.compared.value !== null) return null
   return (

@@ -24,7 +24,7 @@ function Page(): JSX.Element {
       <header>
         <div class="top">
           <h1>evroute</h1>
-          <span class={`connection ${state}`} role="status">
+          <span class={`badge connection ${stateLooks[state]}`} role="status">
             {stateTexts[state]}
             {state === 'lost' ? <span class="more">; trying again</span> : null}
           </span>
@@ -57,7 +57,9 @@ const stateTexts = {
   lost: 'Not connected',
 } as const
 
-/** Keyboard shortcuts. They don't apply in text fields and dialogs. */
+const stateLooks = { connecting: 'warning', open: 'good', paused: 'warning', lost: 'bad' } as const
+
+/** Keyboard shortcuts. They don't work in text fields and dialogs. */
 const keyActions: Readonly<Record<string, () => void>> = {
   j: () => session.selectNeighbour(-1),
   k: () => session.selectNeighbour(1),

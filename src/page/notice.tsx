@@ -7,15 +7,15 @@ export interface Notice {
   readonly text: string
   readonly isProblem: boolean
   readonly offer?: { readonly label: string; readonly act: () => void } | undefined
-  /** What the notice is about; the notice closes when this is over. */
+  /** The state that the notice is about. The notice closes when the state ends. */
   readonly cause?: 'no connection' | 'next answer' | undefined
 }
 
 const confirmationMs = 6_000
-/** A problem takes longer to read, and an offer longer to decide on. */
+/** For problems, which take longer to read, and for offers, which a person has to decide on. */
 const longMs = 20_000
 
-/** Shows the latest notice until its time is over or a person closes it. */
+/** Shows the latest notice until its time is up or a person closes it. */
 export function ShownNotice({
   notice,
 }: {
@@ -25,14 +25,14 @@ export function ShownNotice({
   return (
     <div class="notices" role="status" aria-live="polite">
       {value === undefined ? null : (
-        // The next notice gets a box and a time of its own.
+        // The key restarts the time for each notice.
         <Box key={value} shown={value} close={() => (notice.value = undefined)} />
       )}
     </div>
   )
 }
 
-/** A notice whose time stands still while the pointer or the focus is on it. */
+/** A notice. Its time does not run while the pointer or the focus is on it. */
 function Box({
   shown: { text, isProblem, offer },
   close,

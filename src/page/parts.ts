@@ -2,17 +2,17 @@ import type { EventRecord } from '../receiver/index.ts'
 import type { Dialogs } from './dialog.tsx'
 import type { Session } from './session.ts'
 
-/** What the components of a receiver's page act on. */
+/** The properties of all components of a receiver's page. */
 export interface SessionParts {
   readonly session: Session
 }
 
-/** The same, for components that open dialogs. */
+/** The properties of components that open dialogs. */
 export interface PageParts extends SessionParts {
   readonly dialogs: Dialogs
 }
 
-/** The same, for components of a request. */
+/** The properties of components that show a request. */
 export interface RequestParts extends PageParts {
   readonly record: EventRecord
 }

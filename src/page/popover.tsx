@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 
-/** A button that opens a panel below it. The content is in the document only while the panel is open. */
+/** A button that opens a panel below it. The panel's content is in the document only while the panel is open. */
 export function Popover({
   label,
   children,

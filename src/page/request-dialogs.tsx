@@ -3,19 +3,19 @@ import { useState } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { readSamples, type RequestEdit } from './api.ts'
 import { Dialog, type Dialogs } from './dialog.tsx'
-import { Field, filledFields } from './field.tsx'
+import { Choice, Field, filledFields } from './field.tsx'
 import type { PageParts, RequestParts } from './parts.ts'
 import { Shown } from './shown.tsx'
 import { bytesOf, textOf } from './text.ts'
 import { useRead } from './use-read.ts'
 
-/** A form that edits a request before it is sent again. */
+/** A form for editing a request before it is sent again. */
 export function EditDialog({ record, session, dialogs }: RequestParts): JSX.Element {
   const body = textOf(bytesOf(record))
   return (
     <Dialog title={`Edit and resend #${record.seq}`} dialogs={dialogs}>
       {body === undefined ? (
-        <p class="problem">The body is not text. The text that you enter replaces it.</p>
+        <p class="problem">The body is not text. Your text will replace it.</p>
       ) : null}
       <RequestForm
         initial={{ path: record.path, headers: headersText(record), body: body ?? '' }}
@@ -26,7 +26,7 @@ export function EditDialog({ record, session, dialogs }: RequestParts): JSX.Elem
   )
 }
 
-/** A form that composes a webhook, filled with a sample of the chosen type. */
+/** A form for a new webhook, filled with a sample of the chosen type. */
 export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
   const reading = useRead(readSamples, [])
   const [type, setType] = useState('track')
@@ -44,16 +44,13 @@ export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
             dialogs={dialogs}
             send={(request) => void session.send(request)}
           >
-            <label>
-              Type
-              <select name="type" onChange={({ currentTarget }) => setType(currentTarget.value)}>
-                {Object.keys(samples).map((each) => (
-                  <option key={each} selected={each === type}>
-                    {each}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Choice
+              label="Type"
+              name="type"
+              options={Object.keys(samples)}
+              chosen={type}
+              onChange={({ currentTarget }) => setType(currentTarget.value)}
+            />
           </RequestForm>
         )}
       </Shown>
@@ -75,7 +72,7 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
     send({
       ...(target.startsWith('/') ? { path: target } : { url: target }),
       headers: headersOf(headers),
-      // FormData turns each line break into CRLF.
+      // Undo FormData's conversion of line breaks to CRLF.
       body: body.replaceAll('\r\n', '\n'),
     })
   }
@@ -103,8 +100,8 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
         </textarea>
       </label>
       <p class="muted">
-        A path sends the request to this receiver, a URL to another server. The request is signed
-        with the secret of this receiver, if it has one.
+        A path means this receiver, and a URL a different server. The request is signed with the
+        secret of this receiver, if it has one.
       </p>
       <div class="actions">
         <button type="submit" class="primary">
@@ -118,7 +115,7 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
   )
 }
 
-/** Headers that the receiver sets when it sends. */
+/** Headers that the receiver sets when it sends a request. */
 const madeHeaders = new Set(['host', 'content-length', 'connection', 'x-signature'])
 
 function headersText({ headers }: EventRecord): string {

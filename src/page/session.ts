@@ -3,30 +3,35 @@ import type { EventRecord, Resent } from '../receiver/index.ts'
 import * as api from './api.ts'
 import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
 import { EventList } from './event-list.ts'
-import { readDetail, type Detail } from './read-detail.ts'
 import type { Notice } from './notice.tsx'
 import { signatureText } from './text.ts'
 import { hasNoAnswer, messageOf } from './use-read.ts'
+
+/** State of the view of the selected request. */
+export type Detail =
+  | { readonly kind: 'none' | 'loading' | 'gone' }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'shown'; readonly record: EventRecord }
 
 /** A capture that replaces the live requests in the list. */
 export interface ShownCapture extends api.Capture {
   readonly file: File
 }
 
-/** Where the browser keeps up to which request the list was cleared, for as long as the tab is open. */
+/** The key in the session storage for the number up to which the list was cleared. */
 const clearedKey = 'cleared'
 
-/** A filter that is typed applies after this pause, not after each letter. */
+/** A filter is applied after this pause in typing. */
 const typingPauseMs = 200
 
-/** State of the page: the list, its filter and the selected request; and the actions on them. */
+/** The state of the page: the list, its filter and the selected request. Also has the actions on them. */
 export class Session {
   readonly list = new EventList()
   readonly filter = signal('')
-  /** The text in the filter field. It may not apply yet. */
+  /** The text in the filter field. It may differ from the applied filter. */
   readonly filterText = signal('')
   readonly filterProblem = signal<MatchProblem | undefined>(undefined)
-  /** Whether the text that is being typed does not apply, because it is invalid so far. */
+  /** Whether the text in the filter field is not applied because it is invalid. */
   readonly isFilterUnfinished = signal(false)
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
@@ -34,31 +39,30 @@ export class Session {
   readonly receiver = signal<api.ReceiverFacts | undefined>(undefined)
   readonly selected = signal<number | null>(null)
   readonly detail = signal<Detail>({ kind: 'none' })
-  /** What the selected request is compared with; undefined without a comparison, null while it is chosen. */
+  /** The request to compare with the selected one; null while a person chooses it, undefined for no comparison. */
   readonly compared = signal<number | null | undefined>(undefined)
   readonly notice = signal<Notice | undefined>(undefined)
   readonly capture = signal<ShownCapture | undefined>(undefined)
-  /** Grows with each action on the receiver, so that components read its state again. */
+  /** Increases with each action on the receiver, so that components read its state again. */
   readonly version = signal(0)
-  /** Whether the selection is moving by a key, from one request to the next. */
+  /** Whether the selection moves by a key. */
   isStep = false
-  /** Requests up to this number were cleared. */
+  /** Requests up to this number are not shown. */
   #clearedSeq = 0
   readonly #lastSeq = signal(0)
   #typingPause: number | undefined
   #endFollowing: () => void = () => undefined
   readonly #showText: (title: string, text: string) => void
 
-  /** @param showText - shows a text if the browser denies access to the clipboard */
+  /** @param showText - called with a text to copy if the browser denies access to the clipboard */
   constructor(showText: (title: string, text: string) => void) {
     this.#showText = showText
   }
 
-  /** How many requests the list would have without a filter. */
+  /** The number of requests that the list would have without a filter. */
   get all(): number {
-    const { value: capture } = this.capture
     const without = Math.max(this.#clearedSeq, this.list.missedCount.value)
-    return capture?.read ?? this.#lastSeq.value - without
+    return this.capture.value?.read ?? this.#lastSeq.value - without
   }
 
   follow(): void {
@@ -72,13 +76,13 @@ export class Session {
     })
   }
 
-  /** Applies a filter if it is valid, and shows its mistake if it is not. */
+  /** Applies a filter, or shows why it is invalid. */
   async setFilter(text: string): Promise<void> {
     this.filterText.value = text
     this.filterProblem.value = await this.#applyFilter()
   }
 
-  /** Applies a filter while it is typed, if it is valid. An empty one applies at once. */
+  /** Applies a filter while it is typed, if it is valid. An empty filter is applied at once. */
   typeFilter(text: string): void {
     this.filterText.value = text
     this.filterProblem.value = undefined
@@ -91,13 +95,13 @@ export class Session {
     )
   }
 
-  /** Applies the text in the filter field, or returns its mistake. */
+  /** Applies the text in the filter field, or returns what is wrong with it. */
   async #applyFilter(): Promise<MatchProblem | undefined> {
     clearTimeout(this.#typingPause)
     const { value: typed } = this.filterText
     const text = typed.trim()
     const problem = await this.#tried(() => api.checkFilter(text))
-    // The text may have changed by now. Its own check follows.
+    // If the text has changed meanwhile, a new check follows.
     if (this.filterText.value !== typed) return undefined
     this.isFilterUnfinished.value = problem !== undefined
     if (problem !== undefined || text === this.filter.value) return problem
@@ -108,7 +112,7 @@ export class Session {
     return undefined
   }
 
-  /** Shows the requests of a capture that match, instead of the live ones. */
+  /** Shows the matching requests of a capture instead of the live ones. */
   async openCapture(file: File): Promise<void> {
     const read = await this.#tried(() => api.readCapture(file, this.filter.value))
     if (read === undefined) return
@@ -145,24 +149,24 @@ export class Session {
     this.tell('The list is cleared.', { label: 'Undo', act: undo })
   }
 
-  /** Clears requests up to this number, also after a reload of the page. */
+  /** Clears requests up to a number. They stay cleared when the page is reloaded. */
   #clearUpTo(seq: number): void {
     this.#clearedSeq = seq
     sessionStorage.setItem(clearedKey, `${this.receiver.value?.run ?? ''}-${seq}`)
   }
 
-  /** The request in the list that the arrow keys move from. */
+  /** The request in the list from which the arrow keys move. */
   get current(): number | null {
     return this.compared.value ?? this.selected.value
   }
 
-  /** Lets the person choose the request to compare the selected one with. */
+  /** Begins the choice of a request to compare with the selected one. */
   compare(): void {
     const isShown = this.detail.value.kind === 'shown' && this.capture.value === undefined
     if (isShown) this.compared.value = null
   }
 
-  /** Acts on a click or a key in the list: selects a request, or compares it with the selected one. */
+  /** Selects a request, or compares it with the selected one if {@link compare} was called. */
   choose(seq: number): void {
     if (this.compared.value === undefined) void this.select(seq)
     else if (seq !== this.selected.value) this.compared.value = seq
@@ -173,11 +177,18 @@ export class Session {
     if (seq !== this.selected.value) this.compared.value = undefined
     this.selected.value = seq
     if (this.detail.value.kind !== 'shown') this.detail.value = { kind: 'loading' }
-    const captured = this.capture.value?.records.get(seq)
-    const detail: Detail =
-      captured === undefined ? await readDetail(seq) : { kind: 'shown', record: captured }
+    const detail = await this.#read(seq)
     // Another request may be selected by now.
     if (this.selected.value === seq) this.detail.value = detail
+  }
+
+  async #read(seq: number): Promise<Detail> {
+    try {
+      const record = this.capture.value?.records.get(seq) ?? (await api.readEvent(seq))
+      return record === undefined ? { kind: 'gone' } : { kind: 'shown', record }
+    } catch (error) {
+      return { kind: 'failed', message: messageOf(error) }
+    }
   }
 
   /** Reads the summaries of requests that arrived in a burst. */
@@ -193,7 +204,7 @@ export class Session {
     const rows = this.list.rows(this.onlyFailed.value)
     const index = rows.findIndex(({ seq }) => seq === this.current)
     let place = index === -1 ? rows.length - 1 : index + step
-    // A request is not compared with itself.
+    // Skip the selected request, because it cannot be compared with itself.
     if (this.compared.value != null && rows[place]?.seq === this.selected.value) place += step
     this.#step(rows[place])
   }
@@ -209,7 +220,7 @@ export class Session {
     this.isStep = false
   }
 
-  /** Ends the comparison if there is one; otherwise deselects the request. */
+  /** Ends the comparison. If there is none, deselects the request. */
   leave(): void {
     if (this.compared.value === undefined) this.close()
     else this.compared.value = undefined
@@ -222,7 +233,7 @@ export class Session {
     this.detail.value = { kind: 'none' }
   }
 
-  /** Sends a request to the receiver again, or an edited one to another server. */
+  /** Sends a request to the receiver again, or an edited request to a different server. */
   async resend(record: EventRecord, edit?: RequestEdit): Promise<void> {
     const { seq, path, headers, rawBase64 } = record
     const isCaptured = this.capture.value !== undefined
@@ -230,10 +241,11 @@ export class Session {
       isCaptured ? api.send(edit ?? { path, headers, rawBase64 }) : api.resend(seq, edit),
     )
     const where = edit?.url === undefined ? '' : ` to ${edit.url}`
-    this.#tellSent(`Resent #${seq} ${edit === undefined ? 'as it was' : 'edited'}${where}`, resent)
+    const how = edit === undefined ? 'without changes' : 'edited'
+    this.#tellSent(`Resent #${seq} ${how}${where}`, resent)
   }
 
-  /** Sends the same bytes again, signed with the secret of the receiver. */
+  /** Sends the same bytes again, with a signature made with the receiver's secret. */
   async signAndResend({ seq, path }: EventRecord): Promise<void> {
     const resent = await this.#tried(() => api.resend(seq, { path }))
     this.#tellSent(`Signed and resent #${seq}`, resent)
@@ -254,7 +266,7 @@ export class Session {
     )
   }
 
-  /** Replaces the answer plans, one per line. `before` is what undo restores. */
+  /** Replaces the answer plans, one per line. Undo restores the plans in `before`. */
   setPlan(text: string, before: string): Promise<boolean> {
     const lines = text.split('\n').filter((line) => line.trim() !== '')
     const plan = lines.length === 0 ? ['200'] : lines
@@ -265,7 +277,7 @@ export class Session {
     )
   }
 
-  /** Expects webhooks from now on; false if the expectation is invalid. */
+  /** Expects webhooks from now on. Returns false if the expectation is invalid. */
   async expect(text: string): Promise<boolean> {
     const id = await this.#tried(() => api.expectWebhooks(text))
     if (id === undefined) return false
@@ -314,12 +326,10 @@ export class Session {
   #tellSent(what: string, sent: Resent | undefined): void {
     if (sent === undefined) return
     const { status, error, seq, signature } = sent
-    const end = status === null ? (error ?? 'it got no answer') : `the answer is ${status}`
-    const verdict =
-      signature === null || signature === 'unchecked'
-        ? ''
-        : ` Signature ${signatureText(signature)}.`
-    // A shown capture has its own numbers: this one would select another request.
+    const end = status === null ? (error ?? 'there was no answer') : `the answer is ${status}`
+    const isChecked = signature !== null && signature !== 'unchecked'
+    const verdict = isChecked ? ` Signature ${signatureText(signature)}.` : ''
+    // In a capture, the number would select a different request.
     const isShowable = seq !== null && this.capture.value === undefined
     const offer = isShowable
       ? { label: `Show #${seq}`, act: () => void this.select(seq) }
@@ -333,8 +343,8 @@ export class Session {
     text: string,
     { undo, cause }: { undo?: () => void; cause?: Notice['cause'] } = {},
   ): Promise<boolean> {
-    const isDone = (await this.#tried(() => work().then(() => true))) === true
-    if (!isDone) return false
+    const isDone = await this.#tried(() => work().then(() => true))
+    if (isDone === undefined) return false
     this.version.value += 1
     const offer = undo && { label: 'Undo', act: undo }
     this.notice.value = { text, isProblem: false, offer, cause }
@@ -346,7 +356,7 @@ export class Session {
     this.receiver.value = receiver
     this.list.clear()
     if (receiver.run === before?.run) return
-    // A new run counts from 1 again, so the selected number would mean another request.
+    // A new run counts from 1 again, so the number of the selected request now belongs to a different one.
     if (before !== undefined) this.close()
     this.#lastSeq.value = 0
     if (this.isPaused.value && before !== undefined) this.list.pause(0)
@@ -366,7 +376,7 @@ export class Session {
     if (state === 'open') this.#closeNotice('no connection')
   }
 
-  /** Closes the notice about the next answer once a webhook got this answer. */
+  /** Closes the notice about the next answer once a webhook has got that answer. */
   async #closeUsedAnswer(): Promise<void> {
     if (this.notice.value?.cause !== 'next answer') return
     const planned = await this.#tried(() => api.readPlan())

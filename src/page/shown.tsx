@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { visibleText } from './text.ts'
+import { durationText, visibleText } from './text.ts'
 import type { Reading } from './use-read.ts'
 
-/** Shows the value of a read, its error, or that it is still loading. */
+/** Shows the value of a read once it has arrived, or the error. */
 export function Shown<Value>({
   reading,
   children,
@@ -31,7 +31,7 @@ export function Pair({
   )
 }
 
-/** A section with a heading, and an optional control beside the heading. */
+/** A section with a heading. The control `aside` is beside the heading. */
 export function Part({
   title,
   aside,
@@ -49,5 +49,16 @@ export function Part({
       </div>
       {children}
     </section>
+  )
+}
+
+/** A time, and how long ago it was or how soon it will be. */
+export function Moment({ at }: { readonly at: string }): JSX.Element {
+  const awayMs = Date.parse(at) - Date.now()
+  const away = durationText(Math.abs(awayMs))
+  return (
+    <time dateTime={at} title={at}>
+      {new Date(at).toLocaleString('sv')} ({awayMs > 0 ? `in ${away}` : `${away} ago`})
+    </time>
   )
 }

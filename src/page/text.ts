@@ -1,6 +1,6 @@
 import type { EventRecord, EventSummary } from '../receiver/index.ts'
 
-/** `12:03:04.567` in the time zone of the reader. */
+/** Formats a time in the time zone of the browser: `12:03:04.567`. */
 export function timeText(atMs: number): string {
   const date = new Date(atMs)
   const two = (part: number): string => String(part).padStart(2, '0')
@@ -8,12 +8,12 @@ export function timeText(atMs: number): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`
 }
 
-/** A count with separators: `12,345`. */
+/** Formats a count: `12,345`. */
 export function countText(count: number): string {
   return new Intl.NumberFormat('en').format(count)
 }
 
-/** A count with its noun, such as `1 request` or `2 requests`. */
+/** Formats a count with its noun: `1 request`, `2 requests`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${countText(count)} ${count === 1 ? noun : plural}`
 }
@@ -25,19 +25,19 @@ const signatureWords: Readonly<Record<EventSummary['signature'], string>> = {
   unchecked: 'unchecked',
 }
 
-/** A signature verdict in words, readable without the colour. */
+/** Returns the verdict on a signature as a sign and a word. */
 export function signatureText(signature: EventSummary['signature']): string {
   return signatureWords[signature]
 }
 
-/** The style class for an answer. */
+/** Returns the style class for an answer. */
 export function answerLook(answer: number | string | null): 'good' | 'warning' | 'bad' {
   if (typeof answer !== 'number') return 'bad'
   if (answer >= 500) return 'bad'
   return answer >= 300 ? 'warning' : 'good'
 }
 
-/** Escapes control and bidi characters, so that a payload cannot change the text around it. */
+/** Escapes control characters and bidi controls, so that a payload cannot change the text around it. */
 export function visibleText(text: string): string {
   return text.replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
@@ -45,12 +45,12 @@ export function visibleText(text: string): string {
   )
 }
 
-/** The bytes of a request body. */
+/** Returns the bytes of a request's body. */
 export function bytesOf({ rawBase64 }: Pick<EventRecord, 'rawBase64'>): Uint8Array {
   return Uint8Array.from(atob(rawBase64), (sign) => sign.charCodeAt(0))
 }
 
-/** Decodes UTF-8; undefined for other bytes. */
+/** Decodes UTF-8. Returns undefined for other bytes. */
 export function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -59,7 +59,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A hex dump in rows of 16: offset, hexadecimal, printable characters. */
+/** Makes a hex dump with 16 bytes per row: offset, hexadecimal digits, printable characters. */
 export function hexText(bytes: Uint8Array): string {
   const rows: string[] = []
   for (let offset = 0; offset < bytes.length; offset += 16) {
@@ -78,7 +78,7 @@ const units = [
   ['s', 1_000],
 ] as const
 
-/** A duration in its two largest units, or one below a minute: `3 h 57 min`, `40 s`. */
+/** Formats a duration in its two largest units, or in one if it is below a minute: `3 h 57 min`, `40 s`. */
 export function durationText(durationMs: number): string {
   if (durationMs < 1) return 'under 1 ms'
   const place = units.findIndex(([, eachMs]) => durationMs >= eachMs)

@@ -6,7 +6,7 @@ import { Expectations } from './expectations.tsx'
 import type { PageParts, SessionParts } from './parts.ts'
 import { counted } from './text.ts'
 
-/** The width of the count is fixed, so that no button moves when it grows. */
+/** Maximum count to show. The width of the count is fixed, so that no button moves when it increases. */
 const failuresShownMax = 999
 
 /** The actions on the list and on the receiver. */
@@ -77,7 +77,7 @@ function Filter({ session }: SessionParts): JSX.Element {
   )
 }
 
-/** Marks the invalid part of a filter, with a hint. */
+/** Marks the invalid part of a filter, and shows a hint. */
 function Problem({
   text,
   problem: { offset, length, message, hint },
@@ -85,7 +85,7 @@ function Problem({
 }: {
   readonly text: string
   readonly problem: MatchProblem
-  /** The filter of the list, an earlier one. */
+  /** The filter that the list still has. */
   readonly applied: string
 }): JSX.Element {
   const end = offset + Math.max(1, length)

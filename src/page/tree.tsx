@@ -3,21 +3,21 @@ import type { JSX } from 'preact'
 import { Part } from './shown.tsx'
 import { counted, countText, visibleText } from './text.ts'
 
-/** Levels that are open initially. */
+/** The number of levels that are open initially. */
 const openLevels = 3
-/** Members that are shown initially; a button shows ten times as many more. */
+/** The number of members that are shown initially. A button adds ten times as many. */
 const membersAtOnce = 100
 const charactersAtOnce = 1_000
 
-/** Called with the path of keys to a value. */
+/** Called with a value and the path of keys to it. */
 type Choose = (keys: readonly string[], value: unknown) => void
 
 interface PayloadParts {
   readonly title: string
   readonly value: unknown
-  /** A remark below the tree, if not empty. */
+  /** A remark below the tree; by default none. */
   readonly note?: string
-  /** If given, the key of each value is a button that calls it. */
+  /** Called when the key of a value is clicked; by default, keys are not buttons. */
   readonly choose?: Choose
 }
 
@@ -51,7 +51,7 @@ export function Payload({ title, value, note = '', choose }: PayloadParts): JSX.
   )
 }
 
-/** Keeps the members whose key or value contains a text, and their parents; undefined if there are none. */
+/** Returns the members whose key or value contains a text, with their parents; undefined if there are none. */
 function partsWith(wanted: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) {
     return String(value).toLowerCase().includes(wanted) ? value : undefined
@@ -65,9 +65,9 @@ function partsWith(wanted: string, value: unknown): unknown {
 
 interface Branch {
   readonly value: unknown
-  /** Path of keys from the root. */
+  /** The path of keys from the root. */
   readonly keys: readonly string[]
-  /** Whether it is a search result; results are open. */
+  /** Whether the value is a search result, which is open. */
   readonly isFound: boolean
   readonly choose: Choose | undefined
 }
@@ -88,7 +88,7 @@ function Value(branch: Branch): JSX.Element {
   )
 }
 
-/** An object or list. Its members are in the document only while it is open. */
+/** An object or a list. Its members are in the document only while it is open. */
 function Members(branch: Branch & { readonly value: object }): JSX.Element {
   const { value, keys, isFound, choose } = branch
   const isOpen = useSignal(isFound || keys.length < openLevels)
@@ -129,7 +129,7 @@ function Name({ value, keys, choose }: Branch): JSX.Element | null {
   const name = keys.at(-1)
   if (name === undefined) return null
   const text = visibleText(name.slice(0, charactersAtOnce))
-  // The key of a branch stands in its <summary>, which already is a button.
+  // The key of a branch is in its <summary>, which is already a button.
   return (
     <>
       {choose === undefined || isBranch(value) ? (

@@ -28,19 +28,28 @@ export function useRead<Value>(
   return reading
 }
 
-/** The message of an error, for a person. */
+/** Returns the message of an error. */
 export function messageOf(error: unknown): string {
   if (hasNoAnswer(error)) return 'There is no answer. Is evroute still running?'
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Whether the server could not be reached: fetch rejects with a TypeError then. */
+/** Whether the server could not be reached, in which case fetch rejects with a TypeError. */
 export function hasNoAnswer(error: unknown): boolean {
   return error instanceof TypeError
 }
 
-/** Counts up at an interval: a dependency that makes `useRead` poll. */
-export function useTick(everyMs: number): number {
+/** Reads again every five seconds and when a dependency changes. */
+export function usePolled<Value>(
+  read: () => Promise<Value>,
+  dependencies: readonly unknown[],
+  everyMs = 5_000,
+): Reading<Value> {
+  return useRead(read, [useTick(everyMs), ...dependencies])
+}
+
+/** Counts up at an interval. */
+function useTick(everyMs: number): number {
   const [count, setCount] = useState(0)
   useEffect(() => {
     const timer = setInterval(() => setCount((before) => before + 1), everyMs)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vite'
 
-/** Builds the pages of the receiver and of the service into `dist/page`: relative names, no inline code. */
+/** Builds the pages of the receiver and of the service into `dist/page`, with relative URLs and without inline code. */
 export default defineConfig({
   root: import.meta.dirname,
   base: './',

@@ -122,20 +122,10 @@ function foreignAnswer(
     return isForeignOrigin(headers) ? foreignOrigin : undefined
   }
   // Check the address too, because the client can send any Host.
-  if (!isLocalRequest(socket.remoteAddress, headers)) {
-    return errorAnswer(
-      403,
-      'not_local',
-      'Only this machine may use the API, and not through a proxy',
-    )
-  }
+  if (!isLocalRequest(socket.remoteAddress, headers)) return notLocal
   switch (foreignSign(headers)) {
     case 'foreign_host':
-      return errorAnswer(
-        403,
-        'host_not_allowed',
-        'Use a loopback name or address, such as localhost',
-      )
+      return foreignHost
     case 'foreign_origin':
       return foreignOrigin
     case undefined:
@@ -143,11 +133,16 @@ function foreignAnswer(
   }
 }
 
-const foreignOrigin: HttpAnswer = errorAnswer(
-  403,
+const notLocal = refusal('not_local', 'Only this machine may use the API, and not through a proxy')
+const foreignHost = refusal('host_not_allowed', 'Use a loopback name or address, such as localhost')
+const foreignOrigin = refusal(
   'origin_not_allowed',
   'Web pages on a different origin may not use the API',
 )
+
+function refusal(code: string, message: string): HttpAnswer {
+  return errorAnswer(403, code, message)
+}
 
 function judgedAnswer({ result, events }: JudgedExpectation): HttpAnswer {
   const { shortfall, ...expectation } = result

@@ -1,6 +1,6 @@
 /**
- * Helpers for tests of other programs, under vitest, jest and node:test: a receiver that records webhooks, a whole
- * service in front of it, and a check of webhook handlers.
+ * Helpers for tests of other programs with vitest, jest or node:test: a receiver that records webhooks, a whole service
+ * that sends to a receiver, and a check of webhook handlers.
  *
  * @packageDocumentation
  */

@@ -4,7 +4,7 @@ import { Receiver, type ExpectOptions, type ReceiverOptions } from '../receiver/
 /** A running receiver. */
 export interface TestReceiver
   extends AsyncDisposable, Pick<Receiver, 'events' | 'expect' | 'respond' | 'close'> {
-  /** The URL for webhooks; any path below it works too. */
+  /** The URL for webhooks. Any path below it works too. */
   readonly url: string
   /** The secret that verifies signatures. */
   readonly secret: string
@@ -42,9 +42,6 @@ const expectOptions: Readonly<Record<keyof ExpectOptions, true>> = {
   signal: true,
 }
 
-/** The secret of a receiver whose test gives none. */
-const secretDefault = 'not-a-real-secret'
-
 /**
  * Starts a receiver on a free port of this machine.
  *
@@ -60,7 +57,7 @@ const secretDefault = 'not-a-real-secret'
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<TestReceiver> {
   checkOptionNames(options, receiverOptions)
-  const { secret = secretDefault } = options
+  const { secret = 'not-a-real-secret' } = options
   const receiver = new Receiver({ ...options, secret })
   const { url } = await receiver.start()
   const close = (): Promise<void> => receiver.close()
@@ -82,17 +79,14 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Test
   }
 }
 
-/** Returns the stack trace that starts at the caller of a function. */
+/** Returns the stack trace that begins with the caller of a function. */
 function callerOf(called: (...parameters: never[]) => unknown): string {
   const caller: { stack?: string } = {}
   Error.captureStackTrace(caller, called)
   return (caller.stack ?? '').replace(/^.*\n/, '')
 }
 
-/**
- * Gives errors the caller's stack trace. Test runners show its first line, which would otherwise be inside the
- * receiver.
- */
+/** Gives errors the stack trace of the caller, because test runners show the first line of the trace. */
 async function pointingAt<Result>(stack: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -4,36 +4,34 @@ import type { Runtime } from '../runtime/index.ts'
 import { startLocalService } from '../service/index.ts'
 import { startReceiver, type TestReceiver } from './receiver.ts'
 
-/** Options of a service for a test; all are optional. */
+/** Options for {@link startService}. */
 export interface TestServiceOptions {
-  /** Write key of the source whose calls are accepted; `wk_test` by default. */
+  /** The write key of the only source; `wk_test` by default. */
   readonly writeKey?: string | undefined
-  /** Options of the receiver that gets its webhooks. */
+  /** Options of the receiver that gets the webhooks. */
   readonly receiver?: ReceiverOptions | undefined
-  /**
-   * Clock, randomness, ids, log and observer of the service. With a manual clock, hours of retries take no time.
-   */
+  /** Clock, randomness, ids, log and observer of the service. With a manual clock, hours of retries take no time. */
   readonly runtime?: Runtime | undefined
 }
 
 /** A service that runs in this process, and the receiver of its webhooks. */
 export interface TestService extends AsyncDisposable {
   /**
-   * The address of the service, such as `http://127.0.0.1:50123`. Pass it to Segment's libraries as their host. The
-   * endpoint for evroute's own client is this address with the path `/v1/batch`.
+   * The address of the service, such as `http://127.0.0.1:50123`. Pass it to Segment's libraries as the host. For evroute's
+   * own client, add the path `/v1/batch`.
    */
   readonly endpoint: string
   /** The write key of the source. */
   readonly writeKey: string
-  /** Receives the webhooks, signed with its secret. */
+  /** The receiver of the webhooks. They are signed with its secret. */
   readonly receiver: TestReceiver
-  /** Closes the service and the receiver. Undelivered events are lost. Idempotent. */
+  /** Closes the service and the receiver. Events that were not delivered are lost. Idempotent. */
   close(): Promise<void>
 }
 
 /**
  * Starts a whole service on a free port of this machine. It accepts calls, routes them and delivers them to its own
- * receiver. It keeps everything in memory.
+ * receiver, and keeps everything in memory.
  *
  * ```ts
  * const service = await startService()
@@ -43,8 +41,7 @@ export interface TestService extends AsyncDisposable {
  * await service.close()
  * ```
  *
- * @throws SettingError naming the option and what it accepts; EvrouteError `port_in_use` or
- * `cannot_listen`
+ * @throws SettingError naming the option and what it accepts; EvrouteError `port_in_use` or `cannot_listen`
  */
 export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
   checkOptionNames(options, { writeKey: true, receiver: true, runtime: true })
@@ -54,7 +51,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   try {
     const service = await startLocalService({ url, secret, writeKey, runtime })
     const close = async (): Promise<void> => {
-      // Close the service first, so that it sends nothing to a closed receiver.
+      // Close the service first, so that it does not send to a closed receiver.
       await service.close()
       await receiver.close()
     }

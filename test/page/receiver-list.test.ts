@@ -164,7 +164,7 @@ test('a link keeps the filter and the selected request, and Back returns to the 
   await page.reload()
   await heading(1).waitFor()
   await page.goto(link.replace(/request=\w+/, 'request=another'))
-  await page.getByText('Request #1 of this link is gone').waitFor()
+  await page.getByText('The link to request #1 is no longer valid').waitFor()
 })
 
 test('two requests are compared, with the mouse and with the keyboard', async () => {

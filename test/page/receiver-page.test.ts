@@ -207,7 +207,9 @@ describe('a request', () => {
     const page = await openPage(url)
     await page.getByRole('option').click()
     await page.getByRole('button', { name: 'Resend', exact: true }).click()
-    await page.getByText('Resent #1 as it was: the answer is 200. Signature ✓ valid.').waitFor()
+    await page
+      .getByText('Resent #1 without changes: the answer is 200. Signature ✓ valid.')
+      .waitFor()
     await page.getByRole('button', { name: 'Show #2' }).click()
     await page.getByRole('heading', { name: '#2' }).waitFor()
     const [one, other] = receiver.events

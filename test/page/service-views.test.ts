@@ -15,7 +15,7 @@ describe('the ledger', () => {
     await page.getByRole('img', { name: deliveries }).waitFor()
     expect(await page.getByText('✓ It balances.').count()).toBe(2)
     await page.getByRole('button', { name: 'Count the rows' }).click()
-    await page.getByText('✓ The ledger agrees with the 2 rows of the store.').waitFor()
+    await page.getByText('✓ The ledger agrees with the 2 rows in the store.').waitFor()
   })
 
   test('says where it does not balance', async () => {
@@ -140,7 +140,9 @@ describe('a replay', () => {
     await goTo(page, 'Replay')
     await page.getByLabel('Event name').fill('Order Completed')
     await page.getByRole('button', { name: 'Replay' }).click()
-    await page.getByText('Destinations get these events again: event Order Completed.').waitFor()
+    await page
+      .getByText('These events are sent to their destinations again: event Order Completed.')
+      .waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click()
     await page.getByText('Replayed 1 event: 1 delivery.').waitFor()
     await expect.poll(() => endpoint.requests.length).toBe(2)

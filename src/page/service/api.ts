@@ -13,7 +13,7 @@ import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
 import type { AuditRecord, StoryRecord } from '../../delivery/index.ts'
 import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
 
-/** Selects deliveries, with the names of the admin API. An empty condition does not apply. */
+/** Conditions on deliveries, by their names in the admin API. Empty ones are ignored. */
 export type Conditions = Readonly<
   Partial<
     Record<'id' | 'state' | 'type' | 'user' | 'destination' | 'message' | 'since' | 'until', string>
@@ -23,22 +23,22 @@ export type Conditions = Readonly<
 /** An action on deliveries. */
 export type DeliveryAction = 'retry' | 'discard'
 
-/** Rows on a page of a list. */
+/** The number of rows on a page of a list. */
 const pageRows = 50
-/** Deliveries that one request of `count` reads. */
+/** The number of deliveries that `count` reads with one request. */
 const countedRows = 500
-/** `count` stops at this many deliveries. The page then says "at least". */
+/** Maximum deliveries to count. For more, the page says "at least". */
 export const countedMax = 5_000
 
-/** States to which an action applies. */
+/** The states to which an action applies by default. */
 const statesOf: Readonly<Record<DeliveryAction, readonly string[]>> = {
   retry: ['failed', 'expired'],
   discard: ['pending'],
 }
 
-/** Client of the admin API. The browser sends the cookie of the session. */
+/** A client of the admin API. The browser adds the cookie of the session. */
 export class ServiceApi {
-  /** False once the service rejected a request as unauthorized. */
+  /** False if the service has rejected a request as unauthorized. */
   readonly isSignedIn = signal(true)
 
   overview(): Promise<OverviewRecord> {
@@ -74,7 +74,7 @@ export class ServiceApi {
     return this.#ask(`v1/audiences/${encodeURIComponent(key)}?${query}`)
   }
 
-  /** Removes an audience: all members leave it. A dry run only counts them. */
+  /** Removes an audience, which all members leave. A dry run only counts them. */
   removeAudience(
     key: string,
     mode?: 'dry run',
@@ -83,7 +83,7 @@ export class ServiceApi {
     return this.#stream(`v1/audiences/${encodeURIComponent(key)}/remove${query}`, '{}')
   }
 
-  /** Makes a list the members of an audience. A dry run only counts the changes. */
+  /** Makes the users in a list the members of an audience. A dry run only counts the changes. */
   syncAudience(
     { name, source }: { readonly name: string; readonly source: string },
     list: File,
@@ -110,7 +110,7 @@ export class ServiceApi {
     return this.#post('v1/regulations', { regulationType, subjectIds })
   }
 
-  /** Sends archived events again; all of them without a condition. */
+  /** Sends archived events again. Without a condition, sends all of them. */
   replay(
     conditions: Readonly<Record<string, string>>,
   ): Promise<{ readonly events: number; readonly deliveries: number }> {
@@ -122,7 +122,7 @@ export class ServiceApi {
     return this.#ask('v1/ledger')
   }
 
-  /** Compares the ledger with the store. The service counts every delivery for it. */
+  /** Compares the ledger with the store, for which the service counts all deliveries. */
   audit(): Promise<AuditRecord> {
     return this.#ask('v1/audit')
   }
@@ -156,7 +156,7 @@ export class ServiceApi {
   /** Retries or discards deliveries. Returns their number. */
   async act(action: DeliveryAction, conditions: Conditions): Promise<number> {
     const given = Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== ''))
-    // The API rejects other conditions beside an id.
+    // The API accepts no other condition together with an id.
     const body = 'id' in given ? given : { state: statesOf[action], ...given }
     const { deliveries } = await this.#post<{ deliveries: number }>(`v1/deliveries/${action}`, body)
     return deliveries
@@ -176,7 +176,7 @@ export class ServiceApi {
     return this.#ask(path, post(JSON.stringify(body)))
   }
 
-  /** Posts a body. Returns the last record of the answer: the outcome. */
+  /** Posts a body. Returns the last record of the answer, which is the outcome. */
   async #stream<Answer>(path: string, body: BodyInit): Promise<Answer> {
     const lines = (await this.#textOf(path, post(body))).trimEnd().split('\n')
     return answerOf(lines.at(-1) ?? '') as Answer
@@ -197,7 +197,7 @@ export class ServiceApi {
   }
 }
 
-/** Sends every body as JSON, a media type that forms of other sites cannot send. */
+/** Declares every body as JSON, because forms on other sites cannot send this media type. */
 function post(body: BodyInit): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
 }

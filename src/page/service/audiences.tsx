@@ -2,15 +2,14 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AudienceFields } from '../../audience/index.ts'
 import { Field, filledFields } from '../field.tsx'
-import { Moment } from '../moment.tsx'
-import { Part, Shown } from '../shown.tsx'
+import { Moment, Part, Shown } from '../shown.tsx'
 import { counted, countText, visibleText } from '../text.ts'
 import { useRead } from '../use-read.ts'
 import { audiencePath } from './route.ts'
 import type { ServiceParts, ServiceSession } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
-/** The audiences and computed traits, with a form that syncs one from a list. */
+/** The audiences and computed traits, and a form that syncs an audience with a list. */
 export function Audiences({ session }: ServiceParts): JSX.Element {
   const reading = useRead(() => session.api.audiences(), [session.version.value])
   return (

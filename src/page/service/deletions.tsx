@@ -2,14 +2,11 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { RegulationType } from '../../model/index.ts'
 import { filledFields } from '../field.tsx'
-import { Moment } from '../moment.tsx'
-import { Part, Shown } from '../shown.tsx'
+import { Moment, Part, Shown } from '../shown.tsx'
 import { countText } from '../text.ts'
-import { useRead, useTick } from '../use-read.ts'
+import { usePolled } from '../use-read.ts'
 import type { ServiceParts } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
-
-const readMs = 5_000
 
 const meanings: Readonly<Record<RegulationType, string>> = {
   DELETE_ONLY: 'delete here and at destinations',
@@ -23,12 +20,8 @@ const meanings: Readonly<Record<RegulationType, string>> = {
 
 /** The deletion requests, and a form for a new one. */
 export function Deletions({ session }: ServiceParts): JSX.Element {
-  const tick = useTick(readMs)
   const [before, turn] = useState<string | undefined>(undefined)
-  const reading = useRead(
-    () => session.api.regulations(before),
-    [before, tick, session.version.value],
-  )
+  const reading = usePolled(() => session.api.regulations(before), [before, session.version.value])
   return (
     <>
       <h2>Deletions</h2>

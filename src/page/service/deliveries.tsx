@@ -1,23 +1,31 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DeliveryFields } from '../../delivery/index.ts'
-import { Moment } from '../moment.tsx'
-import { Shown } from '../shown.tsx'
+import { Choice, Field, filledFields } from '../field.tsx'
+import { Moment, Shown } from '../shown.tsx'
 import { visibleText } from '../text.ts'
 import { useRead } from '../use-read.ts'
 import type { Conditions } from './api.ts'
-import { DeliveryFilter } from './delivery-filter.tsx'
-import { storyPath } from './route.ts'
+import { deliveriesPath, storyPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
 import { Pager, Table, type Row } from './table.tsx'
+
+const states = ['pending', 'delivered', 'failed', 'expired'] as const
+const types = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'] as const
+const texts = [
+  ['user', 'User', ''],
+  ['message', 'messageId', ''],
+  ['since', 'Accepted since', '2h, or a time'],
+  ['until', 'Accepted before', '1h, or a time'],
+] as const
 
 interface Parts {
   readonly session: ServiceSession
   readonly conditions: Conditions
 }
 
-/** The deliveries that match, page by page, with actions on all of them. */
+/** The deliveries that match, page by page, with actions on all that match. */
 export function Deliveries({ session, conditions }: Parts): JSX.Element {
   return (
     <>
@@ -26,6 +34,46 @@ export function Deliveries({ session, conditions }: Parts): JSX.Element {
       <Pages key={JSON.stringify(conditions)} session={session} conditions={conditions} />
     </>
   )
+}
+
+/** A form for the conditions of the list. It puts them into the URL, so that a list can be bookmarked. */
+function DeliveryFilter({ session, conditions }: Parts): JSX.Element {
+  const reading = useRead(() => session.api.destinations(), [])
+  const destinations = reading.kind === 'read' ? reading.value.map(({ id }) => id) : []
+  const apply = (event: SubmitEvent): void => {
+    location.hash = deliveriesPath(filledFields(event))
+  }
+  return (
+    // The key resets the form only when the conditions change.
+    <form
+      key={JSON.stringify(conditions)}
+      class="conditions"
+      role="search"
+      aria-label="Deliveries"
+      onSubmit={apply}
+    >
+      <Choice name="state" label="State" options={states} chosen={conditions.state} isOptional />
+      <Choice name="type" label="Type" options={types} chosen={conditions.type} isOptional />
+      <Choice
+        name="destination"
+        label="Destination"
+        options={withChosen(destinations, conditions.destination)}
+        chosen={conditions.destination}
+        isOptional
+      />
+      {texts.map(([name, label, placeholder]) => (
+        <Field key={name} {...{ label, name, placeholder }} defaultValue={conditions[name] ?? ''} />
+      ))}
+      <button type="submit" class="primary">
+        Filter
+      </button>
+    </form>
+  )
+}
+
+/** Adds the chosen destination, because one that is no longer configured can still have deliveries. */
+function withChosen(options: readonly string[], chosen: string | undefined): readonly string[] {
+  return chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
 }
 
 function Actions({

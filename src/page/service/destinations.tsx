@@ -1,19 +1,15 @@
 import type { JSX } from 'preact'
 import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
-import { Moment } from '../moment.tsx'
-import { Pair, Shown } from '../shown.tsx'
+import { Moment, Pair, Shown } from '../shown.tsx'
 import { counted, countText, durationText, visibleText } from '../text.ts'
-import { useRead, useTick } from '../use-read.ts'
+import { usePolled } from '../use-read.ts'
 import { deliveriesPath } from './route.ts'
 import type { ServiceParts } from './service-session.ts'
 import { countLook } from './state-badge.tsx'
 
-const readMs = 5_000
-
-/** The destinations and their states, with actions on their deliveries. */
+/** The destinations with their states, and actions on their deliveries. */
 export function Destinations({ session }: ServiceParts): JSX.Element {
-  const tick = useTick(readMs)
-  const reading = useRead(() => session.api.destinations(), [tick, session.version.value])
+  const reading = usePolled(() => session.api.destinations(), [session.version.value])
   return (
     <Shown reading={reading}>
       {(destinations) => (
@@ -21,8 +17,8 @@ export function Destinations({ session }: ServiceParts): JSX.Element {
           <h2>Destinations</h2>
           {destinations.length === 0 ? (
             <p class="empty">
-              No destination is configured. Add one to the configuration file; the service reloads
-              the file.
+              No destination is configured. Add one to the configuration file. The service reads the
+              file again by itself.
             </p>
           ) : null}
           {destinations.map((destination) => (
@@ -138,7 +134,7 @@ function Endpoint({
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** The rate of an endpoint, such as `50/s`, and how long the backlog takes at it. */
+/** Formats the rate of an endpoint, such as `50/s`, and how long the backlog takes at this rate. */
 function rateText(rate: string, pending: number): string {
   const [count, unit = 's'] = rate.split('/')
   const backlogMs = (pending * (unitMs[unit] ?? 0)) / Number(count)

@@ -3,17 +3,10 @@ import { useState } from 'preact/hooks'
 import type { DeliveryLedger } from '../../model/index.ts'
 import { Part, Shown } from '../shown.tsx'
 import { counted, countText } from '../text.ts'
-import { useRead, useTick } from '../use-read.ts'
+import { usePolled, useRead } from '../use-read.ts'
 import type { ServiceParts } from './service-session.ts'
 
-const readMs = 5_000
-
 type Line = Exclude<keyof DeliveryLedger, 'accepted' | 'deliveries'>
-
-const width = 600
-const height = 26
-/** Keeps a part visible, however small it is. */
-const partWidthMin = 4
 
 const flows = [
   { total: 'accepted', title: 'Events', parts: ['routed', 'filtered', 'duplicate', 'suppressed'] },
@@ -28,10 +21,9 @@ const flows = [
   parts: readonly Line[]
 }[]
 
-/** The ledger: accepted events and deliveries by outcome, and whether the sums agree. */
+/** The accepted events and the deliveries by outcome, and whether the sums agree. */
 export function LedgerView({ session }: ServiceParts): JSX.Element {
-  const tick = useTick(readMs)
-  const reading = useRead(() => session.api.ledger(), [tick, session.version.value])
+  const reading = usePolled(() => session.api.ledger(), [session.version.value])
   return (
     <Shown reading={reading}>
       {(ledger) => (
@@ -47,7 +39,7 @@ export function LedgerView({ session }: ServiceParts): JSX.Element {
               />
             </Part>
           ))}
-          <Part title="Rows of the store">
+          <Part title="Rows in the store">
             <Audit session={session} />
           </Part>
         </>
@@ -56,7 +48,7 @@ export function LedgerView({ session }: ServiceParts): JSX.Element {
   )
 }
 
-/** Whether the ledger balances, in one line. */
+/** Shows in one line whether the ledger balances. */
 export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): JSX.Element {
   const isBalanced = flows.every(({ total, parts }) => {
     return parts.reduce((sum, name) => sum + ledger[name], 0) === ledger[total]
@@ -73,7 +65,7 @@ export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): 
   )
 }
 
-/** Counts the rows when a button is pressed, because that is slow in a large store. */
+/** Counts the rows only when a button is pressed, because that is slow in a large store. */
 function Audit({ session }: ServiceParts): JSX.Element {
   const [asked, ask] = useState(0)
   return (
@@ -98,7 +90,7 @@ function AuditResult({ session }: ServiceParts): JSX.Element {
           {balanced ? (
             <p class="good">
               ✓ The ledger agrees with the{' '}
-              {counted(rows.pending + rows.delivered + rows.failed + rows.expired, 'row')} of the
+              {counted(rows.pending + rows.delivered + rows.failed + rows.expired, 'row')} in the
               store.
             </p>
           ) : null}
@@ -113,28 +105,28 @@ function AuditResult({ session }: ServiceParts): JSX.Element {
   )
 }
 
-interface FlowParts {
+function Flow({
+  title,
+  name,
+  total,
+  parts,
+}: {
   readonly title: string
   readonly name: string
   readonly total: number
   readonly parts: readonly { readonly name: string; readonly count: number }[]
-}
-
-function Flow({ title, name, total, parts }: FlowParts): JSX.Element {
+}): JSX.Element {
   const sum = parts.reduce((before, { count }) => before + count, 0)
   const equation = `${countText(total)} ${name} = ${parts.map((part) => `${countText(part.count)} ${part.name}`).join(' + ')}`
   return (
     <figure class="plot flow">
-      <svg
-        viewBox={`0 0 ${width} ${height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${title}: ${equation}`}
-      >
-        {bars(parts, sum).map((bar) => (
-          <rect key={bar.name} class={bar.name} x={bar.x} y={0} width={bar.width} height={height} />
-        ))}
-      </svg>
+      <div class="bars" role="img" aria-label={`${title}: ${equation}`}>
+        {parts.map((part) =>
+          part.count === 0 ? null : (
+            <i key={part.name} class={part.name} style={{ flexGrow: part.count }} />
+          ),
+        )}
+      </div>
       <figcaption>
         <strong>
           {countText(total)} {name}
@@ -155,18 +147,4 @@ function Flow({ title, name, total, parts }: FlowParts): JSX.Element {
       </figcaption>
     </figure>
   )
-}
-
-function bars(
-  parts: FlowParts['parts'],
-  sum: number,
-): readonly { readonly name: string; readonly x: number; readonly width: number }[] {
-  const present = parts.filter(({ count }) => count > 0)
-  const shared = width - present.length * partWidthMin
-  let x = 0
-  return present.map(({ name, count }) => {
-    const bar = { name, x, width: partWidthMin + (shared * count) / sum }
-    x += bar.width
-    return bar
-  })
 }

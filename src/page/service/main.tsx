@@ -1,7 +1,7 @@
 import { render, type JSX } from 'preact'
+import { Dialog } from '../dialog.tsx'
 import { ShownNotice } from '../notice.tsx'
 import { AudienceMembers, Audiences } from './audiences.tsx'
-import { ConfirmDialog } from './confirm-dialog.tsx'
 import { Deletions } from './deletions.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { Destinations } from './destinations.tsx'
@@ -27,7 +27,7 @@ const views = [
   ['replay', 'Replay', '#/replay'],
 ] as const
 
-/** The navigation marks these as current for a view that it does not list. */
+/** The entries of the navigation that contain the views without an entry. */
 const parentOf: Readonly<Partial<Record<Route['view'], string>>> = {
   story: 'deliveries',
   audience: 'audiences',
@@ -65,7 +65,7 @@ function Page(): JSX.Element {
         <SignIn session={session} />
       )}
       <ShownNotice notice={session.notice} />
-      <ConfirmDialog session={session} />
+      <ConfirmDialog />
     </>
   )
 }
@@ -99,6 +99,29 @@ function View(): JSX.Element {
     case 'story':
       return <Story key={route.id} session={session} id={route.id} />
   }
+}
+
+/** Asks a person to confirm an action. */
+function ConfirmDialog(): JSX.Element | null {
+  const { value: proposal } = session.proposal
+  if (proposal === undefined) return null
+  const { title, verb, consequence } = proposal
+  const close = (): void => {
+    session.proposal.value = undefined
+  }
+  return (
+    <Dialog title={title} dialogs={{ close }}>
+      <p>{consequence}</p>
+      <div class="actions">
+        <button type="button" class="primary" onClick={() => void session.confirm(proposal)}>
+          {verb}
+        </button>
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </Dialog>
+  )
 }
 
 const root = document.getElementById('page')

@@ -1,21 +1,17 @@
 import type { JSX } from 'preact'
 import type { OverviewRecord } from '../../admin-api/index.ts'
-import { Moment } from '../moment.tsx'
-import { Pair, Part, Shown } from '../shown.tsx'
+import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { countText, durationText } from '../text.ts'
-import { useRead, useTick } from '../use-read.ts'
+import { usePolled } from '../use-read.ts'
 import { LedgerVerdict } from './ledger.tsx'
 import { RatePlot } from './rate-plot.tsx'
 import { deliveriesPath } from './route.ts'
 import type { ServiceParts } from './service-session.ts'
 import { countLook } from './state-badge.tsx'
 
-const readMs = 5_000
-
-/** Problems, the last hour, deliveries by state, and the verdict on the ledger. */
+/** The problems, the last hour, the deliveries by state, and whether the ledger balances. */
 export function Overview({ session }: ServiceParts): JSX.Element {
-  const tick = useTick(readMs)
-  const reading = useRead(() => session.api.overview(), [tick, session.version.value])
+  const reading = usePolled(() => session.api.overview(), [session.version.value])
   return (
     <Shown reading={reading}>
       {(overview) => (
@@ -55,7 +51,7 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
             )}
           </p>
           {destination === null ? null : (
-            // Only a problem with refused webhooks has a "Since", and those deliveries have failed.
+            // Only the problem of refused webhooks has a "Since". Refused deliveries have failed.
             <a
               href={deliveriesPath({
                 destination,

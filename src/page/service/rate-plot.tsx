@@ -5,13 +5,13 @@ type Minutes = OverviewRecord['minutes']
 
 const width = 600
 const height = 120
-/** Margin that keeps the strokes at the top and the bottom visible. */
+/** The margin at the top and the bottom, so that the whole stroke is visible. */
 const edge = 4
 const lines = ['accepted', 'delivered', 'failed'] as const
 
-/** Events per second over the last hour. Lines differ by stroke as well as colour. */
+/** Events per second in the last hour. The lines differ in stroke and colour. */
 export function RatePlot({ minutes }: { readonly minutes: Minutes }): JSX.Element {
-  // The current minute is incomplete.
+  // Leave out the current minute, because it is incomplete.
   const whole = minutes.slice(0, -1)
   const highest = Math.max(1, ...whole.flatMap((minute) => lines.map((line) => minute[line])))
   return (

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
-import { Field, filledFields } from '../field.tsx'
+import { Choice, Field, filledFields } from '../field.tsx'
 import { useRead } from '../use-read.ts'
-import { Choice } from './choice.tsx'
 import type { ServiceParts } from './service-session.ts'
 
 const texts = [
@@ -21,7 +20,9 @@ export function Replay({ session }: ServiceParts): JSX.Element {
       <h2>Replay</h2>
       {reading.kind === 'failed' ? <p class="empty problem">{reading.message}</p> : null}
       {reading.kind === 'read' && !isArchived ? (
-        <p class="empty">No source has an archive. Give one a folder with its setting "archive".</p>
+        <p class="empty">
+          No source has an archive. The setting "archive" of a source gives it one.
+        </p>
       ) : null}
       {isArchived ? (
         <form class="conditions" onSubmit={(event) => session.proposeReplay(filledFields(event))}>
@@ -29,8 +30,9 @@ export function Replay({ session }: ServiceParts): JSX.Element {
             name="source"
             label="Source"
             options={sources.flatMap(({ id, archived }) => (archived ? [id] : []))}
+            isOptional
           />
-          <Choice name="destination" label="Destination" options={destinations} />
+          <Choice name="destination" label="Destination" options={destinations} isOptional />
           {texts.map(([name, label, placeholder]) => (
             <Field key={name} {...{ label, name, placeholder }} />
           ))}

@@ -32,18 +32,18 @@ export function readRoute(hash: string): Route {
   return { view, conditions: Object.fromEntries(new URLSearchParams(query)) }
 }
 
-/** The link to the deliveries that meet conditions. */
+/** Returns the link to the deliveries that meet conditions. */
 export function deliveriesPath(conditions: Conditions): string {
   const given = Object.entries(conditions).filter(([, value]) => value !== '')
   return `#/deliveries?${new URLSearchParams(given)}`
 }
 
-/** The link to the members of an audience. */
+/** Returns the link to the members of an audience. */
 export function audiencePath(key: string): string {
   return `#/audiences/${encodeURIComponent(key)}`
 }
 
-/** The link to the history of a delivery. */
+/** Returns the link to the history of a delivery. */
 export function storyPath(id: string): string {
   return `#/deliveries/${encodeURIComponent(id)}`
 }

@@ -9,12 +9,12 @@ import { deliveriesPath, readRoute, type Route } from './route.ts'
 
 /** An action that a person has to confirm. */
 export interface Proposal {
-  /** The question, with the number of affected deliveries or users. */
+  /** The question, with the number of deliveries or users that the action affects. */
   readonly title: string
   readonly consequence: string
   /** Label of the button. */
   readonly verb: string
-  /** Performs the action. Returns a report for the notice. */
+  /** Performs the action. Returns the text of the notice. */
   readonly act: () => Promise<string>
 }
 
@@ -23,28 +23,28 @@ const deliveryTexts = {
     verb: 'Retry',
     done: 'Retrying',
     consequence:
-      'Each is due at once and gets a new retry window. Endpoints may receive it a second time.',
+      'Each delivery is due at once and gets a new retry window. Endpoints may receive it twice.',
   },
   discard: {
     verb: 'Discard',
     done: 'Discarded',
     consequence:
-      'They end as failed without being sent, with the reason "discarded". You can retry them later.',
+      'The deliveries fail without being sent, with the reason "discarded". You can retry them later.',
   },
 } as const
 
-/** State of the page, and the actions that a person confirms. */
+/** The state of the page, and the actions that a person has to confirm. */
 export class ServiceSession {
   readonly api: ServiceApi = new ServiceApi()
   readonly route = signal<Route>(readRoute(location.hash))
-  /** The link to the list of deliveries as it was seen last. */
+  /** The link to the list of deliveries with the conditions that were used last. */
   listPath = deliveriesPath({})
   readonly notice = signal<Notice | undefined>(undefined)
   readonly proposal = signal<Proposal | undefined>(undefined)
-  /** Grows with each action, so that components read again. */
+  /** Increases with each action, so that components read again. */
   readonly version = signal(0)
 
-  /** Follows the fragment of the URL. A dialog and a confirmation belong to the view that they were opened in. */
+  /** Follows the fragment of the URL. Closes the dialog and the notice of the previous view. */
   follow(): void {
     window.addEventListener('hashchange', () => {
       const { value: before } = this.route
@@ -55,7 +55,7 @@ export class ServiceSession {
     })
   }
 
-  /** Counts the deliveries of an action, and asks for confirmation. */
+  /** Counts the deliveries that an action affects, and asks for confirmation. */
   async propose(action: DeliveryAction, conditions: Conditions): Promise<void> {
     await this.#tried(async () => {
       const count = await this.api.count(action, conditions)
@@ -84,10 +84,10 @@ export class ServiceSession {
     await this.#withDestination(id, ({ enabled, pending }) => {
       const [verb, done] = enabled ? ['Disable', 'Disabled'] : ['Enable', 'Enabled']
       const follows = enabled
-        ? `${waitingText(pending, 'will wait until you enable it')} Events from now on never reach it.`
-        : `${waitingText(pending, 'will be sent')} Events from now on reach it.`
+        ? `${waitingText(pending, 'will wait until you enable it')} Later events are never sent to it.`
+        : `${waitingText(pending, 'will be sent')} Later events are sent to it.`
       const lasts =
-        'This applies to this process only, until the configuration changes or the service restarts.'
+        'Only this process is changed, until the configuration changes or the service restarts.'
       return {
         title: `${verb} ${id}?`,
         consequence: `${follows} ${lasts}`,
@@ -104,7 +104,7 @@ export class ServiceSession {
   async proposeTest(id: string): Promise<void> {
     await this.#withDestination(id, ({ pending }) => ({
       title: `Send 1 test event to ${id}?`,
-      consequence: `The destination gets a track call "Order Completed" of the user u_sample, signed and counted like other events. ${waitingText(pending)}`,
+      consequence: `The destination gets a track call "Order Completed" for the user u_sample, signed and counted like other events. ${waitingText(pending)}`,
       verb: 'Send',
       act: async () => {
         await followLink(deliveriesPath({ message: await this.api.sendTest(id) }))
@@ -119,7 +119,7 @@ export class ServiceSession {
       const { left, audience } = await this.api.removeAudience(key, 'dry run')
       this.proposal.value = {
         title: `Remove ${visibleText(audience.name)}?`,
-        consequence: `${counted(left, 'member leaves', 'members leave')}: its destinations are sent a call for each.`,
+        consequence: `${counted(left, 'member leaves', 'members leave')}. The destinations are sent a call for each.`,
         verb: 'Remove',
         act: async () => {
           const removal = await this.api.removeAudience(key)
@@ -143,7 +143,7 @@ export class ServiceSession {
       const rows = rejected === 0 ? '' : ` ${counted(rejected, 'row')} of the list cannot be used.`
       this.proposal.value = {
         title: `Sync ${visibleText(named.name)}?`,
-        consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. Its destinations are sent a call for each.${rows}`,
+        consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. The destinations are sent a call for each.${rows}`,
         verb: 'Sync',
         act: async () => {
           const sync = await this.api.syncAudience(named, list)
@@ -178,7 +178,7 @@ export class ServiceSession {
     const chosen = described.length === 0 ? 'all archived events' : described.join(', ')
     this.proposal.value = {
       title: 'Replay archived events?',
-      consequence: `Destinations get these events again: ${visibleText(chosen)}.`,
+      consequence: `These events are sent to their destinations again: ${visibleText(chosen)}.`,
       verb: 'Replay',
       act: async () => {
         const { events, deliveries } = await this.api.replay(conditions)
@@ -214,7 +214,7 @@ export class ServiceSession {
     await this.#tried(() => this.api.signOut())
   }
 
-  /** Reads the current state of a destination, and asks for confirmation. */
+  /** Reads a destination, and asks for confirmation of an action on it. */
   async #withDestination(
     id: string,
     proposalOf: (destination: DestinationFields) => Proposal,
@@ -241,12 +241,12 @@ export class ServiceSession {
   }
 }
 
-/** What the components of a service's page act on. */
+/** The properties of all components of a service's page. */
 export interface ServiceParts {
   readonly session: ServiceSession
 }
 
-/** Changes the fragment of the URL. Waits for the change, which closes the notice of the view before. */
+/** Changes the fragment of the URL. Resolves after the notice of the previous view was closed. */
 function followLink(path: string): Promise<void> {
   return new Promise((resolve) => {
     window.addEventListener('hashchange', () => resolve(), { once: true })
@@ -254,7 +254,7 @@ function followLink(path: string): Promise<void> {
   })
 }
 
-/** The size of a backlog: `1,204 deliveries are waiting; they will be sent.` */
+/** Formats a backlog: `1,204 deliveries are waiting; they will be sent.` */
 function waitingText(count: number, fate?: string): string {
   if (count === 0) return 'No delivery is waiting.'
   const waiting = counted(count, 'delivery is waiting', 'deliveries are waiting')

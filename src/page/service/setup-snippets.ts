@@ -1,10 +1,10 @@
-/** Sample code that sends calls to the service. */
+/** Sample code in one language. */
 export interface SetupSnippet {
   readonly language: string
   readonly text: string
 }
 
-/** Sample code for each language, with the URL of the service and the write key of a source. */
+/** Makes sample code that sends calls to the service with the write key of a source. */
 export function setupSnippets(url: string, writeKey: string): readonly SetupSnippet[] {
   const [endpoint, key] = [`'${url}'`, `'${writeKey}'`]
   return [

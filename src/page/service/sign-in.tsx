@@ -2,13 +2,13 @@ import type { JSX } from 'preact'
 import { Field, filledFields } from '../field.tsx'
 import type { ServiceParts } from './service-session.ts'
 
-/** Asks for the admin token if there is no session. */
+/** Asks for the admin token. */
 export function SignIn({ session }: ServiceParts): JSX.Element {
   const isRefused = new URLSearchParams(location.search).get('link') === 'refused'
   const submit = (event: SubmitEvent): void => {
     const { token = '' } = filledFields(event)
     void session.signIn(token).then((isDone) => {
-      // Remove the note from the URL, or a reload would show it again.
+      // Remove the note from the URL, because a reload would show it again.
       if (isDone && isRefused) history.replaceState(null, '', location.pathname + location.hash)
     })
   }

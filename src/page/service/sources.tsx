@@ -1,26 +1,23 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SourceFields } from '../../admin-api/index.ts'
-import { Moment } from '../moment.tsx'
-import { Pair, Shown } from '../shown.tsx'
+import { Choice } from '../field.tsx'
+import { Moment, Pair, Shown } from '../shown.tsx'
 import { countText, visibleText } from '../text.ts'
-import { useRead, useTick } from '../use-read.ts'
+import { usePolled } from '../use-read.ts'
 import type { ServiceParts, ServiceSession } from './service-session.ts'
 import { setupSnippets } from './setup-snippets.ts'
 import { Table } from './table.tsx'
 
-const readMs = 5_000
-
-/** The sources: accepted and rejected calls, the latest rejections, and sample code. */
+/** The sources with their accepted and rejected calls, the latest rejections, and sample code. */
 export function Sources({ session }: ServiceParts): JSX.Element {
-  const tick = useTick(readMs)
-  const reading = useRead(() => session.api.sources(), [tick, session.version.value])
+  const reading = usePolled(() => session.api.sources(), [session.version.value])
   return (
     <Shown reading={reading}>
       {({ url, sources }) => (
         <>
           <h2>Sources</h2>
-          <p class="muted">Counts of this process since it started.</p>
+          <p class="muted">The counts are those of this process, since its start.</p>
           {sources.map((source) => (
             <Source key={source.id} source={source} url={url} session={session} />
           ))}
@@ -90,16 +87,12 @@ function Setup({ source: { id, writeKeys }, url, session }: Parts): JSX.Element 
     <details>
       <summary>Set up a program</summary>
       <div class="actions">
-        <label>
-          Language
-          <select onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}>
-            {snippets.map(({ language }, place) => (
-              <option key={language} selected={place === chosen}>
-                {language}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Language"
+          options={snippets.map(({ language }) => language)}
+          chosen={snippets[chosen]?.language}
+          onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}
+        />
         <button type="button" onClick={() => void session.copy(text)}>
           Copy
         </button>

@@ -1,21 +1,19 @@
 import type { JSX } from 'preact'
 import type { DeliveryFields, RequestFields, StoryRecord } from '../../delivery/index.ts'
-import { Moment } from '../moment.tsx'
-import { Pair, Part, Shown } from '../shown.tsx'
+import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, counted, countText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
-import { useRead, useTick } from '../use-read.ts'
+import { usePolled } from '../use-read.ts'
 import type { ServiceParts } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
 
 const readMs = 2_000
-/** Bounds the shown requests: manual retries have no limit. */
-const requestsShown = 200
+/** Maximum requests to show. Manual retries can add any number. */
+const requestsMax = 200
 
-/** The history of a delivery: its facts, requests and body, and the next try. */
+/** The history of a delivery: its facts, requests, next attempt and body. */
 export function Story({ session, id }: ServiceParts & { readonly id: string }): JSX.Element {
-  const tick = useTick(readMs)
-  const reading = useRead(() => session.api.story(id), [tick, session.version.value])
+  const reading = usePolled(() => session.api.story(id), [session.version.value], readMs)
   return (
     <Shown reading={reading}>
       {({ delivery, requests, body }) => (
@@ -105,7 +103,7 @@ function Requests({
   requests,
   delivery: { state, dueAt },
 }: Pick<StoryRecord, 'requests' | 'delivery'>): JSX.Element {
-  const shown = requests.slice(-requestsShown)
+  const shown = requests.slice(-requestsMax)
   return (
     <ol class="timeline" aria-label="Requests">
       {requests.length > shown.length ? (
@@ -121,19 +119,20 @@ function Requests({
       {requests.length === 0 && state !== 'pending' ? <li class="muted">No request.</li> : null}
       {state === 'pending' ? (
         <li class="next">
-          <NextTry dueAt={dueAt} />
+          <NextAttempt dueAt={dueAt} />
         </li>
       ) : null}
     </ol>
   )
 }
 
-function NextTry({ dueAt }: { readonly dueAt: string | null }): JSX.Element {
-  if (dueAt === null) return <>A request is under way.</>
+function NextAttempt({ dueAt }: { readonly dueAt: string | null }): JSX.Element {
+  if (dueAt === null) return <>A request is in flight.</>
   const isDue = Date.parse(dueAt) < Date.now()
   return (
     <>
-      {isDue ? 'Waiting for its turn or its endpoint. Due since' : 'Next try'} <Moment at={dueAt} />
+      {isDue ? 'Waiting for its turn or its endpoint. Due since' : 'Next attempt'}{' '}
+      <Moment at={dueAt} />
     </>
   )
 }

@@ -4,14 +4,11 @@ import type { ComponentChildren, JSX } from 'preact'
 export interface Row {
   readonly key: string
   readonly cells: readonly ComponentChildren[]
-  /** Where a click on the row leads. A cell has the same link, for the keyboard. */
+  /** The link to follow on a click on the row. A cell has the same link, for the keyboard. */
   readonly href?: string
 }
 
-/**
- * A table that scrolls sideways if it is too wide, with the cells of a row below each other on a telephone; the text `empty`
- * if there are no rows.
- */
+/** A table that scrolls sideways if it is too wide. If there are no rows, shows the text `empty`. */
 export function Table({
   label,
   columns,
@@ -56,7 +53,7 @@ export function Table({
   )
 }
 
-/** Follows the link of a row, but not after a click on a link of its own, or while a person selects text. */
+/** Follows the link of a row, except after a click on a link in the row or while text is selected. */
 function openRow({ target }: MouseEvent, href: string): void {
   const isLink = (target as Element).closest('a') !== null
   if (!isLink && getSelection()?.isCollapsed !== false) location.hash = href

@@ -21,11 +21,9 @@ const charsetFix = 'Take the body as bytes on both sides, without decoding and e
 const lineBreaks = ['\n', '\r\n'].map((text) => Buffer.from(text))
 
 const newlineAdded: BodyRecipe = {
-  mistake: {
-    code: 'newline_added',
-    finding: 'A line break was added to the body: the signature matches the body without it',
-    fix: `${rawFix} Remove the line break: echo and editors add one.`,
-  },
+  code: 'newline_added',
+  finding: 'A line break was added to the body: the signature matches the body without it',
+  fix: `${rawFix} Remove the line break: echo and editors add one.`,
   bodies: ({ body: { bytes } }) =>
     lineBreaks
       .filter((lineBreak) => bytes.subarray(-lineBreak.length).equals(lineBreak))
@@ -33,21 +31,17 @@ const newlineAdded: BodyRecipe = {
 }
 
 const newlineLost: BodyRecipe = {
-  mistake: {
-    code: 'newline_lost',
-    finding:
-      'A line break at the end of the body was lost: the signature matches the body that still has it',
-    fix: `${rawFix} With curl, use --data-binary, because -d removes line breaks.`,
-  },
+  code: 'newline_lost',
+  finding:
+    'A line break at the end of the body was lost: the signature matches the body that still has it',
+  fix: `${rawFix} With curl, use --data-binary, because -d removes line breaks.`,
   bodies: ({ body: { bytes } }) => lineBreaks.map((lineBreak) => Buffer.concat([bytes, lineBreak])),
 }
 
 const firstEventOnly: BodyRecipe = {
-  mistake: {
-    code: 'first_event_only',
-    finding: 'Only the first event of the batch was signed',
-    fix: 'Sign the whole body.',
-  },
+  code: 'first_event_only',
+  finding: 'Only the first event of the batch was signed',
+  fix: 'Sign the whole body.',
   bodies: ({ body: { value } }) => {
     const events = isJsonObject(value) ? value['batch'] : value
     if (!Array.isArray(events) || events[0] === undefined) return []
@@ -56,29 +50,23 @@ const firstEventOnly: BodyRecipe = {
 }
 
 const emptyBody: BodyRecipe = {
-  mistake: {
-    code: 'empty_body',
-    finding: 'An empty body was signed: something had already read the body',
-    fix: 'Read the body once, keep its bytes, and use them for the signature.',
-  },
+  code: 'empty_body',
+  finding: 'An empty body was signed: something had already read the body',
+  fix: 'Read the body once, keep its bytes, and use them for the signature.',
   bodies: () => [Buffer.alloc(0)],
 }
 
 const objectBody: BodyRecipe = {
-  mistake: {
-    code: 'object_body',
-    finding: 'The text "[object Object]" was signed instead of the body',
-    fix: 'Sign the text that is sent, such as the result of JSON.stringify, not the object.',
-  },
+  code: 'object_body',
+  finding: 'The text "[object Object]" was signed instead of the body',
+  fix: 'Sign the text that is sent, such as the result of JSON.stringify, not the object.',
   bodies: () => [Buffer.from('[object Object]')],
 }
 
 const lineEnds: BodyRecipe = {
-  mistake: {
-    code: 'line_ends',
-    finding: 'The line endings of the body changed between LF and CRLF',
-    fix: `${rawFix} Send files as bytes: editors and git change line endings on Windows.`,
-  },
+  code: 'line_ends',
+  finding: 'The line endings of the body changed between LF and CRLF',
+  fix: `${rawFix} Send files as bytes: editors and git change line endings on Windows.`,
   bodies: ({ body: { text } }) => {
     if (text?.includes('\n') !== true) return []
     const lineFeeds = text.replaceAll('\r\n', '\n')
@@ -87,11 +75,9 @@ const lineEnds: BodyRecipe = {
 }
 
 const urlSigned: BodyRecipe = {
-  mistake: {
-    code: 'url_signed',
-    finding: 'The URL was signed, without the body or before it',
-    fix: 'Sign only the body.',
-  },
+  code: 'url_signed',
+  finding: 'The URL was signed, without the body or before it',
+  fix: 'Sign only the body.',
   bodies: ({ body, headers, path }) => {
     if (path === undefined) return []
     const host = headers?.['host'] ?? ''
@@ -103,12 +89,10 @@ const urlSigned: BodyRecipe = {
 }
 
 const compressed: BodyRecipe = {
-  mistake: {
-    code: 'compressed',
-    finding:
-      'The body was compressed after it was signed: the signature matches the decompressed body',
-    fix: 'Send the body as it was signed, without Content-Encoding.',
-  },
+  code: 'compressed',
+  finding:
+    'The body was compressed after it was signed: the signature matches the decompressed body',
+  fix: 'Send the body as it was signed, without Content-Encoding.',
   bodies: ({ body: { bytes }, headers }) => {
     const options = { maxOutputLength: limits.webhookBytesMax }
     if (bytes[0] === 0x1f && bytes[1] === 0x8b) return orNone(() => gunzipSync(bytes, options))
@@ -119,12 +103,10 @@ const compressed: BodyRecipe = {
 }
 
 const inflated: BodyRecipe = {
-  mistake: {
-    code: 'inflated',
-    finding:
-      'The body was decompressed before it was verified: the signature matches the compressed body',
-    fix: 'Verify the bytes that arrive, before anything decompresses them.',
-  },
+  code: 'inflated',
+  finding:
+    'The body was decompressed before it was verified: the signature matches the compressed body',
+  fix: 'Verify the bytes that arrive, before anything decompresses them.',
   bodies: ({ body: { bytes }, headers }) => {
     const isPossible = headers === undefined || headers['content-encoding'] !== undefined
     if (!isPossible || bytes.length > compressedBytesMax) return []
@@ -172,11 +154,9 @@ function inCharset(
   encode: (body: SuspectBody) => Buffer | undefined,
 ): BodyRecipe {
   return {
-    mistake: {
-      code: 'charset',
-      finding: `The body was encoded in a different charset: the signature matches ${matching}`,
-      fix: charsetFix,
-    },
+    code: 'charset',
+    finding: `The body was encoded in a different charset: the signature matches ${matching}`,
+    fix: charsetFix,
     bodies: ({ body }) => {
       const bytes = encode(body)
       return bytes === undefined ? [] : [bytes]

@@ -56,7 +56,7 @@ export class Diagnostician {
     if (cause === undefined) return undefined
     const { body, key, digest } = cause
     const recipes = [body, key, digest].filter((recipe) => recipe !== undefined)
-    const mistakes = [...form.mistakes, ...recipes.map(({ mistake }) => mistake)]
+    const mistakes = [...form.mistakes, ...recipes]
     return mistakes.length === 0 ? undefined : diagnosisOf(mistakes)
   }
 

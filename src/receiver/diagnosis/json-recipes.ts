@@ -55,11 +55,9 @@ function reSerialised(
   write: (body: SuspectBody) => readonly string[],
 ): BodyRecipe {
   return {
-    mistake: {
-      code: 're_serialised',
-      finding: `The body was re-serialised: the signature matches ${matching}`,
-      fix: 'Sign the bytes that are sent, and verify the bytes that arrive before anything parses them.',
-    },
+    code: 're_serialised',
+    finding: `The body was re-serialised: the signature matches ${matching}`,
+    fix: 'Sign the bytes that are sent, and verify the bytes that arrive before anything parses them.',
     bodies: ({ body }) => write(body).map((text) => Buffer.from(text)),
   }
 }

@@ -17,8 +17,7 @@ export interface NamedSecret {
 }
 
 /** A mistake with the secret, and the key that a sender uses because of it. */
-export interface KeyRecipe {
-  readonly mistake: Mistake
+export interface KeyRecipe extends Mistake {
   readonly key: Buffer
   /** Whether the mistake is never tried together with a mistake in the body, to save time for likelier pairs. */
   readonly isAlone?: boolean
@@ -44,13 +43,11 @@ export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly Key
 }
 
 /** The keys of senders that have no secret and don't notice it. */
-const missing: readonly KeyRecipe[] = [
-  recipe(['secret_missing', 'The signature was made with an empty secret', missingFix], ''),
-  ...['undefined', 'null', 'None'].map((text) => {
-    const finding = `The signature was made with the text "${text}" as the secret`
-    return recipe(['secret_missing', finding, missingFix], text)
-  }),
-].map((each) => ({ ...each, isAlone: true }))
+const missing: readonly KeyRecipe[] = ['', 'undefined', 'null', 'None'].map((text) => {
+  const used = text === '' ? 'an empty secret' : `the text "${text}" as the secret`
+  const finding = `The signature was made with ${used}`
+  return { ...recipe(['secret_missing', finding, missingFix], text), isAlone: true }
+})
 
 function withoutSurroundings(secret: string): readonly KeyRecipe[] {
   const trimmed = secret.trim()
@@ -109,5 +106,5 @@ function recipe(
   [code, finding, fix]: readonly [MistakeCode, string, string],
   key: string | Buffer,
 ): KeyRecipe {
-  return { mistake: { code, finding, fix }, key: Buffer.from(key) }
+  return { code, finding, fix, key: Buffer.from(key) }
 }

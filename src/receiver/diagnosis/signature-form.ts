@@ -20,8 +20,6 @@ const algorithms: ReadonlyMap<number, Algorithm> = new Map([
   [64, 'sha512'],
 ])
 
-const hexFix = 'Write the digest as lower-case hexadecimal digits.'
-
 /** Reads a signature, even in a wrong form; undefined if the form is not known. */
 export function readForm(signature: string): SignatureForm | undefined {
   const trimmed = signature.trim()
@@ -43,12 +41,14 @@ export function readForm(signature: string): SignatureForm | undefined {
 function decode(text: string): Omit<SignatureForm, 'algorithm'> | undefined {
   if (/^(?:[0-9a-f]{2})+$/i.test(text)) {
     const isLower = text === text.toLowerCase()
-    return { digest: Buffer.from(text, 'hex'), mistakes: isLower ? [] : [upperCase] }
+    const mistakes = isLower ? [] : [digitMistake('upper_case', 'upper-case hexadecimal digits')]
+    return { digest: Buffer.from(text, 'hex'), mistakes }
   }
   if (/^[\w+/-]+={0,2}$/.test(text)) {
     // Node decodes both alphabets. If the text contains no character that differs, missing padding means base64url.
-    const isUrl = /[_-]/.test(text) || text.length % 4 !== 0
-    return { digest: Buffer.from(text, 'base64'), mistakes: [isUrl ? base64url : base64] }
+    const code = /[_-]/.test(text) || text.length % 4 !== 0 ? 'base64url' : 'base64'
+    const mistake = digitMistake(code, `${code} instead of hexadecimal digits`)
+    return { digest: Buffer.from(text, 'base64'), mistakes: [mistake] }
   }
   return undefined
 }
@@ -59,36 +59,17 @@ const space: Mistake = {
   fix: 'Send only the digest, without spaces and line breaks.',
 }
 
-const upperCase: Mistake = {
-  code: 'upper_case',
-  finding: 'The signature is in upper-case hexadecimal digits',
-  fix: hexFix,
-}
-
-const base64: Mistake = {
-  code: 'base64',
-  finding: 'The signature is in base64 instead of hexadecimal digits',
-  fix: hexFix,
-}
-
-const base64url: Mistake = {
-  code: 'base64url',
-  finding: 'The signature is in base64url instead of hexadecimal digits',
-  fix: hexFix,
+function digitMistake(code: Mistake['code'], form: string): Mistake {
+  const fix = 'Write the digest as lower-case hexadecimal digits.'
+  return { code, finding: `The signature is in ${form}`, fix }
 }
 
 function prefixMistake(prefix: string): Mistake {
-  return {
-    code: 'prefix',
-    finding: `The signature begins with "${shortText(prefix)}"`,
-    fix: 'Send only the digest, with nothing before it.',
-  }
+  const finding = `The signature begins with "${shortText(prefix)}"`
+  return { code: 'prefix', finding, fix: 'Send only the digest, with nothing before it.' }
 }
 
-function algorithmMistake(algorithm: 'sha256' | 'sha512'): Mistake {
-  return {
-    code: algorithm,
-    finding: `The signature is an HMAC-${algorithm.toUpperCase()} instead of an HMAC-SHA1`,
-    fix: 'Use HMAC-SHA1.',
-  }
+function algorithmMistake(code: 'sha256' | 'sha512'): Mistake {
+  const finding = `The signature is an HMAC-${code.toUpperCase()} instead of an HMAC-SHA1`
+  return { code, finding, fix: 'Use HMAC-SHA1.' }
 }

@@ -14,8 +14,7 @@ export interface SuspectRequest {
 }
 
 /** A mistake with the body, and the bytes that a sender signs because of it. */
-export interface BodyRecipe {
-  readonly mistake: Mistake
+export interface BodyRecipe extends Mistake {
   /** Guesses the signed bytes; empty if the sender cannot have made this mistake. */
   readonly bodies: (source: BodySource) => readonly Buffer[]
 }

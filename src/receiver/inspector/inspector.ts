@@ -104,16 +104,14 @@ export class Inspector {
     }
     this.#streams += 1
     const lastId = request.headers['last-event-id']
-    const { log, waits, secret, passesOn } = this.#inspected
+    const { waits } = this.#inspected
     const wait = waits.begin()
     response.once('close', () => wait.abort())
     const ended = waits.endOf(wait)
     await streamSummaries(response, {
-      log,
+      inspected: this.#inspected,
       summaries: this.#summaries,
       run: this.#run,
-      isSigned: secret !== undefined,
-      passesOn,
       match: wanted,
       isSampled: sample === 'true',
       lastId: typeof lastId === 'string' ? lastId : undefined,

@@ -8,13 +8,13 @@ import type { ReceivedEvent } from '../received-event.ts'
 /** Changes to a request before it is sent again. Parts without a change stay as they are. */
 export interface Edit {
   /** The path with its query; it begins with a slash. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** The URL of a different server, instead of a path of this receiver. */
-  readonly url?: string
+  readonly url?: string | undefined
   /** All headers. They replace the original ones. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The body as text. */
-  readonly body?: string
+  readonly body?: string | undefined
 }
 
 /** The answer to a sent request. */
@@ -48,12 +48,7 @@ export function readEdit(value: unknown): Edit {
   const target = { path, url }
   if (!isTarget(target) || !isTextOrNone(body)) throw unreadableEdit()
   if (Object.keys(others).length > 0) throw unreadableEdit()
-  return {
-    ...(target.path === undefined ? {} : { path: target.path }),
-    ...(target.url === undefined ? {} : { url: target.url }),
-    ...(headers === undefined ? {} : { headers: readHeaders(headers) }),
-    ...(body === undefined ? {} : { body }),
-  }
+  return { ...target, headers: headers === undefined ? undefined : readHeaders(headers), body }
 }
 
 /** A request to send to the receiver or to a different server. */
@@ -76,7 +71,7 @@ export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
     path: edit.path ?? pathOf(edit.url) ?? event.path,
     headers: edit.headers ?? event.headers,
     body: edit.body === undefined ? event.rawBody : Buffer.from(edit.body),
-    isSigned: Object.keys(edit).length > 0,
+    isSigned: Object.values(edit).some((part) => part !== undefined),
   }
 }
 

@@ -5,6 +5,7 @@ import type { EventLog } from '../event-log.ts'
 import { drained } from '../api-exchange.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import { isFailed, summariesMax, type EventSummaries } from './event-summary.ts'
+import type { Inspected } from './inspected.ts'
 
 /** All requests that arrive within this real time are sent in one message. */
 const quietFrameMs = 40
@@ -22,14 +23,10 @@ const reconnectMs = 1_000
 
 /** Parameters of {@link streamSummaries}. */
 export interface SummaryStream {
-  readonly log: EventLog
+  readonly inspected: Inspected
   readonly summaries: EventSummaries
   /** Identifies this run of the receiver. The ids of messages begin with it. */
   readonly run: string
-  /** Whether the receiver checks signatures. */
-  readonly isSigned: boolean
-  /** Whether requests are passed on to a target or a program. */
-  readonly passesOn: boolean
   /** Selects requests; undefined for all. */
   readonly match: Match | undefined
   /** Whether to send only the numbers of most requests in a burst. The client fetches the summaries that it needs. */
@@ -49,8 +46,9 @@ export interface SummaryStream {
  */
 export async function streamSummaries(
   response: ServerResponse,
-  { log, summaries, run, isSigned, passesOn, match, isSampled, lastId, signal }: SummaryStream,
+  { inspected, summaries, run, match, isSampled, lastId, signal }: SummaryStream,
 ): Promise<void> {
+  const { log, secret, passesOn } = inspected
   const arrivals = new ArrivalBell(log, signal)
   const write = async (name: string, data: unknown, seq: number): Promise<void> => {
     const text = `id: ${run}-${seq}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
@@ -60,7 +58,9 @@ export async function streamSummaries(
   // By default, browsers reconnect after three seconds.
   response.write(`retry: ${reconnectMs}\n`)
   let after = seqOf(lastId, run)
-  if (after === undefined) await write('reset', { run, isSigned, passesOn }, 0)
+  if (after === undefined) {
+    await write('reset', { run, isSigned: secret !== undefined, passesOn }, 0)
+  }
   after ??= 0
   let frameMs = 0
   while (!signal.aborted) {
