@@ -1,4 +1,4 @@
-import type { AudienceSyncOutcome, AudienceRemoveOutcome } from '../../admin-api/index.ts'
+import type { AudienceRemoveOutcome } from '../../admin-api/index.ts'
 import {
   syncRecord,
   removalRecord,
@@ -6,7 +6,6 @@ import {
   noSyncCounts,
   type ComputationClass,
   type MembershipChange,
-  type RejectedRow,
   type SyncCounts,
   type SyncListener,
   type SyncOutcome,
@@ -28,28 +27,29 @@ import type { Style } from '../output/style.ts'
 import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
-/** The outcome of a sync that got far enough to have counts. */
-type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
-
 /** Syncs the members of an audience with a list, reports the changes, and delivers the calls about them. */
 export async function syncList(values: SyncValues, run: AudiencesRun): Promise<ExitCode> {
-  const { audiences, io } = run
-  const report = new SyncReport(values, run)
-  run.showProgress(() => report.parts)
-  const list = await openListInput(values.file, io)
+  const { audiences, io, report } = run
   const { name, key, computationClass, source: sourceId, userIds, value, isDryRun } = values
-  const columns = { userIds, value }
-  const outcome = await unlessEnded(
-    audiences.sync(
-      {
-        ...{ name, key, computationClass, sourceId, columns, isDryRun },
-        ...{ listener: report, drained: () => drained(run), signal: io.stop },
-      },
-      list,
-    ),
-    io,
-  )
-  const code = outcome === undefined ? report.cut() : report.end(counted(outcome, values))
+  let [counts, compared] = [noSyncCounts, 0]
+  run.showProgress(() => progressParts(counts, { elapsedMs: run.elapsedMs(), compared }))
+  const list = await openListInput(values.file, io)
+  const listener: SyncListener = {
+    rejected: ({ line, code, message }) => report.rejected({ line }, { code, message }),
+    changed: (changes) => {
+      if (isDryRun) tellChanges(changes, computationClass, run)
+    },
+    comparing: (members) => (compared = members),
+    progress: (soFar) => (counts = soFar),
+  }
+  const request = {
+    ...{ name, key, computationClass, sourceId, columns: { userIds, value }, isDryRun },
+    ...{ listener, drained: () => drained(run), signal: io.stop },
+  }
+  const outcome = await unlessEnded(audiences.sync(request, list), io)
+  if (outcome !== undefined && !('counts' in outcome)) throw refusalError(outcome, values)
+  const code =
+    outcome === undefined ? tellEnd(counts, isDryRun, run) : tellSync(outcome, isDryRun, run)
   return finish({ code, outcome, isDryRun }, run)
 }
 
@@ -59,7 +59,7 @@ interface EndedChange {
   readonly isDryRun: boolean
 }
 
-/** Delivers the calls about a change, except after a dry run, or if the service was ending and keeps them. */
+/** Delivers the calls about a change. A dry run makes none, and a service that ends early keeps them. */
 async function finish(
   { code, outcome, isDryRun }: EndedChange,
   run: AudiencesRun,
@@ -69,92 +69,49 @@ async function finish(
   return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
 
-function counted(outcome: AudienceSyncOutcome, command: SyncValues): CountedOutcome {
-  if ('counts' in outcome) return outcome
-  throw refusalError(outcome, command)
-}
-
-class SyncReport implements SyncListener {
-  readonly #command: SyncValues
-  readonly #run: AudiencesRun
-  #counts = noSyncCounts
-  #compared = 0
-
-  constructor(command: SyncValues, run: AudiencesRun) {
-    this.#command = command
-    this.#run = run
-  }
-
-  rejected({ line, code, message }: RejectedRow): void {
-    this.#run.report.rejected({ file: undefined, line }, { code, message })
-  }
-
-  changed(changes: readonly MembershipChange[]): void {
-    const { computationClass, isDryRun } = this.#command
-    if (isDryRun) tellChanges(changes, computationClass, this.#run)
-  }
-
-  comparing(members: number): void {
-    this.#compared = members
-  }
-
-  progress(counts: SyncCounts): void {
-    this.#counts = counts
-  }
-
-  /** The work done so far, as parts of a progress line. */
-  get parts(): readonly string[] {
-    const elapsedMs = this.#run.elapsedMs()
-    return progressParts(this.#counts, { elapsedMs, compared: this.#compared })
-  }
-
-  end(outcome: CountedOutcome): ExitCode {
-    const { report, json, stdout, io } = this.#run
-    const { isDryRun } = this.#command
-    const { audience, counts, kind } = outcome
-    const key = plainText(audience.key)
-    if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
-    // A dry run writes its changes to stdout. If the reader closes it, the sync stops and the counts are
-    // incomplete.
-    else if (isDryRun && !isOutputClosed(io)) {
-      report.note(`Dry run of ${key}: ${countsText(counts)}`)
-    } else if (!isDryRun) stdout.write(`${this.#run.style.name(key)}: ${countsText(counts)}\n`)
-    const code = counts.rejected > 0 ? exitCodes.badInput : exitCodes.ok
-    switch (kind) {
-      case 'synced':
-        return code
-      case 'incomplete':
-        if (!json)
-          report.note('No member was removed, because a rejected row may be about any of them')
-        return code
-      case 'superseded':
-        report.note(`A newer sync of ${key} has begun, so this one stopped`)
-        return exitCodes.cannotUse
-      case 'ended':
-        return gravest([code, this.#interrupted()])
-    }
-  }
-
-  /** Reports how far the sync got before it was interrupted. */
-  cut(): ExitCode {
-    const { json, stdout } = this.#run
-    const dryRun = this.#command.isDryRun
-    const record = { kind: 'sync', outcome: 'ended', dryRun, audience: null, ...this.#counts }
-    if (json) stdout.write(recordLine(record))
-    return this.#interrupted()
-  }
-
-  #interrupted(): ExitCode {
-    const { isDryRun } = this.#command
-    const { stop } = this.#run.io
-    const what = stop.aborted
-      ? `Interrupted after ${countOf(this.#counts.read, 'row')}`
-      : 'The service ended the sync early'
-    return interrupted(what, isDryRun, this.#run)
+function tellSync(
+  outcome: Exclude<SyncOutcome, { kind: 'taken' }>,
+  isDryRun: boolean,
+  run: AudiencesRun,
+): ExitCode {
+  const { report, json, stdout, io, style } = run
+  const { audience, counts, kind } = outcome
+  const key = plainText(audience.key)
+  if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
+  else if (!isDryRun) stdout.write(`${style.name(key)}: ${countsText(counts)}\n`)
+  // A dry run ends when the reader of its changes closes stdout. Then the counts are incomplete.
+  else if (!isOutputClosed(io)) report.note(`Dry run of ${key}: ${countsText(counts)}`)
+  const code = counts.rejected > 0 ? exitCodes.badInput : exitCodes.ok
+  switch (kind) {
+    case 'synced':
+      return code
+    case 'incomplete':
+      if (!json)
+        report.note('No member was removed, because a rejected row may be about any of them')
+      return code
+    case 'superseded':
+      report.note(`A newer sync of ${key} has begun, so this one stopped`)
+      return exitCodes.cannotUse
+    case 'ended':
+      return gravest([code, interruptedSync(counts, isDryRun, run)])
   }
 }
 
-/** Reports that a change ended early. @returns 0 if only the reader of the output has left */
+/** Reports a sync that got no answer, because the command was interrupted. */
+function tellEnd(counts: SyncCounts, isDryRun: boolean, run: AudiencesRun): ExitCode {
+  const record = { kind: 'sync', outcome: 'ended', dryRun: isDryRun, audience: null, ...counts }
+  if (run.json) run.stdout.write(recordLine(record))
+  return interruptedSync(counts, isDryRun, run)
+}
+
+function interruptedSync({ read }: SyncCounts, isDryRun: boolean, run: AudiencesRun): ExitCode {
+  const what = run.io.stop.aborted
+    ? `Interrupted after ${countOf(read, 'row')}`
+    : 'The service ended the sync early'
+  return interrupted(what, isDryRun, run)
+}
+
+/** Reports that a change ended early. Returns 0 without a report if the reader of stdout closed it. */
 function interrupted(what: string, isDryRun: boolean, { io, report }: AudiencesRun): ExitCode {
   const code = codeOfEnd(io)
   if (io.stop.aborted && code === exitCodes.ok) return code
@@ -163,9 +120,7 @@ function interrupted(what: string, isDryRun: boolean, { io, report }: AudiencesR
   return io.stop.aborted ? code : exitCodes.cannotUse
 }
 
-/**
- * Formats the counts of a sync, such as `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`.
- */
+/** Formats the counts of a sync: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`. */
 function countsText(counts: SyncCounts): string {
   const { entered, changed, left, unchanged, rejected, suppressed } = counts
   const shown = Object.entries({ entered, changed, left, unchanged }).map(countText)
@@ -194,17 +149,12 @@ function countText([name, count]: readonly [string, number]): string {
   return `${formatCount(count)} ${name}`
 }
 
-interface RemoveCommand {
-  readonly key: string
-  readonly isDryRun: boolean
-}
-
-type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
-
-/** Removes every member of an audience, delivers the calls about it, and deletes the audience. */
-export async function removeMembers(command: RemoveCommand, run: AudiencesRun): Promise<ExitCode> {
+/** Removes every member of an audience, delivers the calls about them, and deletes the audience. */
+export async function removeMembers(
+  { key, isDryRun }: { readonly key: string; readonly isDryRun: boolean },
+  run: AudiencesRun,
+): Promise<ExitCode> {
   const { audiences, io } = run
-  const { key, isDryRun } = command
   let left = 0
   run.showProgress(() => [`${formatCount(left)} left`])
   const removal = audiences.remove({
@@ -213,7 +163,6 @@ export async function removeMembers(command: RemoveCommand, run: AudiencesRun): 
     listener: {
       rejected: () => undefined,
       changed: (changes) => {
-        // A member who leaves has no value, even in a computed trait.
         if (isDryRun) tellChanges(changes, 'audience', run)
       },
       progress: (counts) => (left = counts.left),
@@ -222,20 +171,19 @@ export async function removeMembers(command: RemoveCommand, run: AudiencesRun): 
     signal: io.stop,
   })
   const outcome = await unlessEnded(removal, io)
+  if (outcome !== undefined && !('left' in outcome)) throw refusalError(outcome, { key })
   const code =
     outcome === undefined
       ? interrupted('Ended early', isDryRun, run)
-      : tell(begun(outcome, key), command, run)
+      : tellRemoval(outcome, isDryRun, run)
   return finish({ code, outcome, isDryRun }, run)
 }
 
-function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {
-  if ('left' in outcome) return outcome
-  throw refusalError(outcome, { key })
-}
-
-function tell(outcome: BegunRemoval, command: RemoveCommand, run: AudiencesRun): ExitCode {
-  const { isDryRun } = command
+function tellRemoval(
+  outcome: Extract<AudienceRemoveOutcome, { readonly left: number }>,
+  isDryRun: boolean,
+  run: AudiencesRun,
+): ExitCode {
   const { json, stdout, style, report, io } = run
   const key = plainText(outcome.audience.key)
   const left = `${formatCount(outcome.left)} left`
@@ -253,7 +201,6 @@ function tell(outcome: BegunRemoval, command: RemoveCommand, run: AudiencesRun):
   }
 }
 
-/** Writes the changes that a dry run found, as records or lines. */
 function tellChanges(
   changes: readonly MembershipChange[],
   computationClass: ComputationClass,
@@ -265,7 +212,7 @@ function tellChanges(
   stdout.write(lines.join(''))
 }
 
-/** Formats a change as one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
+/** Formats a change as a line: `+ u_1`, `- u_2`, `~ u_3 450`. */
 function changeText(
   { identity, value }: MembershipChange,
   computationClass: ComputationClass,
@@ -277,13 +224,9 @@ function changeText(
   return `${style.warning('~')} ${who} ${plainText(value)}\n`
 }
 
-/** Formats all identifiers of a member on one line. */
 function identityText({ userId, anonymousId, email }: MemberIdentity): string {
-  const anonymous = anonymousId === null ? [] : [`anonymous ${anonymousId}`]
-  const [first = '', ...others] = [
-    ...(userId === null ? [] : [userId]),
-    ...anonymous,
-    ...(email === null ? [] : [email]),
-  ].map(plainText)
+  const anonymous = anonymousId === null ? null : `anonymous ${anonymousId}`
+  const given = [userId, anonymous, email].filter((each) => each !== null)
+  const [first = '', ...others] = given.map(plainText)
   return others.length === 0 ? first : `${first} (${others.join(', ')})`
 }

@@ -3,7 +3,7 @@ import type { Audience } from '../../audience/index.ts'
 import { EvrouteError, nearestName, plainText, SettingError } from '../../model/index.ts'
 import { usageError } from '../output/error.ts'
 
-/** Makes the error that says why the work could not begin. For a wrong value, it names the flag. */
+/** Makes the error that says why a change could not begin. */
 export function refusalError(
   refusal: AudienceRefusal | { readonly kind: 'taken'; readonly audience: Audience },
   asked: Readonly<Partial<Record<'key' | 'source', string | undefined>>>,
@@ -25,40 +25,35 @@ export function refusalError(
         `Cannot use this name: ${plainText(refusal.message)}`,
         'Name the property with --key: letters, digits and underscores.',
       )
-    case 'taken':
-      return takenError(refusal.audience)
+    case 'taken': {
+      const { key, sourceId, computationClass } = refusal.audience
+      const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
+      return new SettingError(
+        '--key',
+        `Cannot use the key ${plainText(key)}: it already belongs to ${what} of the source ${plainText(sourceId)}`,
+        'Choose a different --key, or pass that --source and --class. `evroute audience remove` frees the key.',
+      )
+    }
   }
 }
 
-/** Makes the error for an unknown key. */
+/** Makes the error for the key of no audience, with a suggestion. */
 export function unknownAudience(key: string, knownKeys: readonly string[]): EvrouteError {
   const message = `There is no audience or computed trait "${plainText(key)}"`
-  return usageError(message, knownHint(key, { known: knownKeys, what: 'keys' }))
+  return usageError(message, knownHint(key, 'keys', knownKeys))
 }
 
-/** Makes the error for an unknown source, or for a missing one if there are several. */
+/** Makes the error for an unknown source, or for a missing `--source` if there are several. */
 export function sourceError(source: string | undefined, knownIds: readonly string[]): SettingError {
   if (source === undefined) {
     const hint = `Name one with --source: ${listText(knownIds)}.`
     return new SettingError('--source', 'Cannot tell which source is meant', hint)
   }
-  const hint = knownHint(source, { known: knownIds, what: 'sources' })
+  const hint = knownHint(source, 'sources', knownIds)
   return new SettingError('--source', `There is no source "${plainText(source)}"`, hint)
 }
 
-function takenError({ key, sourceId, computationClass }: Audience): SettingError {
-  const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
-  return new SettingError(
-    '--key',
-    `Cannot use the key ${plainText(key)}: it already belongs to ${what} of the source ${plainText(sourceId)}`,
-    'Choose a different --key, or pass that --source and --class. `evroute audience remove` frees the key.',
-  )
-}
-
-function knownHint(
-  given: string,
-  { known, what }: { readonly known: readonly string[]; readonly what: string },
-): string {
+function knownHint(given: string, what: string, known: readonly string[]): string {
   const meant = nearestName(given, known)
   if (meant !== undefined) return `Did you mean ${plainText(meant)}?`
   return known.length === 0 ? 'There are none yet.' : `The ${what} are ${listText(known)}.`

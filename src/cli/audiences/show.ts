@@ -29,22 +29,19 @@ function tableColumns(nowMs: number): readonly TableColumn<Audience>[] {
   return [
     { title: 'key', text: ({ key }) => key, look: 'strong', columnsMin: 12 },
     { title: 'members', text: ({ members }) => formatCount(members), isCount: true },
-    { title: 'synced', text: (audience) => syncedText(audience, nowMs), look: syncedLook },
+    {
+      title: 'synced',
+      text: ({ syncedAtMs: atMs }) =>
+        atMs === null ? 'never finished' : `${formatSpan(nowMs - atMs)} ago`,
+      look: ({ syncedAtMs }) => (syncedAtMs === null ? 'warning' : 'faint'),
+    },
     { title: 'class', text: ({ computationClass }) => computationClass },
     { title: 'source', text: ({ sourceId }) => sourceId },
     { title: 'name', text: ({ name }) => name, look: 'faint' },
   ]
 }
 
-function syncedText({ syncedAtMs }: Audience, nowMs: number): string {
-  return syncedAtMs === null ? 'never finished' : `${formatSpan(nowMs - syncedAtMs)} ago`
-}
-
-function syncedLook({ syncedAtMs }: Audience): 'warning' | 'faint' {
-  return syncedAtMs === null ? 'warning' : 'faint'
-}
-
-/** Members per request. */
+/** Maximum number of members per request. */
 const pageMembersMax = 500
 
 /** Shows an audience and its first members. */
@@ -55,12 +52,8 @@ export async function showAudience(
   const { audiences, io, json, style, columns } = run
   const known = await audiences.list()
   const audience = known.find((candidate) => candidate.key === key)
-  if (audience === undefined) {
-    throw unknownAudience(
-      key,
-      known.map((each) => each.key),
-    )
-  }
+  const keys = known.map((each) => each.key)
+  if (audience === undefined) throw unknownAudience(key, keys)
   const members = await firstMembers(key, membersMax, run)
   if (json) {
     const memberList = members.map(memberFields)
@@ -72,9 +65,8 @@ export async function showAudience(
   await writeData(io, members.length === 0 ? fields : `${fields}\n${table}`)
   const others = audience.members - members.length
   if (others > 0 && membersMax > 0) {
-    io.stderr.write(
-      `... and ${formatCount(others)} more; show all with --members ${audience.members}\n`,
-    )
+    const all = `show all with --members ${audience.members}`
+    io.stderr.write(`... and ${formatCount(others)} more; ${all}\n`)
   }
   return exitCodes.ok
 }

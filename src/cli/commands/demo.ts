@@ -17,8 +17,5 @@ export const addDemoCommand = command({
   options,
   after: `Exit codes: 0 everything arrived as it was sent, 1 it did not, 2 usage, 7 no port can be used,
 130 interrupted.`,
-  run: async (values, { io }) => {
-    const { demo } = await import('../demo/demo.ts')
-    return demo(values, io)
-  },
+  run: async (values, { io }) => (await import('../demo/demo.ts')).demo(values, io),
 })

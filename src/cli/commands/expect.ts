@@ -48,8 +48,6 @@ first event that is not skipped.
 
 Exit codes: 0 all met, 2 usage, 3 some rows are not records, 5 some unmet,
 7 a file cannot be used.`,
-  run: async (values, { io }, [texts]: [readonly string[]]) => {
-    const { expect } = await import('../expecting/expect.ts')
-    return expect(texts, values, io)
-  },
+  run: async (values, { io }, [texts]: [readonly string[]]) =>
+    (await import('../expecting/expect.ts')).expect(texts, values, io),
 })

@@ -47,7 +47,7 @@ const options = {
     count: option('--count <n>', 'exit after n well-formed webhooks', countFlag(1, countMax)),
     timeoutMs: option(
       '--timeout <duration>',
-      'exit after this long, with code 5 if webhooks are missing',
+      'time limit; exit 5 if anything is missing',
       duration,
     ),
   }),

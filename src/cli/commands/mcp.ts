@@ -25,8 +25,6 @@ this machine, wait for webhooks, explain calls and read deliveries. With it the
 agent can also send calls, check handlers and retry deliveries.
 
 Exit codes: 0 the client disconnected, or a signal ended it, 2 usage.`,
-  run: async (values, context) => {
-    const { serveAgent } = await import('../agents/serve-agent.ts')
-    return serveAgent(values, context)
-  },
+  run: async (values, context) =>
+    (await import('../agents/serve-agent.ts')).serveAgent(values, context),
 })

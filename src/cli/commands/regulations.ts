@@ -151,10 +151,8 @@ const addRelease = command({
   evroute regulations release "/srv/evroute/archive on web-1"
 
 ${exitCodesText}`,
-  run: async (values, { io }, [archive]: [string]) => {
-    const { releaseArchive } = await import('../regulations/show.ts')
-    return releaseArchive(archive, values, io)
-  },
+  run: async (values, { io }, [archive]: [string]) =>
+    (await import('../regulations/show.ts')).releaseArchive(archive, values, io),
 })
 
 /** Adds `evroute regulations` with the commands below it. */

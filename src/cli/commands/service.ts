@@ -53,10 +53,7 @@ JSON object per line. The service keeps running if stdout or stderr is closed.
 
 Exit codes: 0 ended by SIGINT or SIGTERM, 2 the configuration is invalid, 7 a port, a file or the store
 cannot be used, at the start or later.`,
-  run: async (values, { io }) => {
-    const { serve } = await import('../serving/serve.ts')
-    return serve(values, io)
-  },
+  run: async (values, { io }) => (await import('../serving/serve.ts')).serve(values, io),
 })
 
 const initOptions = {
@@ -83,10 +80,7 @@ export const addInitCommand = command({
   evroute init --config staging/evroute.config.json
 
 Exit codes: 0 written, 2 usage, 7 a file already exists or cannot be written.`,
-  run: async (values, { io }) => {
-    const { init } = await import('../configuration/init.ts')
-    return init(values, io)
-  },
+  run: async (values, { io }) => (await import('../configuration/init.ts')).init(values, io),
 })
 
 const configOptions = {
@@ -111,8 +105,6 @@ export const addConfigCommand = command({
   evroute config --config staging/evroute.config.json --json
 
 Exit codes: 0 the configuration is valid, 2 it is not, 7 it cannot be read.`,
-  run: async (values, { io }) => {
-    const { showConfiguration } = await import('../configuration/show.ts')
-    return showConfiguration(values, io)
-  },
+  run: async (values, { io }) =>
+    (await import('../configuration/show.ts')).showConfiguration(values, io),
 })

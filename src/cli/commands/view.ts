@@ -28,8 +28,6 @@ export const addViewCommand = command({
 
 Exit codes: 0 ended by Ctrl-C, 2 usage, 3 some rows are not records, 7 the file
 or the port cannot be used.`,
-  run: async (values, { io }, [path]: [string]) => {
-    const { view } = await import('../viewing/view.ts')
-    return view(path, values, io)
-  },
+  run: async (values, { io }, [path]: [string]) =>
+    (await import('../viewing/view.ts')).view(path, values, io),
 })

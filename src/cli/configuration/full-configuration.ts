@@ -10,11 +10,10 @@ export interface SettingSchema {
   readonly anyOf?: readonly SettingSchema[]
 }
 
-/** A value and its schema. */
 interface Described {
   readonly schema: SettingSchema
   readonly value: JsonValue
-  /** Whether the value is commented out. Examples inside it are not commented out a second time. */
+  /** Whether the value is in a comment. Examples inside it get no second comment. */
   readonly isOff: boolean
 }
 
@@ -22,7 +21,7 @@ const columnsMax = 96
 
 /**
  * Formats a configuration with every setting in the schema, each below its description. A setting that is not given
- * gets its default. If it has no default, it is commented out and shows an example.
+ * has its default, or without a default an example in a comment.
  */
 export function fullConfiguration(given: JsonObject, schema: SettingSchema): string {
   return `${valueLines({ schema, value: given, isOff: false }).join('\n')}\n`
@@ -48,7 +47,7 @@ function valueLines({ schema, value, isOff }: Described): readonly string[] {
   return [JSON.stringify(value)]
 }
 
-/** Formats a setting. If it is unset, null or false, adds an example in a comment. */
+/** Formats a setting. If it is unset, or a section that is off, adds an example in a comment. */
 function settingLines(
   name: string,
   { schema, value, isOff }: Omit<Described, 'value'> & { readonly value: JsonValue | undefined },
@@ -65,7 +64,7 @@ function settingLines(
   return [...lines, ...other.map((line) => `// ${line}`)]
 }
 
-/** Returns the schema of the section if a setting is a section, or can be one. */
+/** Returns the schema of a setting that is, or can be, a section. */
 function sectionOf({ anyOf = [], ...schema }: SettingSchema): SettingSchema | undefined {
   return [schema, ...anyOf].find(({ properties }) => properties !== undefined)
 }
@@ -78,7 +77,6 @@ function indented(lines: readonly string[]): readonly string[] {
   return lines.map((line) => `  ${line}`)
 }
 
-/** Wraps a text between words. */
 function wrapped(text: string): readonly string[] {
   return text.match(new RegExp(`\\S.{0,${columnsMax - 1}}(?=\\s|$)`, 'g')) ?? []
 }

@@ -21,10 +21,7 @@ interface NewFile {
   readonly isSecret: boolean
 }
 
-/**
- * Writes a starter configuration, and new random secrets in files beside it. The configuration itself contains
- * no secrets, so it can be committed.
- */
+/** Writes a starter configuration without secrets, and files with new random secrets beside it. */
 export async function init({ path, force, full, json }: InitValues, io: Io): Promise<ExitCode> {
   const folder = dirname(path)
   const secretsFolder = join(folder, secretsFolderName)
@@ -34,21 +31,19 @@ export async function init({ path, force, full, json }: InitValues, io: Io): Pro
     // Last, so that a configuration never exists without its secrets.
     { path, text: await textOf(configuration, full), isSecret: false },
   ]
-  // Check the configuration first: of all the files, it is the one that users know.
-  if (!force) await refuseReplacing(files.toReversed())
+  // Name the configuration first in an error, because users know it.
+  for (const file of force ? [] : files.toReversed()) {
+    // Check the link itself, not its target.
+    if (await isThere(file.path, lstat)) throw thereAlready(file.path)
+  }
   for (const file of files) await writeNew(file, force)
   const paths = files.map((file) => file.path)
-  const isFoundBySelf = folder === '.' && basename(path) === defaultConfigurationPath
-  await writeData(
-    io,
-    json
-      ? recordLine({ kind: 'init', config: path, files: paths })
-      : `${paths.map((each) => `wrote ${plainText(each)}\n`).join('')}${nextSteps(
-          programName(io),
-          secretsFolder,
-          isFoundBySelf ? undefined : path,
-        )}`,
-  )
+  if (json) await writeData(io, recordLine({ kind: 'init', config: path, files: paths }))
+  else {
+    const isDefault = folder === '.' && basename(path) === defaultConfigurationPath
+    const steps = nextSteps(programName(io), secretsFolder, isDefault ? undefined : path)
+    await writeData(io, `${paths.map((each) => `wrote ${plainText(each)}\n`).join('')}${steps}`)
+  }
   return exitCodes.ok
 }
 
@@ -73,7 +68,7 @@ function secretFiles(secretsFolder: string): readonly NewFile[] {
   ]
 }
 
-/** Finds the JSON schema for editors, in the package that Node would resolve from this folder. */
+/** Finds the JSON schema for editors, in the package that Node resolves from this folder. */
 async function schemaFor(folder: string): Promise<{ readonly $schema?: string }> {
   const from = resolve(folder)
   for (let above = from; ; above = dirname(above)) {
@@ -82,7 +77,7 @@ async function schemaFor(folder: string): Promise<{ readonly $schema?: string }>
       const path = relative(from, schema).split(sep).join('/')
       return { $schema: path.startsWith('.') ? path : `./${path}` }
     }
-    // The package is not installed yet. Assume that it will be installed beside the configuration.
+    // The package is not installed yet. The starter configuration names its future path.
     if (above === dirname(above)) return {}
   }
 }
@@ -100,13 +95,6 @@ function isThere(
 
 function randomText(bytes: number): string {
   return randomBytes(bytes).toString('base64url')
-}
-
-async function refuseReplacing(files: readonly NewFile[]): Promise<void> {
-  for (const { path } of files) {
-    // Check the link itself, not its target.
-    if (await isThere(path, lstat)) throw thereAlready(path)
-  }
 }
 
 function thereAlready(path: string): EvrouteError {
@@ -129,7 +117,6 @@ async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Prom
   }
 }
 
-/** The folder for secrets, beside the configuration. */
 const secretsFolderName = 'evroute.secrets'
 
 /** The schema in an installed package, relative to the project. */
@@ -155,12 +142,7 @@ export const starterConfiguration: JsonObject = Object.freeze({
   ],
 })
 
-/**
- * Tells the user how to adapt the starter configuration and try it.
- *
- * @param program - the name to call evroute by
- * @param configuration - undefined if `serve` finds it by default
- */
+/** @param configuration - undefined if `serve` reads it by default */
 function nextSteps(
   program: string,
   secretsFolder: string,

@@ -5,17 +5,15 @@ import {
   readConfiguration,
   readServiceConfiguration,
   type Configuration,
-  type ConfigurationProblem,
   type UsableConfiguration,
 } from '../../service/index.ts'
 import type { Log } from '../../runtime/index.ts'
 import { writeData, type Io } from '../io.ts'
 
-/** Options for reading the configuration for a command. */
-export interface CommandReading {
+interface CommandReading {
   readonly path: string
   readonly json: boolean
-  /** Receives a warning for each host name that does not resolve. */
+  /** Gets a warning for each host name that does not resolve. */
   readonly log: Log
 }
 
@@ -28,13 +26,16 @@ export async function readForCommand(
     return await readServiceConfiguration(path, { env: io.env, log })
   } catch (error) {
     if (json && error instanceof ConfigurationError) {
-      await writeData(io, error.problems.map(problemRecord).join(''))
+      const lines = error.problems.map(({ path, message, hint = null }) =>
+        recordLine({ kind: 'problem', path, message, hint }),
+      )
+      await writeData(io, lines.join(''))
     }
     throw error
   }
 }
 
-/** Reads the configuration for a command that sends nothing, without resolving the host names of endpoints. */
+/** Reads the configuration for a command that sends nothing. Does not resolve the host names of endpoints. */
 export async function readFileOf(path: string, { env }: Io): Promise<Configuration> {
   const outcome = await readConfiguration(path, {
     env,
@@ -42,8 +43,4 @@ export async function readFileOf(path: string, { env }: Io): Promise<Configurati
   })
   if (outcome.kind === 'invalid') throw new ConfigurationError(path, outcome.problems)
   return outcome.configuration
-}
-
-function problemRecord({ path, message, hint }: ConfigurationProblem): string {
-  return recordLine({ kind: 'problem', path, message, hint: hint ?? null })
 }

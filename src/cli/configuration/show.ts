@@ -27,7 +27,7 @@ const tableColumns: readonly TableColumn<EffectiveSetting>[] = [
   { title: 'from', text: ({ origin }) => origin, look: 'faint', columnsMin: 7 },
 ]
 
-/** Shortens a path in the middle: its start says what it belongs to, and its end says the most. */
+/** Shortens the path of a setting in the middle, because its beginning and its end identify it. */
 function cutMiddle(path: string, columnsMax: number): string {
   const reversed = (text: string): string => Array.from(text).reverse().join('')
   const [begin = ''] = /^\w{1,5}/.exec(path) ?? []

@@ -7,23 +7,19 @@ import {
   type MoveOutcome,
   type MoveProgress,
   type ComparedFigure,
-  type StoreFigures,
   type MovePlan,
 } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
-import { commandOutput, wantsColor } from '../output/style.ts'
+import { commandOutput, wantsColor, type CommandOutput } from '../output/style.ts'
 import { textTable, type TextTableView } from '../output/table.ts'
 
 interface MigrateRun {
   readonly places: MigrationPlaces
   readonly io: Io
-  readonly view: {
-    readonly json: boolean
-    readonly color: boolean
-  }
+  readonly view: Pick<CommandOutput, 'json' | 'color'>
 }
 
 /** Migrates a store and shows the progress. At the end, prints how both sides compare. */
@@ -32,10 +28,8 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const { newId, clock } = createRuntime()
   const text = new ProgressText(elapsedMs)
-  const endProgress = startProgress(io, () => text.line, {
-    color: wantsColor(io, io.stderr, view.color),
-    quiet: false,
-  })
+  const color = wantsColor(io, io.stderr, view.color)
+  const endProgress = startProgress(io, () => text.line, { color, quiet: false })
   try {
     const outcome = await migrateStore({
       ...places,
@@ -60,10 +54,19 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
     await writeData(io, recordLine(planRecord(plan)))
     return exitCodes.ok
   }
-  await writeData(io, figuresTable(plan.figures.kinds, await commandOutput(view, io)))
-  const rows = Object.values(plan.figures.kinds).reduce((sum, count) => sum + count, 0)
+  const rows = Object.entries(plan.figures.kinds)
+  const table = textTable(
+    rows,
+    [
+      { title: 'rows', text: ([title]) => title, look: 'name' },
+      { title: 'file', text: ([, count]) => formatCount(count), isCount: true },
+    ],
+    await commandOutput(view, io),
+  )
+  await writeData(io, table)
+  const all = formatCount(rows.reduce((sum, [, count]) => sum + count, 0))
   const are = plan.isMoved ? 'have already moved' : 'would move'
-  note(run, `${formatCount(rows)} rows ${are}: ${shownFrom(run)} to ${plan.place}`)
+  note(run, `${all} rows ${are}: ${plainText(places.from)} to ${plan.place}`)
   return exitCodes.ok
 }
 
@@ -73,33 +76,26 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   else if (outcome.kind !== 'interrupted') {
     await writeData(io, comparedTable(outcome.figures, await commandOutput(view, io)))
   }
-  const place = plainText(outcome.place)
+  const [from, place] = [plainText(run.places.from), plainText(outcome.place)]
   switch (outcome.kind) {
     case 'moved':
-      note(run, `Moved ${shownFrom(run)} to ${place}: every row arrived.`)
+      note(run, `Moved ${from} to ${place}: every row arrived.`)
       note(
         run,
         'No process can deliver from the file any more. From now on, pass the database as --store.',
       )
       return exitCodes.ok
     case 'already':
-      note(
-        run,
-        `${shownFrom(run)} has already been moved to ${place}; there is nothing left to do.`,
-      )
+      note(run, `${from} has already been moved to ${place}; there is nothing left to do.`)
       return exitCodes.ok
     case 'interrupted':
       note(run, `Interrupted: ${place} is still empty. Run the same command again to start over`)
       return exitCodes.interrupted
     case 'different':
       for (const column of outcome.columns) note(run, `Different: ${column}`)
-      note(run, `The rows in ${place} would differ from ${shownFrom(run)}, so neither was changed`)
+      note(run, `The rows in ${place} would differ from ${from}, so neither was changed`)
       return exitCodes.internal
   }
-}
-
-function shownFrom({ places }: MigrateRun): string {
-  return plainText(places.from)
 }
 
 function note({ io, view }: MigrateRun, text: string): void {
@@ -118,17 +114,6 @@ function comparedTable(figures: readonly ComparedFigure[], view: TextTableView):
         look: ({ source, target }) => (source === target ? 'good' : 'bad'),
         isCount: true,
       },
-    ],
-    view,
-  )
-}
-
-function figuresTable(kinds: StoreFigures['kinds'], view: TextTableView): string {
-  return textTable(
-    Object.entries(kinds),
-    [
-      { title: 'rows', text: ([title]) => title, look: 'name' },
-      { title: 'file', text: ([, count]) => formatCount(count), isCount: true },
     ],
     view,
   )
@@ -157,9 +142,8 @@ function planRecord({ place, figures, isMoved }: MovePlan): Readonly<Record<stri
 export class ProgressText {
   readonly #elapsedMs: () => number
   #line = 'looking at both sides'
-  #counted = ''
-  /** The time and the row count at the start of the current kind of rows. */
-  #from = { atMs: 0, rows: 0 }
+  /** The time and the row count when the current kind of rows began. */
+  #from = { title: '', atMs: 0, rows: 0 }
 
   constructor(elapsedMs: () => number) {
     this.#elapsedMs = elapsedMs
@@ -169,13 +153,10 @@ export class ProgressText {
     return this.#line
   }
 
-  /** Shows how far the migration is. */
   update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
-    const counted = `moving ${title}`
-    if (counted !== this.#counted) this.#from = { atMs, rows }
-    this.#counted = counted
-    const done = `${counted}: ${formatCount(rows)} of ${formatCount(rowsAll)}`
+    if (title !== this.#from.title) this.#from = { title, atMs, rows }
+    const done = `moving ${title}: ${formatCount(rows)} of ${formatCount(rowsAll)}`
     const seconds = (atMs - this.#from.atMs) / 1_000
     const rate = Math.round((rows - this.#from.rows) / seconds)
     this.#line = seconds > 0 ? `${done} · ${formatCount(rate)}/s` : done

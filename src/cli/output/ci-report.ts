@@ -5,14 +5,14 @@ import { formatCount } from './numbers.ts'
 export interface ReportCase {
   readonly name: string
   /** Why it failed; undefined if it passed. */
-  readonly failure:
-    | {
-        readonly type: string
-        /** The expected and the actual value, on one line. */
-        readonly message: string
-        readonly detail: string
-      }
-    | undefined
+  readonly failure: Failure | undefined
+}
+
+interface Failure {
+  readonly type: string
+  /** The expected and the actual value, on one line. */
+  readonly message: string
+  readonly detail: string
 }
 
 /** The checks of one command. */
@@ -65,12 +65,12 @@ function tableRow({ name, failure }: ReportCase): string {
   return `| ${sign} | ${cell(name)} | ${cell(result)} |`
 }
 
-/** Escapes text for a table cell. It uses HTML, because Markdown's inline code would show the backslash of `\|`. */
+/** Escapes text for the cell of a table. The inline code of Markdown would show the backslash of `\|`. */
 function cell(text: string): string {
   return `<code>${plainText(text).replace(/[&<>|`*_[\]\\]/g, (sign) => `&#${sign.charCodeAt(0)};`)}</code>`
 }
 
-/** Formats a code block, with a fence longer than any in its content. */
+/** Formats a code block. Its fence is longer than any fence in the text. */
 function fenced(text: string): readonly string[] {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const fence = '`'.repeat(longest + 1)
@@ -117,7 +117,7 @@ function caseXml(title: string, { name, failure }: ReportCase): string {
   ].join('\n')
 }
 
-/** Escapes an attribute, including tabs and line breaks, which parsers would turn into spaces. */
+/** Escapes an attribute, with its tabs and line breaks, which parsers would replace with spaces. */
 function attribute(text: string): string {
   return text.replace(notInXml, '').replace(/[&<>"\t\n\r]/g, (sign) => entities[sign] ?? '')
 }

@@ -6,12 +6,12 @@ export function programName({ env }: Pick<Io, 'env'>): string {
   return env['npm_command'] === 'exec' ? 'npx evroute' : 'evroute'
 }
 
-/** Names evroute in the suggested commands of a text, which are in backquotes, by the name to call it by. */
+/** Replaces `evroute` in the commands of a text, which are in backquotes, with the name to call it by. */
 export function asCalled(text: string, io: Pick<Io, 'env'>): string {
   return text.replaceAll('`evroute ', `\`${programName(io)} `)
 }
 
-/** Formats a word for a POSIX shell, quoted if necessary. */
+/** Quotes a word for a POSIX shell, if necessary. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -4,7 +4,7 @@ import type { Io } from '../io.ts'
 import { asCalled } from './command-line.ts'
 import { styleOf, type Style } from './style.ts'
 
-/** Makes the error for a command line that cannot be understood. */
+/** Makes the error for a wrong command line. */
 export function usageError(message: string, hint: string, cause?: unknown): EvrouteError {
   return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
 }
@@ -32,7 +32,7 @@ export function errorRecord(error: unknown): string {
   return `${JSON.stringify({ error: isAboutConfiguration(error) ? { ...record, ...problemsOf(error) } : record })}\n`
 }
 
-/** Compares by name, because importing the class would load the whole service in every command. */
+/** Compares the name, because importing the class would load the whole service in every command. */
 function isAboutConfiguration(error: unknown): error is ConfigurationError {
   return error instanceof EvrouteError && error.name === 'ConfigurationError'
 }
@@ -50,11 +50,7 @@ export function errorText(error: unknown, style: Style): string {
   return `${style.bad('evroute:')} ${message}${hint === undefined ? '' : `. ${hint}`}\n`
 }
 
-function partsOf(error: unknown): {
-  readonly code: string
-  readonly message: string
-  readonly hint: string | undefined
-} {
+function partsOf(error: unknown): { code: string; message: string; hint: string | undefined } {
   if (error instanceof EvrouteError) return error
   const message = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)
   return {

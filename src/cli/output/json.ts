@@ -14,19 +14,11 @@ interface JsonView {
   readonly charactersMax: number
 }
 
-interface Surroundings {
-  readonly indent: string
-  readonly label: string
-  readonly comma: string
-}
-
-const nothing: Surroundings = { indent: '', label: '', comma: '' }
-
-/** Yields the lines of {@link formatJson}, so that hidden lines are never formatted. */
+/** Yields lines one by one, so that lines that are not shown are never formatted. */
 function* jsonLines(
   value: JsonValue | undefined,
   view: JsonView,
-  { indent, label, comma }: Surroundings = nothing,
+  { indent, label, comma } = { indent: '', label: '', comma: '' },
 ): Generator<string> {
   const { style, charactersMax } = view
   const literal = (part: JsonValue | undefined): string =>
@@ -53,7 +45,6 @@ function* jsonLines(
   yield `${indent}${close}${comma}`
 }
 
-/** Returns how many lines {@link jsonLines} yields for a value. */
 function jsonLineCount(value: JsonValue | undefined): number {
   const members = membersOf(value)
   if (members === undefined || members.length === 0) return 1
@@ -64,8 +55,6 @@ function membersOf(value: JsonValue | undefined): [string, JsonValue | undefined
   return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
 }
 
-/** Maximum lines of a payload, by default. */
-const linesMaxDefault = 200
 /** Maximum characters of a key, a value, or a payload that is not JSON. */
 const charactersMax = 2_000
 
@@ -73,7 +62,7 @@ const charactersMax = 2_000
 export function payloadText(
   { body, rawBody }: Pick<ReceivedEvent, 'body' | 'rawBody'>,
   style: Style,
-  linesMax: number = linesMaxDefault,
+  linesMax = 200,
 ): string {
   if (body === null) return shortText(rawBody.toString('utf8'), charactersMax)
   const lines: string[] = []

@@ -13,7 +13,7 @@ export function momentOf(at: string | null): number {
   return at === null ? 0 : Date.parse(at)
 }
 
-/** Formats milliseconds in the largest unit that fits: `45s`, `12m`, `3h`, `5d`. Negative times become `0s`. */
+/** Formats a duration in its largest whole unit: `45s`, `12m`, `3h`, `5d`. Negative durations become `0s`. */
 export function formatSpan(durationMs: number): string {
   const [unit, unitMs] = units.find(([, size]) => durationMs >= size) ?? ['s', 1_000]
   return `${Math.floor(Math.max(durationMs, 0) / unitMs)}${unit}`

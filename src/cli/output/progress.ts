@@ -8,13 +8,13 @@ const showAfterMs = 500
 const refreshEveryMs = 200
 /** The interval between progress lines if stderr is not a terminal. */
 const logEveryMs = 60_000
-/** The columns of the spinner, of the ^C that a terminal echoes, and a spare one. A wrapped line would stay. */
+/** The columns of the spinner, of an echoed ^C, and a spare one. A line that wraps could not be erased. */
 const signColumns = 5
 
 /** Removes the progress line. */
 export type EndProgress = () => void
 
-/** How far a transfer has got. */
+/** The progress of a transfer. */
 export interface Progress {
   readonly done: number
   /** The number of all rows; an estimate while a file is being read. Undefined if unknown. */
@@ -44,10 +44,9 @@ export function progressText(progress: Progress): string {
   ].join(' · ')
 }
 
-/** Options for showing progress. */
-export interface ProgressView {
+interface ProgressView {
   readonly color: boolean
-  /** Whether to suppress the line on a terminal. */
+  /** Whether to show no line on a terminal. */
   readonly quiet: boolean
   /** Repeats a task without keeping the process alive. Returns a function that stops it. */
   readonly repeat?: (intervalMs: number, task: () => void) => EndProgress

@@ -1,6 +1,5 @@
 import type { Io, OutputStream } from '../io.ts'
 
-/** Colours a text, or returns it unchanged. */
 type Paint = (text: string) => string
 
 /** Functions that style text for a terminal. */
@@ -16,8 +15,8 @@ export interface Style {
 }
 
 /**
- * Whether to colour a stream. NO_COLOR and `--no-color` disable colour, FORCE_COLOR enables it. Otherwise a
- * terminal gets colour unless it is dumb.
+ * Whether to colour a stream. NO_COLOR and `--no-color` disable colour, FORCE_COLOR enables it. By default, a
+ * terminal has colour unless it is dumb.
  */
 export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.env
@@ -32,13 +31,8 @@ const unpainted: Paint = (text) => text
 
 /** The style without colour. */
 export const plainStyle: Style = Object.freeze({
-  strong: unpainted,
-  faint: unpainted,
-  good: unpainted,
-  bad: unpainted,
-  warning: unpainted,
-  name: unpainted,
-  plain: unpainted,
+  ...{ strong: unpainted, faint: unpainted, name: unpainted, plain: unpainted },
+  ...{ good: unpainted, bad: unpainted, warning: unpainted },
 })
 
 /** Makes the style for a stream of a command. */
@@ -46,7 +40,7 @@ export function styleOf(io: Io, stream: 'stdout' | 'stderr', color = true): Prom
   return createStyle(wantsColor(io, io[stream], color))
 }
 
-/** The streams of a command, and how to format output for them. */
+/** The streams of a command, and how it formats its output. */
 export interface CommandOutput {
   readonly io: Io
   readonly json: boolean
@@ -57,7 +51,7 @@ export interface CommandOutput {
   readonly columns: number | undefined
 }
 
-/** Decides how a command formats its output, from its options and stdout. */
+/** Decides how a command formats its output. */
 export async function commandOutput(
   { json, color }: Pick<CommandOutput, 'json' | 'color'>,
   io: Io,
@@ -69,7 +63,7 @@ export async function commandOutput(
 /** Makes a style with or without colour. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return plainStyle
-  // Import chalk on demand: output in scripts mostly has no colour.
+  // Import on demand: the output of scripts mostly has no colour.
   const { Chalk } = await import('chalk')
   const chalk = new Chalk({ level: 1 })
   return {

@@ -4,18 +4,14 @@ import type { Style } from './style.ts'
 /** A column of a table. */
 export interface TableColumn<Row> {
   readonly title: string
-  /** Returns the text of a cell. The table makes it safe to print. */
+  /** Returns the text of a cell, which may contain control characters. */
   readonly text: (row: Row) => string
-  /** The style of a cell. */
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
-  /**
-   * The width down to which the column shrinks. Below it, columns are dropped. Default: 8, or the content's width
-   * if that is less.
-   */
+  /** The width down to which the column shrinks before columns are dropped. 8 by default. */
   readonly columnsMin?: number
-  /** Shortens a text that is too wide. By default, cuts off its end. */
+  /** Shortens a text that is too wide; by default at its end. */
   readonly cut?: (text: string, columnsMax: number) => string
 }
 
@@ -33,14 +29,11 @@ interface ShownColumn<Row> {
   readonly width: number
 }
 
-interface Cell {
-  readonly text: string
-  readonly look: keyof Style
-}
+type Cell = readonly [text: string, look: keyof Style]
 
 /**
  * A table with a header and a line for each row. If it is too wide, first the widest columns shrink, then the
- * last columns are dropped. The first column always stays. The widths come from the first page.
+ * last columns are dropped, except the first. The first page determines the widths.
  */
 export class TextTable<Row> {
   readonly #columns: readonly TableColumn<Row>[]
@@ -52,22 +45,21 @@ export class TextTable<Row> {
     this.#view = view
   }
 
-  /** Formats rows as lines. The first page has the header above it. */
+  /** Formats rows as lines; the first time, below the header. */
   page(rows: readonly Row[]): string {
     const isFirst = this.#shown === undefined
     const shown = (this.#shown ??= fit(this.#columns, rows, this.#view.columns ?? Infinity))
-    const cells = rows.map((row) =>
-      shown.map(({ column: { text, look = 'plain' } }) => ({
-        text: plainText(text(row)),
-        look: typeof look === 'function' ? look(row) : look,
-      })),
+    const lines = rows.map((row) =>
+      shown.map(({ column: { text, look = 'plain' } }): Cell => [
+        plainText(text(row)),
+        typeof look === 'function' ? look(row) : look,
+      ]),
     )
-    const titles = shown.map(({ column }) => ({ text: column.title, look: 'faint' as const }))
-    const lines = isFirst ? [titles, ...cells] : cells
+    if (isFirst) lines.unshift(shown.map(({ column }): Cell => [column.title, 'faint']))
     return lines.map((line) => this.#line(line, shown)).join('')
   }
 
-  /** The titles of the columns that don't fit. */
+  /** The titles of the columns that were dropped. */
   get dropped(): readonly string[] {
     const shown = this.#shown?.length ?? this.#columns.length
     return this.#columns.slice(shown).map(({ title }) => title)
@@ -76,7 +68,7 @@ export class TextTable<Row> {
   #line(cells: readonly Cell[], shown: readonly ShownColumn<Row>[]): string {
     const { style, columns: columnsMax } = this.#view
     const padded = shown.map(({ column, width }, at) => {
-      const { text = '', look = 'plain' } = cells[at] ?? {}
+      const [text, look] = cells[at] ?? ['', 'plain']
       const { cut = cutToColumns, isCount = false } = column
       const isTooWide = columnsMax !== undefined && columnsOf(text) > width
       const short = isTooWide ? cut(text, width) : text
@@ -98,7 +90,7 @@ export function textTable<Row>(
   return new TextTable(columns, view).page(rows)
 }
 
-/** Formats pairs of a name and a text, one on each line. */
+/** Formats names and texts, one pair per line. */
 export function pairsText(pairs: readonly (readonly [string, string])[], style: Style): string {
   return pairs.map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`).join('')
 }

@@ -1,5 +1,5 @@
 import { effectsOf, plainText, recordLine, type RegulationType } from '../../model/index.ts'
-import type { RegulationFields, WholeRegulationFields } from '../../privacy/index.ts'
+import type { RegulationFields } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { codeOfEnd, exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
@@ -8,23 +8,22 @@ import { drained, finishWork, type OperationsRun } from '../store-access/operati
 import { regulationText } from './show.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
-/** Which users to act on, and by which regulation. */
+/** What to do with users: the type of the regulation, its sources (null for all), and the users. */
 export interface DeleteCommand extends SubjectsSource {
   /** The type of the regulation. */
   readonly type: RegulationType
-  /** The affected sources; null for all. */
   readonly sourceIds: readonly string[] | null
 }
 
-/** The regulations stored so far, and the number of rejected rows. */
 interface Stored {
   readonly ids: string[]
+  /** The number of rejected rows. */
   rejected: number
 }
 
 /**
  * Stores one or more regulations and prints their ids. If this process carries them out, waits for that and
- * reports the results. Reads the whole list before it stores anything.
+ * reports the results.
  */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
   const stored: Stored = { ids: [], rejected: 0 }
@@ -39,7 +38,7 @@ export async function deleteUsers(command: DeleteCommand, run: OperationsRun): P
   return finish(stored, run)
 }
 
-/** Reads the list and stores its regulations. @returns true, when all are stored */
+/** Reads the whole list, then stores its regulations. @returns true, when all are stored */
 async function store(
   { type, sourceIds, ...source }: DeleteCommand,
   run: OperationsRun,
@@ -85,26 +84,32 @@ async function finish({ ids, rejected }: Stored, run: OperationsRun): Promise<Ex
   }
   if (offline === undefined) {
     report.close()
-    const [first = ''] = ids
-    const look = `\`evroute regulations show ${plainText(first)}\` with the same flags shows how far it has got.`
-    if (!json) report.note(`The service is erasing and notifying; ${look}`)
+    const show = `\`evroute regulations show ${plainText(ids[0] ?? '')}\``
+    if (!json) {
+      report.note(
+        `The service is erasing and notifying. To see its progress, run ${show} with the same flags.`,
+      )
+    }
     return gravest([code, codeOfEnd(run.io)])
   }
   return gravest([code, await finishWork(run, () => tellAll(ids, run))])
 }
 
-/** Prints the results of regulations, without the users' ids. */
+/** Prints the results of regulations, without the ids of the users. */
 async function tellAll(ids: readonly string[], run: OperationsRun): Promise<ExitCode> {
   const { regulations, stdout, json, style, columns } = run
   let code: ExitCode = exitCodes.ok
   for (const id of ids) {
     const found = await regulations.find(id)
     if (found === undefined) continue
-    const { archive, archivesLeft, subjectIds } = found
-    const nowMs = systemClock.nowMs()
-    const text = (): string =>
-      `\n${regulationText(found, subjectIds.length, { style, columns, nowMs })}`
-    stdout.write(json ? recordLine(withoutUsers(found)) : text())
+    const { archive, archivesLeft, subjectIds, ...fields } = found
+    const subjects = subjectIds.length
+    const view = { style, columns, nowMs: systemClock.nowMs() }
+    stdout.write(
+      json
+        ? recordLine({ ...fields, archive, archivesLeft, subjects })
+        : `\n${regulationText(found, subjects, view)}`,
+    )
     await drained(run)
     // An archive file could not be read or written, so it may still contain events of the users.
     if ((archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
@@ -121,18 +126,11 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Whether only the part of this process is unfinished: the store's file has yet to be rewritten. */
+/** Whether only the work of this process is unfinished: it could not rewrite the file of the store. */
 function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)
   return finishedAt === null && archivesLeft.length === 0 && isNotified
-}
-
-function withoutUsers({
-  subjectIds,
-  ...record
-}: WholeRegulationFields): Readonly<Record<string, unknown>> {
-  return { ...record, subjects: subjectIds.length }
 }
 
 function noteInterruption(

@@ -16,16 +16,12 @@ interface Surroundings {
   /** The ids of all sources. */
   readonly sourceIds: readonly string[]
   readonly destinations: readonly {
-    /** Whether anything is sent to the destination. */
     readonly enabled: boolean
     readonly sourceIds: readonly string[]
   }[]
 }
 
-/**
- * Reports how many users a deletion would affect, and how many notifications it would send. Stores nothing
- * and opens no store.
- */
+/** Reports how many users a deletion would affect, and how many notifications it would send. Opens no store. */
 export async function planDeletion(
   command: DeleteCommand,
   access: Access,
@@ -52,12 +48,9 @@ export async function planDeletion(
   if (subjects === 0 && rejected === 0) throw noSubjects()
   const plan = { regulationType: command.type, subjects, regulations }
   const notifications = subjects * streams
-  const counts = [
-    countOf(subjects, 'user'),
-    countOf(regulations, 'regulation'),
-    countOf(notifications, 'notification'),
-  ]
-  const text = `${command.type} would make ${counts.join(', ')}; nothing was stored\n`
+  const users = `${countOf(subjects, 'user')}, ${countOf(regulations, 'regulation')}`
+  const counts = `${users}, ${countOf(notifications, 'notification')}`
+  const text = `${command.type} would make ${counts}; nothing was stored\n`
   await writeData(io, json ? recordLine({ kind: 'plan', ...plan, notifications }) : text)
   return gravest([rejected > 0 ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
 }

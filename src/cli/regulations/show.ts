@@ -16,7 +16,6 @@ import { pairsText, textTable, type TableColumn } from '../output/table.ts'
 import { storeUrlOf, type ReadersRun } from '../store-access/readers.ts'
 import { regulationTexts } from './regulation-types.ts'
 
-/** Maximum number of regulations per request. */
 const pageRegulationsMax = 100
 
 /** The length of an id. Ids are never cut, because other commands need them. */
@@ -28,7 +27,7 @@ export async function listRegulations(
   run: ReadersRun,
 ): Promise<ExitCode> {
   const { io, json, nowMs, style, columns } = run
-  // Ask for one more than the limit, to learn whether there are more.
+  // Ask for one more than the limit, to find out whether there are more.
   const found = await newest(limit + 1, run)
   const shown = found.slice(0, limit)
   if (json) await writeData(io, shown.map(recordLine).join(''))
@@ -53,7 +52,6 @@ async function newest(
   return found
 }
 
-/** Returns the columns of the table, most important first. */
 function tableColumns(nowMs: number): readonly TableColumn<ListedRegulationFields>[] {
   return [
     { title: 'regulation', text: ({ id }) => id, look: 'strong', columnsMin: idColumns },
@@ -68,7 +66,7 @@ function tableColumns(nowMs: number): readonly TableColumn<ListedRegulationField
   ]
 }
 
-/** Shows what a regulation has erased and sent, and its users. */
+/** Shows a regulation, what it has erased and sent, and its users. */
 export async function showRegulation(id: string, run: ReadersRun): Promise<ExitCode> {
   const { regulations, io, json, nowMs, style, columns } = run
   const found = await regulations.find(id)
@@ -81,7 +79,7 @@ export async function showRegulation(id: string, run: ReadersRun): Promise<ExitC
   return exitCodes.ok
 }
 
-/** Releases an archive that no longer exists, so that no regulation waits for it. */
+/** Releases an archive, so that no regulation waits for it. */
 export async function releaseArchive(name: string, values: StoreValues, io: Io): Promise<ExitCode> {
   const log = await openDeliveryLog(await storeUrlOf(values, io), { write: true })
   try {
@@ -112,22 +110,15 @@ const statusLooks: Readonly<Record<OverallStatus, keyof Style>> = {
 /** Maximum number of users to show. The JSON record contains all. */
 const usersShownMax = 20
 
-interface ShownStream {
-  readonly source: string
-  readonly destination: string
-  readonly status: OverallStatus
-  readonly counts: Readonly<Record<(typeof countNames)[number], number>>
-}
-
-const countNames = ['delivered', 'pending', 'failed', 'expired'] as const
+type ShownStream = ReturnType<typeof streamsOf>[number]
 
 const streamColumns: readonly TableColumn<ShownStream>[] = [
   { title: 'source', text: ({ source }) => source },
-  { title: 'destination', text: ({ destination }) => destination },
+  { title: 'destination', text: ({ id }) => id },
   { title: 'status', text: ({ status }) => status, look: ({ status }) => statusLooks[status] },
-  ...countNames.map((name): TableColumn<ShownStream> => ({
-    title: name,
-    text: ({ counts }) => formatCount(counts[name]),
+  ...(['delivered', 'pending', 'failed', 'expired'] as const).map((title) => ({
+    title,
+    text: (stream: ShownStream) => formatCount(stream[title]),
     isCount: true,
   })),
 ]
@@ -135,7 +126,7 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
 /**
  * Formats a regulation, and what it has erased and sent so far.
  *
- * @param users - their ids, or their number if the ids are unknown
+ * @param users - their ids, or only their number
  */
 export function regulationText(
   fields: RegulationFields,
@@ -180,30 +171,21 @@ function usersText(users: readonly string[] | number, style: Style): string {
   return `${formatCount(users.length)}: ${shown.join(', ')}${rest}`
 }
 
-function erasedPairs({
-  erased,
-  archive,
-}: RegulationFields): readonly (readonly [string, string])[] {
+function erasedPairs({ erased, archive }: RegulationFields): (readonly [string, string])[] {
   const { pending, settled, members } = erased
-  const store = [
-    countOf(pending, 'waiting delivery', 'waiting deliveries'),
-    countOf(settled, 'past delivery', 'past deliveries'),
-    countOf(members, 'membership'),
+  const waiting = countOf(pending, 'waiting delivery', 'waiting deliveries')
+  const past = countOf(settled, 'past delivery', 'past deliveries')
+  const store = `${waiting}, ${past}, ${countOf(members, 'membership')} erased`
+  if (archive === null) return [['Store', store]]
+  const events = `${countOf(archive.events, 'event')} in ${countOf(archive.files, 'file')} erased`
+  return [
+    ['Store', store],
+    ['Archives', events],
   ]
-  const storePair = ['Store', `${store.join(', ')} erased`] as const
-  if (archive === null) return [storePair]
-  const events = countOf(archive.events, 'event')
-  const files = countOf(archive.files, 'file')
-  return [storePair, ['Archives', `${events} in ${files} erased`]]
 }
 
-function streamsOf({ streamStatus }: RegulationFields): readonly ShownStream[] {
+function streamsOf({ streamStatus }: RegulationFields) {
   return streamStatus.flatMap(({ id: source, destinationStatus }) =>
-    destinationStatus.map(({ id: destination, status, ...counts }) => ({
-      source,
-      destination,
-      status,
-      counts,
-    })),
+    destinationStatus.map((status) => ({ source, ...status })),
   )
 }

@@ -6,20 +6,15 @@ import type { Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** Where the users of a regulation come from. */
+/** The users of a regulation, or the file with them. */
 export interface SubjectsSource {
   readonly userIds: readonly string[]
-  /** A file with users, `-` for stdin; undefined if flags name them. */
+  /** The file, `-` for stdin; undefined if flags name the users. */
   readonly file: string | undefined
   readonly idColumns: readonly string[]
 }
 
-/** A row without a user id. */
-export interface RejectedSubject {
-  readonly line: number
-  readonly code: string
-  readonly message: string
-}
+type RejectedSubject = Readonly<Record<'code' | 'message', string>> & { readonly line: number }
 
 /** Makes the error for a list without users. */
 export function noSubjects(): EvrouteError {
@@ -27,23 +22,22 @@ export function noSubjects(): EvrouteError {
   return usageError('Cannot tell which users are meant: the list is empty', hint)
 }
 
-/** Maximum size of the ids in one regulation, in bytes. The API accepts requests twice as large. */
+/** Maximum size of the ids in one batch. The admin API accepts requests twice as large. */
 const batchBytesMax = 1_024 * 1_024
 
-/** Maximum number of batches in a list: a million users, or 200 MB of ids. */
+/** Maximum number of batches in a list: for a million users, or 200 MB of ids. */
 const batchesMax = 200
 
-/** Callbacks for the rows of a list while it is read. */
-export interface SubjectsListener {
+interface SubjectsListener {
   /** Called with the number of users so far. */
   readonly read: (users: number) => void
-  /** Called with a row that has no user id. */
+  /** Called with a row that names no user. */
   readonly rejected: (row: RejectedSubject) => void
 }
 
 /**
- * Reads users in batches, one batch per regulation. Duplicates within a batch are dropped. Returns only after the
- * whole list was read, so that an unreadable list changes nothing.
+ * Reads a whole list of users, so that an unreadable list changes nothing. Returns them in batches, one for each
+ * regulation. A batch contains no duplicates.
  */
 export async function readSubjects(
   source: SubjectsSource,
@@ -53,20 +47,18 @@ export async function readSubjects(
   const batches: (readonly string[])[] = []
   let users = 0
   for await (const batch of subjectBatches(source, io, rejected)) {
-    if (batches.length === batchesMax) throw tooManySubjects()
+    if (batches.length === batchesMax) {
+      const usersMax = formatCount(batchesMax * regulationLimits.usersMax)
+      throw usageError(
+        `Cannot read more than ${usersMax} users, or ${batchesMax} MB of ids, from one list`,
+        'Split the list into several files, and run the command for each.',
+      )
+    }
     batches.push(batch)
     users += batch.length
     read(users)
   }
   return batches
-}
-
-function tooManySubjects(): EvrouteError {
-  const usersMax = batchesMax * regulationLimits.usersMax
-  return usageError(
-    `Cannot read more than ${formatCount(usersMax)} users, or ${batchesMax} MB of ids, from one list`,
-    'Split the list into several files, and run the command for each.',
-  )
 }
 
 async function* subjectBatches(

@@ -6,20 +6,19 @@ import type { ServeValues } from '../commands/service.ts'
 import type { Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 
-/** Announces on stderr when a service starts, drains and ends. */
+/** Announces on stderr that a service starts, drains and ends. */
 export interface Announcer {
   readonly log: Log
-  /** Called when the service accepts requests. A person gets a link that opens its page once. */
+  /** Called when the service accepts requests. */
   readonly serving: (service: Pick<Service, 'address' | 'signInLink'>) => void
-  /** Called after a signal. The service still serves requests for this long, in milliseconds. */
+  /** Called after a signal, if the service continues to serve requests for a while. */
   readonly draining: (drainMs: number) => void
   /** Called when the service closes its ports. */
   readonly ending: (work: ServiceWork) => void
-  /** Called when the service has ended. Undelivered webhooks are in that store. */
+  /** Called when the service has ended. */
   readonly ended: (store: string, work: ServiceWork) => void
 }
 
-/** The parts of the configuration that the announcements name. */
 type AnnouncedService = Pick<ServeValues, 'path' | 'graceMs' | 'logLevel'>
 
 /**

@@ -23,8 +23,8 @@ import type { Io } from '../io.ts'
 import { createAnnouncer, type Announcer } from './announcer.ts'
 
 /**
- * Runs the service of a configuration until a signal, and follows changes to the configuration. A closed
- * stdout does not end it, because clients depend on the service.
+ * Runs the service of a configuration until a signal. Applies changes to the configuration. A closed stdout does not
+ * end the service, because clients depend on it.
  */
 export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
   const announcer = createAnnouncer(options, io, options.json)
@@ -72,15 +72,12 @@ async function run(configuration: Configuration, serving: Serving): Promise<void
 }
 
 /** Gives load balancers time to send their requests elsewhere. */
-async function drain(
-  service: Service,
-  { options, announcer }: Serving,
-  failed: AbortSignal,
-): Promise<void> {
-  if (options.drainMs === 0) return
-  announcer.draining(options.drainMs)
+async function drain(service: Service, serving: Serving, failed: AbortSignal): Promise<void> {
+  const { drainMs } = serving.options
+  if (drainMs === 0) return
+  serving.announcer.draining(drainMs)
   service.drain()
-  await sleep(systemClock, options.drainMs, failed)
+  await sleep(systemClock, drainMs, failed)
 }
 
 function tellReady({ address }: Service, { json }: ServeValues, io: Io): void {
@@ -91,8 +88,8 @@ function tellReady({ address }: Service, { json }: ServeValues, io: Io): void {
 }
 
 /**
- * Reloads the configuration on SIGHUP and when its file changes. An invalid configuration changes nothing. A
- * reload that is requested before the service runs is done once it runs.
+ * Reloads the configuration on SIGHUP and when its file changes. If this is asked for before the service runs, it
+ * happens when the service runs. An invalid configuration changes nothing.
  */
 class Reloads {
   readonly #path: string
@@ -158,12 +155,11 @@ function problemsText(error: unknown): string {
   return error.problems.map((problem) => problemText(problem).split('\n', 1)[0]).join('; ')
 }
 
-/** Interval between two checks of a file, in milliseconds. */
+/** Interval between two checks whether a file has changed, in milliseconds. */
 export const fileLookMs = 1_000
 
 /**
- * Calls back on every change of a file after the promise has resolved. Deleting and restoring the file are
- * changes too.
+ * Calls `changed` for every change of a file after the promise has resolved, also if it is deleted or created.
  *
  * @returns a function that stops watching
  */
@@ -195,8 +191,8 @@ export async function watchFile(
 async function versionOf(path: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })
-    // Include the text: two changes within a tick of the file system have the same time. A pipe can be read
-    // only once, so leave it out.
+    // Include the text, because two changes within a tick of the file system have the same time. But a pipe can be
+    // read only once.
     const text = file.isFile() ? await readFile(path, 'utf8') : ''
     return `${file.ino} ${file.mtimeNs} ${text}`
   } catch {

@@ -3,13 +3,12 @@ import type { OutputStream } from '../io.ts'
 
 /** The content of the bottom line. */
 export interface BottomText {
-  /** Fits on one line; may have colours. */
   readonly text: string
   /** Columns between the cursor and the end of the text. */
   readonly cursorBack: number
 }
 
-/** The parts of the line at the bottom of a terminal. */
+/** The dependencies of a bottom line. */
 export interface BottomLineParts {
   readonly stream: OutputStream
   readonly clock: Clock
@@ -19,21 +18,21 @@ export interface BottomLineParts {
 
 /** Minimum interval between redraws, so that a stream of events does not make the line flicker. */
 const redrawMs = 100
-/** How long to wait for a new width to settle: a window changes it many times while it is dragged. */
+/** How long to wait until a new width is final. Dragging a window changes it many times. */
 const resizeMs = 250
 
 const erase = '\r\u001b[J'
 
 /**
- * The last line of a terminal that otherwise only scrolls. Text written through {@link over} goes above it:
- * the line is erased first and drawn again after, at most ten times a second.
+ * The last line of a terminal, below text that scrolls. To write text above it, the line is erased, and soon drawn
+ * again.
  */
 export class BottomLine {
   readonly #parts: BottomLineParts
   #timer: Timer | undefined
   #drawnAtMs = -Infinity
   #isDrawn = false
-  /** Whether the output ends in a line break. The line is not drawn after half a line. */
+  /** Whether the text above ends with a line break. The line is not drawn in the middle of another. */
   #isAtStart = true
   #isOpen = false
 
@@ -41,7 +40,7 @@ export class BottomLine {
     this.#parts = parts
   }
 
-  /** A stream to the same terminal, whose text goes above the line. */
+  /** Wraps a stream to the same terminal, so that its text goes above the line. */
   over(stream: OutputStream): OutputStream {
     return {
       write: (text) => this.#writeAbove(stream, text),
@@ -61,12 +60,11 @@ export class BottomLine {
     this.draw()
   }
 
-  /** Draws the line now, after a key. */
   draw(): void {
     this.#cancel()
     if (!this.#isOpen || !this.#isAtStart) return
     const { stream, clock, text } = this.#parts
-    // In the last column a terminal may begin a new line.
+    // Some terminals begin a new line after the last column, so leave it free.
     const shown = text((stream.columns ?? 80) - 1)
     const back = shown.cursorBack === 0 ? '' : `\u001b[${shown.cursorBack}D`
     stream.write(`${this.#isDrawn ? erase : ''}${shown.text}${back}`)
@@ -74,7 +72,7 @@ export class BottomLine {
     this.#drawnAtMs = clock.nowMs()
   }
 
-  /** Draws the line soon, after an event. */
+  /** Draws the line soon, at most ten times a second. */
   changed(): void {
     this.#drawIn(Math.max(this.#drawnAtMs + redrawMs - this.#parts.clock.nowMs(), 0))
   }
@@ -90,7 +88,7 @@ export class BottomLine {
     this.#drawIn(resizeMs)
   }
 
-  /** Scrolls the screen's content up into the history and begins at the top. */
+  /** Scrolls the text up into the history, and begins at the top. */
   clear(rows: number): void {
     this.#hide()
     this.#parts.stream.write(`${'\n'.repeat(rows)}\u001b[H\u001b[J`)
@@ -118,7 +116,7 @@ export class BottomLine {
     this.#parts.stream.write(erase)
   }
 
-  /** Keeps an earlier timer: endless output must not postpone drawing. */
+  /** Keeps an earlier timer, so that endless output does not postpone drawing. */
   #drawIn(delayMs: number): void {
     if (!this.#isOpen) return
     this.#timer ??= this.#parts.clock.schedule(delayMs, () => this.draw())

@@ -1,13 +1,14 @@
 import { plainText, columnsOf, cutToColumns } from '../../model/index.ts'
+import type { BottomText } from './bottom-line.ts'
 
 /** A key press on a terminal in raw mode. */
 export type Key =
   { readonly kind: NamedKey } | { readonly kind: 'character'; readonly text: string }
 
-/** An escape sequence (CSI, SS3), a key with Alt, the escape key, or one character. */
+/** An escape sequence (CSI or SS3), a key with Alt, the escape key, or one character. */
 const press = /\u001b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^\u001b])?|[^]/gu
 
-/** What terminals send for each key that is not a printable character. */
+/** The texts that terminals send for keys without a printable character. */
 const sequences = {
   enter: ['\r', '\n'],
   escape: ['\u001b'],
@@ -33,10 +34,7 @@ const namedKeys: ReadonlyMap<string, NamedKey> = new Map(
   ),
 )
 
-/**
- * Parses the keys in input that arrived at once. An escape at the end is the escape key: terminals send a
- * sequence as one piece.
- */
+/** Parses keys that arrived at once. An escape at the end is the escape key, because a sequence arrives as a whole. */
 export function keysOf(input: string): readonly Key[] {
   return (input.match(press) ?? []).map((text) => {
     const kind = namedKeys.get(text)
@@ -53,13 +51,7 @@ export interface EditedLine {
   readonly after: string
 }
 
-interface LineView {
-  readonly text: string
-  /** Columns between the cursor and the end of the text. */
-  readonly cursorBack: number
-}
-
-/** Maximum length of a line: more than that of a match, so that the match parser reports the error. */
+/** Maximum length of a line: more than that of a match, so that the parser of matches reports the error. */
 const charactersMax = 10_000
 
 /** Returns the line after a key; unchanged if the key does not edit. */
@@ -95,8 +87,8 @@ function withoutLast(text: string): string {
   return text.slice(0, text.length - lastOf(text).length)
 }
 
-/** Returns the part of a line around its cursor that fits into the columns. */
-export function viewLine({ before, after }: EditedLine, columnsMax: number): LineView {
+/** Returns the part of a line around its cursor that fits in the columns. */
+export function viewLine({ before, after }: EditedLine, columnsMax: number): BottomText {
   // The cursor needs a column of its own after the text.
   const room = Math.max(columnsMax - 1, 1)
   const head = cutFromStart(before, room)
@@ -105,7 +97,7 @@ export function viewLine({ before, after }: EditedLine, columnsMax: number): Lin
   return { text: head + tail, cursorBack: columnsOf(tail) }
 }
 
-/** Returns the end of a text that fits into the columns. A text that was cut begins with `…`. */
+/** Returns the end of a text that fits in the columns, after `…` if it was cut. */
 function cutFromStart(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
   const characters = Array.from(text)

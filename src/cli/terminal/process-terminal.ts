@@ -2,35 +2,31 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 
-/** Callbacks for what happens at an open terminal. */
+/** Callbacks for an open terminal. */
 export interface TerminalListeners {
   /** Called with the text of one or several keys. */
   input(text: string): void
-  /** Called when the terminal has a new size. */
   resized(): void
-  /** Called when reading keys starts, or starts again. */
+  /** Called when this process begins, or continues, to read keys. */
   entered(): void
-  /** Called when the terminal is about to be released, temporarily or permanently. */
+  /** Called before this process stops reading keys, for a while or for good. */
   leaving(): void
 }
 
 /** A terminal in raw mode: it reads keys one by one, without an echo. */
 export interface Terminal {
   readonly rows: number
-  /**
-   * Reads keys until the returned function is called. That function, or any other end of the process,
-   * restores the terminal's settings.
-   */
+  /** Reads keys until the returned function is called or the process ends. Then restores the terminal's settings. */
   open(listeners: TerminalListeners): () => void
   /** Gives the terminal to another program until the work ends. */
   lend(work: () => Promise<void>): Promise<void>
-  /** Acts like a SIGINT: asks the command to end; the second time, ends the process at once. */
+  /** Does what a SIGINT does: asks the command to end, and the second time ends the process at once. */
   interrupt(): void
   /** Releases the terminal and stops the process, as Ctrl-Z does, until it is continued. */
   suspend(): void
 }
 
-/** How often a background process checks whether it has the terminal. */
+/** How often a process in the background checks whether it is in the foreground. */
 const foregroundLookMs = 500
 
 /** The terminal of this process's stdin, stdout and stderr. */
@@ -112,24 +108,21 @@ export class ProcessTerminal implements Terminal {
   }
 }
 
-/** Whether this process may read the terminal. The system would stop a background process that tried. */
+/** Whether this process may read the terminal. The system stops a process in the background that tries to. */
 function isInForeground(): boolean {
   const groups = groupsOfProcess()
   return groups === undefined || ownsTerminal(groups)
 }
 
-/** Two process groups: this process's own, and the terminal's foreground group. */
+/** The process group of this process, and the one that the terminal has in the foreground. */
 type ProcessGroups = readonly [own: number, terminal: number]
 
-/**
- * Whether this process's group owns the terminal. Without a foreground group there is no job control, so
- * nothing is stopped.
- */
+/** Whether the first group owns the terminal. Without a foreground group there is no job control. */
 export function ownsTerminal([own, terminal]: ProcessGroups): boolean {
   return terminal <= 0 || own === terminal
 }
 
-/** Parses the groups from Linux's `/proc/self/stat`. The program name in it may contain any characters. */
+/** Parses the groups from `/proc/self/stat` of Linux, in which the name of the program may contain any characters. */
 export function groupsInStat(stat: string): ProcessGroups | undefined {
   const [, , own, , , terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return asGroups([own, terminal])

@@ -100,7 +100,7 @@ describe('a running service', () => {
     expect(made.stdout).toMatch(/^reg_\w{27}: 1 user\n$/)
     const [id = ''] = made.stdout.split(':')
     expect(made.stderr).toBe(
-      `The service is erasing and notifying; \`evroute regulations show ${id}\` with the same flags shows how far it has got.\n`,
+      `The service is erasing and notifying. To see its progress, run \`evroute regulations show ${id}\` with the same flags.\n`,
     )
     await endpoint.received(1)
     const show = ['regulations', 'show', id, ...api]
