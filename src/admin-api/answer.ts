@@ -50,7 +50,6 @@ export interface Refusal {
   readonly code: RefusalCode
   /** A sentence without a period. */
   readonly message: string
-  /** In addition to the content type. */
   readonly headers?: Answer['headers']
 }
 

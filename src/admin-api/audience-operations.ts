@@ -7,7 +7,6 @@ import {
   rejectedRecord,
   removalRecord,
   syncRecord,
-  type Audience,
   type SyncListener,
 } from '../audience/index.ts'
 import type { Clock } from '../runtime/index.ts'
@@ -138,59 +137,40 @@ function listenerOf(
 }
 
 function endOfSync(outcome: AudienceSyncOutcome, { sourceId, isDryRun }: SyncQuery): StreamingEnd {
-  switch (outcome.kind) {
-    case 'synced':
-    case 'incomplete':
-    case 'ended':
-    case 'superseded':
-      return { kind: 'sent', record: syncRecord(outcome, { isDryRun }) }
-    case 'taken':
-      return { kind: 'refused', refusal: takenRefusal(outcome.audience) }
-    case 'running':
-    case 'unknown_source':
-    case 'unknown_audience':
-    case 'unusable_name':
-      return { kind: 'refused', refusal: refusalOf(outcome, sourceId) }
-  }
+  if ('counts' in outcome) return { kind: 'sent', record: syncRecord(outcome, { isDryRun }) }
+  return { kind: 'refused', refusal: refusalOf(outcome, sourceId) }
 }
 
 function endOfRemoval(
   outcome: AudienceRemoveOutcome,
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
 ): StreamingEnd {
-  switch (outcome.kind) {
-    case 'removed':
-    case 'ended':
-    case 'superseded':
-      return { kind: 'sent', record: removalRecord(outcome, { isDryRun }) }
-    case 'running':
-    case 'unknown_source':
-    case 'unknown_audience':
-    case 'unusable_name':
-      return { kind: 'refused', refusal: refusalOf(outcome) }
-  }
+  if ('left' in outcome) return { kind: 'sent', record: removalRecord(outcome, { isDryRun }) }
+  return { kind: 'refused', refusal: refusalOf(outcome) }
 }
 
-function takenRefusal({ key, computationClass, sourceId }: Audience): Refusal {
-  const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
-  const message = `The key ${key} belongs to ${what} of the source ${sourceId}; give a different name or key`
-  return { status: 409, code: 'audience_taken', message }
-}
-
-function refusalOf(outcome: AudienceRefusal, sourceId?: string): Refusal {
+function refusalOf(
+  outcome: AudienceRefusal | Extract<AudienceSyncOutcome, { kind: 'taken' }>,
+  sourceId?: string,
+): Refusal {
   switch (outcome.kind) {
+    case 'taken': {
+      const { key, computationClass, sourceId: owner } = outcome.audience
+      const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
+      const message = `The key ${key} belongs to ${what} of the source ${owner}; give a different name or key`
+      return { status: 409, code: 'audience_taken', message }
+    }
     case 'running': {
       const message = `A sync or removal of the audience ${outcome.key} is already running; try again when it has ended`
       return { status: 409, code: 'sync_running', message }
     }
     case 'unknown_source':
-      if (sourceId !== undefined || outcome.knownIds.length === 0) {
-        return notFound('source', outcome.knownIds)
-      }
-      return {
-        ...notFound('source', outcome.knownIds),
-        message: `No source is given: ${knownNames(outcome.knownIds)}`,
-      }
+      return sourceId === undefined && outcome.knownIds.length > 0
+        ? {
+            ...notFound('source', []),
+            message: `No source is given: ${knownNames(outcome.knownIds)}`,
+          }
+        : notFound('source', outcome.knownIds)
     case 'unknown_audience':
       return notFound('audience', outcome.knownKeys)
     case 'unusable_name':

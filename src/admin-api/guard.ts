@@ -11,24 +11,13 @@ export function foreignRequest(
   headers: Pick<IncomingHttpHeaders, 'host' | 'origin'>,
   listenHost: string,
 ): Refusal | undefined {
-  const sign = foreignSign(headers)
-  const isReached = sign !== 'foreign_host' || isLoopbackAddress(listenHost)
-  switch (isReached ? sign : isForeignOrigin(headers) ? 'foreign_origin' : undefined) {
-    case 'foreign_host':
-      return {
-        status: 403,
-        code: 'host_not_allowed',
-        message: 'Call the admin API by a loopback name or address, such as localhost',
-      }
-    case 'foreign_origin':
-      return {
-        status: 403,
-        code: 'origin_not_allowed',
-        message: 'The admin API takes no requests from web pages on a different origin',
-      }
-    case undefined:
-      return undefined
+  if (isLoopbackAddress(listenHost) && foreignSign(headers) === 'foreign_host') {
+    const message = 'Call the admin API by a loopback name or address, such as localhost'
+    return { status: 403, code: 'host_not_allowed', message }
   }
+  if (!isForeignOrigin(headers)) return undefined
+  const message = 'The admin API takes no requests from web pages on a different origin'
+  return { status: 403, code: 'origin_not_allowed', message }
 }
 
 /** Names a token in the log by a short hash, which distinguishes an old token from a new one. */

@@ -17,57 +17,48 @@ interface Described {
 function described(): readonly Described[] {
   const { list, reveal, retry, discard, replay } = deliverySchemas()
   const { members, sync, remove } = audienceSchemas
-  const get = (path: string, summary: string, answer: Described['answer']) =>
-    ({ method: 'get', path, summary, answer }) as const
-  const post = (path: string, summary: string, answer: Described['answer']) =>
-    ({ method: 'post', path, summary, answer }) as const
-  return [
-    { ...get('/deliveries', 'A page of deliveries, the newest first', 'deliveries'), query: list },
-    {
-      ...get('/deliveries/{destination}/{number}', 'A delivery with all its requests', 'story'),
-      query: reveal,
-    },
-    { ...post('/deliveries/retry', 'Makes deliveries due immediately', 'retry'), body: retry },
-    {
-      ...post('/deliveries/discard', 'Ends pending deliveries as failed', 'discard'),
-      body: discard,
-    },
-    {
-      ...get('/destinations', 'Endpoints, breakers, faults and counts', 'destinations'),
-      query: reveal,
-    },
-    post('/destinations/{id}/enable', 'Enables a destination in this process', 'destination'),
-    post('/destinations/{id}/disable', 'Disables a destination in this process', 'destination'),
-    post('/destinations/{id}/test', 'Delivers a sample track call', 'test'),
-    get('/sources', 'Write keys, and the calls since this process started', 'sources'),
-    get('/overview', 'The current problems, and the last hour', 'overview'),
-    get('/ledger', 'The counts of events and deliveries', 'ledger'),
-    get('/audit', 'Whether the counts balance', 'audit'),
-    { ...post('/replay', 'Sends archived events again', 'replay'), body: replay },
-    get('/audiences', 'The audiences and computed traits', 'audiences'),
-    {
-      ...post('/audiences/sync', 'Replaces the members of an audience with a list', 'line'),
-      query: sync,
-    },
-    {
-      ...get('/audiences/{key}', 'An audience with a page of its members', 'members'),
-      query: members,
-    },
-    {
-      ...post('/audiences/{key}/remove', 'Removes all members, and the audience', 'line'),
-      query: remove,
-    },
-    {
-      ...get('/regulations', 'A page of regulations', 'regulations'),
-      query: regulationSchemas.list,
-    },
-    {
-      ...post('/regulations', 'Deletes or suppresses users', 'regulation'),
-      body: regulationSchemas.create,
-    },
-    get('/regulations/{id}', 'A regulation, and what was erased and sent', 'regulation'),
-  ]
+  const { list: regulations, create } = regulationSchemas
+  const rows: Readonly<Record<string, DescribedRow>> = {
+    'get /deliveries': ['deliveries', 'A page of deliveries, the newest first', { query: list }],
+    'get /deliveries/{destination}/{number}': [
+      'story',
+      'A delivery with all its requests',
+      { query: reveal },
+    ],
+    'post /deliveries/retry': ['retry', 'Makes deliveries due immediately', { body: retry }],
+    'post /deliveries/discard': ['discard', 'Ends pending deliveries as failed', { body: discard }],
+    'get /destinations': ['destinations', 'Endpoints, breakers, faults, counts', { query: reveal }],
+    'post /destinations/{id}/enable': ['destination', 'Enables a destination in this process'],
+    'post /destinations/{id}/disable': ['destination', 'Disables a destination in this process'],
+    'post /destinations/{id}/test': ['test', 'Delivers a sample track call'],
+    'get /sources': ['sources', 'Write keys, and the calls since this process started'],
+    'get /overview': ['overview', 'The current problems, and the last hour'],
+    'get /ledger': ['ledger', 'The counts of events and deliveries'],
+    'get /audit': ['audit', 'Whether the counts balance'],
+    'post /replay': ['replay', 'Sends archived events again', { body: replay }],
+    'get /audiences': ['audiences', 'The audiences and computed traits'],
+    'post /audiences/sync': ['line', 'Replaces the members with those of a list', { query: sync }],
+    'get /audiences/{key}': [
+      'members',
+      'An audience and a page of its members',
+      { query: members },
+    ],
+    'post /audiences/{key}/remove': ['line', 'Removes an audience', { query: remove }],
+    'get /regulations': ['regulations', 'A page of regulations', { query: regulations }],
+    'post /regulations': ['regulation', 'Deletes or suppresses users', { body: create }],
+    'get /regulations/{id}': ['regulation', 'A regulation, and what was erased and sent'],
+  }
+  return Object.entries(rows).map(([operation, [answer, summary, asked]]) => {
+    const [method, path] = operation.split(' ') as [Described['method'], string]
+    return { method, path, summary, answer, ...asked }
+  })
 }
+
+type DescribedRow = readonly [
+  answer: Described['answer'],
+  summary: string,
+  asked?: Pick<Described, 'query'> | Pick<Described, 'body'>,
+]
 
 /** Describes the admin API in OpenAPI 3.1, from the schemas that check its requests. */
 export function openApiDocument(): JsonObject {

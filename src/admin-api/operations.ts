@@ -14,7 +14,7 @@ import type { ApiOperation, Operation } from './operation.ts'
 import type { SourceCounts } from './metrics/source-activity.ts'
 import type { AdminApiOptions, DestinationState, ReplayOutcome, SourceState } from './ports.ts'
 import { problemsOf } from './problems.ts'
-import { pageRowsMax, type Reading } from './read-fields.ts'
+import { pageRowsMax } from './read-fields.ts'
 import type {
   DeliveriesRecord,
   DestinationFields,
@@ -37,8 +37,8 @@ import {
 export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   return [
     { path: '/deliveries', method: 'get', operation: listOperation(options) },
-    { path: '/deliveries/retry', method: 'post', operation: retryOperation(options) },
-    { path: '/deliveries/discard', method: 'post', operation: discardOperation(options) },
+    { path: '/deliveries/retry', method: 'post', operation: changeOperation('retry', options) },
+    { path: '/deliveries/discard', method: 'post', operation: changeOperation('discard', options) },
     { path: '/deliveries/:destination/:number', method: 'get', operation: storyOperation(options) },
     { path: '/destinations', method: 'get', operation: destinationsOperation(options) },
     { path: '/destinations/:id/enable', method: 'post', operation: switchOperation(options, true) },
@@ -85,37 +85,22 @@ function storyOperation({ log }: AdminApiOptions): Operation {
   }
 }
 
-function retryOperation(options: AdminApiOptions): Operation {
-  return ({ body }) =>
-    changed({ kind: 'retry', reading: readRetryRequest(body, nowOf(options)) }, options)
-}
-
-function discardOperation(options: AdminApiOptions): Operation {
-  return ({ body }) =>
-    changed({ kind: 'discard', reading: readDiscardRequest(body, nowOf(options)) }, options)
-}
-
-function nowOf({ runtime }: AdminApiOptions): number {
-  return runtime.clock.nowMs()
-}
-
-interface Change {
-  readonly kind: 'retry' | 'discard'
-  readonly reading: Reading<Selection>
-}
-
-async function changed({ kind, reading }: Change, options: AdminApiOptions): Promise<Answer> {
-  if (reading.kind === 'refused') return refuse(reading.refusal)
-  const { filter } = reading.value
-  const deliveries = await changeAll(kind, reading.value, options)
-  const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
-  // Conditions may match nothing, but an id names one delivery, which must exist.
-  if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
-  return record({ kind, deliveries })
+function changeOperation(kind: 'retry' | 'discard', options: AdminApiOptions): Operation {
+  const read = kind === 'retry' ? readRetryRequest : readDiscardRequest
+  return async ({ body }) => {
+    const reading = read(body, options.runtime.clock.nowMs())
+    if (reading.kind === 'refused') return refuse(reading.refusal)
+    const { filter } = reading.value
+    const deliveries = await changeAll(kind, reading.value, options)
+    const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
+    // Conditions may match nothing, but an id names one delivery, which must exist.
+    if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
+    return record({ kind, deliveries })
+  }
 }
 
 async function changeAll(
-  kind: Change['kind'],
+  kind: 'retry' | 'discard',
   { filter, limit }: Selection,
   { log, metrics, runtime }: AdminApiOptions,
 ): Promise<number> {
@@ -214,12 +199,7 @@ function sourceFields(
     archived: isArchived,
     accepted,
     rejected,
-    latestRejected: latestRejected.map(({ atMs, messageId, code, message }) => ({
-      at: isoOrNull(atMs),
-      messageId,
-      code,
-      message,
-    })),
+    latestRejected: latestRejected.map(({ atMs, ...call }) => ({ at: isoOrNull(atMs), ...call })),
   }
 }
 
@@ -234,12 +214,7 @@ function overviewOperation({ ready, ledger, destinations, metrics }: AdminApiOpt
       ledger: figures,
       oldestDueAt: isoOrNull(oldestDueAtMs),
       latency: { deliveries, p50: p50Ms, p99: p99Ms },
-      minutes: recent.minutes.map(({ atMs, accepted, delivered, failed }) => ({
-        at: isoOrNull(atMs),
-        accepted,
-        delivered,
-        failed,
-      })),
+      minutes: recent.minutes.map(({ atMs, ...counts }) => ({ at: isoOrNull(atMs), ...counts })),
     } satisfies OverviewRecord)
   }
 }

@@ -10,7 +10,6 @@ type DocumentReading =
   /** A JSON object or array; undefined for an empty body. */
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'refused'; readonly answer: Answer }
-  /** The client has left. */
   | { readonly kind: 'cut_off' }
 
 /** Reads the body of a request as JSON, whatever its content type. */

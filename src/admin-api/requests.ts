@@ -133,16 +133,7 @@ export const deliverySchemas: () => Readonly<
 })
 
 /** A filter in the API's names, which are those of the command's flags. */
-interface WrittenFilter {
-  readonly id?: { readonly destinationId: string; readonly id: number } | undefined
-  readonly state?: readonly LoggedState[] | undefined
-  readonly type?: DeliveryFilter['types']
-  readonly user?: string | undefined
-  readonly destination?: string | undefined
-  readonly message?: string | undefined
-  readonly since?: number | undefined
-  readonly until?: number | undefined
-}
+type WrittenFilter = Partial<z.output<z.ZodObject<ReturnType<typeof filterFields>>>>
 
 function filterOf(written: WrittenFilter): DeliveryFilter {
   return {

@@ -39,10 +39,7 @@ export function cannotWrite(path: string, cause: unknown): EvrouteError {
   })
 }
 
-/**
- * The file with the id, which moves with the folder. No source's folder has this name, because their dots are
- * encoded.
- */
+/** The file with the id, which moves with the folder. No source's folder has a dot in its name. */
 const fileName = '.evroute-archive'
 
 /** Returns the id of the archive in a folder, or stores a new one. Throws `cannot_write_file`. */

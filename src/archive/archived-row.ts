@@ -8,10 +8,7 @@ import {
   type JsonObject,
 } from '../model/index.ts'
 
-/**
- * Serialises an event as a line of an archive, which has the fields of a call and `archived`: its source and the time
- * it was accepted.
- */
+/** Serialises an event as a call with the field `archived`: its source and the time it was accepted. */
 export function archivedRow(event: AnalyticsEvent): string {
   const { sourceId, receivedAtMs, ...call } = event
   const archived = { sourceId, receivedAt: formatTimestamp(receivedAtMs) }

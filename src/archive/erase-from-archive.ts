@@ -24,10 +24,7 @@ export interface ErasedFromArchive {
   readonly events: number
   /** Number of files that were rewritten or removed. */
   readonly files: number
-  /**
-   * A path and a reason for each file that could not be read or written completely, without payload. After {@link
-   * problemsMax} messages, the last one counts the other files.
-   */
+  /** A path and a reason for each file with problems, without payload; after {@link problemsMax}, a count. */
   readonly problems: readonly string[]
 }
 

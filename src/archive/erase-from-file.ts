@@ -180,13 +180,9 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 const noBeginning = Buffer.of(...gzipMagic, 0xff)
 
 async function beginsLikeGzip(path: string): Promise<boolean> {
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(gzipMagic.length))
-    return buffer.subarray(0, bytesRead).equals(gzipMagic)
-  } finally {
-    await file.close()
-  }
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(gzipMagic.length))
+  return buffer.subarray(0, bytesRead).equals(gzipMagic)
 }
 
 function isSame(before: Stats, after: Stats): boolean {

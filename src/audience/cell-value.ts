@@ -5,10 +5,7 @@ const numberLengthMax = 32
 
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-/**
- * Reads the value of a computed trait from a CSV cell: a boolean, a number if the cell is a JSON number that keeps
- * all its digits, otherwise the text; undefined if it is blank.
- */
+/** Reads a trait from a CSV cell: a boolean, a number that keeps all its digits, or text; undefined if blank. */
 export function cellValue(text: string): JsonValue | undefined {
   if (text.trim() === '') return undefined
   if (text === 'true' || text === 'false') return text === 'true'

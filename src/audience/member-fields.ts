@@ -33,7 +33,6 @@ const anonymousIdColumns = ['anonymousId', 'anonymous_id'] as const
 const emailColumn = 'email'
 const valueColumnDefault = 'value'
 
-/** The maximum number of members in one row. */
 const membersOfRowMax = 100
 
 /** The maximum size of the value of a computed trait, as JSON in UTF-8 bytes. */

@@ -8,12 +8,10 @@ import type { SyncListener } from './sync-listener.ts'
 
 interface ListedMember {
   readonly member: Member
-  /** The number of the row, from 1. */
   readonly row: number
   readonly line: number
 }
 
-/** What reading a list needs. */
 /** Options of a {@link MemberList}. */
 export interface MemberListOptions {
   readonly rows: AsyncIterable<readonly TableRow[]>

@@ -14,7 +14,6 @@ import type { ComputationClass, MembershipChange, NewAudience } from './audience
 interface MembershipCallOptions {
   readonly audience: NewAudience
   readonly destinations: readonly Destination[]
-  /** When the change happens, in milliseconds since 1970. */
   readonly nowMs: number
   readonly newId: () => string
 }

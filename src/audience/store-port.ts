@@ -5,7 +5,6 @@ import type { Audience, Member, MemberIdentity, MembershipChange, NewAudience } 
 export interface BeginSyncRequest {
   /** An existing audience with the same key keeps its computationId and gets this name. */
   readonly audience: NewAudience
-  /** When the sync begins, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
@@ -25,7 +24,6 @@ export interface SyncRequest {
   readonly key: string
   /** From {@link AudienceStore.begin}. */
   readonly sync: number
-  /** Now, in milliseconds since 1970. */
   readonly nowMs: number
   /** An event is a duplicate if its messageId was added at or after this moment, in milliseconds since 1970. */
   readonly seenSinceMs: number
@@ -35,7 +33,6 @@ export interface SyncRequest {
 
 /** A request to take a part of a sync's list. */
 export interface TakeRequest extends SyncRequest {
-  /** In the order of the list. */
   readonly members: readonly Member[]
 }
 
@@ -59,7 +56,6 @@ export type TakeResult =
 
 /** A request to remove members that weren't in the list. */
 export interface ReleaseRequest extends SyncRequest {
-  /** The maximum number of members to look at. */
   readonly rowsMax: number
   /** The `next` of the previous release, after which this one continues. */
   readonly after: MemberIdentity | null
@@ -79,7 +75,6 @@ export type ReleaseResult =
 /** A request for a page of members. */
 export interface MembersRequest {
   readonly key: string
-  /** The maximum number of members to return. */
   readonly limit: number
   /** Only members after this one, the last of the previous page. */
   readonly after: MemberIdentity | null

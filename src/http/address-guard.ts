@@ -15,10 +15,7 @@ export interface AddressGuardOptions {
    * every address that it resolves to, but not its subdomains.
    */
   readonly allow?: readonly string[]
-  /**
-   * `network.proxy`; none by default. A proxy looks names up itself, so then only {@link AddressGuard.refusalOf} is
-   * checked.
-   */
+  /** `network.proxy`; none by default. A proxy looks names up, so only {@link AddressGuard.refusalOf} applies. */
   readonly proxy?: string | null
   /** {@link systemNames} by default. */
   readonly resolveName?: ResolveName

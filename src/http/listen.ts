@@ -22,25 +22,13 @@ export interface ListenAddress {
 }
 
 /** Limits on the connections of a server. */
-export interface ConnectionLimits {
-  /** How long a request's line and headers may take to arrive. */
-  readonly headersTimeoutMs: number
-  /** How long a whole request may take to arrive, unless its body has its own time limit. */
-  readonly requestTimeoutMs: number
-  /** How long an idle connection is kept for the next request. */
-  readonly keepAliveTimeoutMs: number
-  /** Maximum size of a request's line and headers. */
-  readonly headersBytesMax: number
-  /** Maximum number of concurrent connections. A client on its own gets at most half of them. */
-  readonly connectionsMax: number
-  /** How long a client may take to read an answer that exceeds the system's buffers. */
-  readonly answerReadTimeoutMs: number
-}
+export type ConnectionLimits = Readonly<Record<keyof typeof defaultConnectionLimits, number>>
 
 /** The default limits of every port. */
-export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
+export const defaultConnectionLimits = Object.freeze({
+  /** How long a request's line and headers may take to arrive. */
   headersTimeoutMs: 10_000,
-  // Longer than a body may take, plus the time to read on after an answer.
+  /** How long a request may take, unless its body has its own limit; longer than a body, plus reading on. */
   requestTimeoutMs: 60_000,
   // Load balancers keep connections for 60 s (nginx, AWS). A server that closes them earlier sometimes does
   // so while the balancer sends a request, and the client gets a reset or a 502.
@@ -48,7 +36,9 @@ export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   // Twice Node's limit, because browsers send all cookies of a site in the headers, and tracking pixels send a whole
   // call in the URL.
   headersBytesMax: 32 * 1024,
+  /** A client on its own gets at most half of them. */
   connectionsMax: 10_000,
+  /** How long a client may take to read an answer that exceeds the system's buffers. */
   answerReadTimeoutMs: 10_000,
 })
 
@@ -125,10 +115,7 @@ async function serverOf(
   return secured ?? { server, closeConnections: () => server.closeAllConnections() }
 }
 
-/**
- * Tracks the answers that are not sent yet. Once the server closes, they say `connection: close`, so that no client
- * reuses the connection.
- */
+/** Tracks unsent answers. Once the server closes, they say `connection: close`, which prevents reuse. */
 function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()
   server.prependListener('request', (request, response) => {

@@ -38,9 +38,9 @@ export interface NameSourceOptions {
 }
 
 /**
- * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver, for names that DNS
- * lacks. `dns.lookup` of Node blocks one of four threads while the DNS servers of a name don't answer, so four such
- * names would block all other look-ups, and file access.
+ * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. Node's `dns.lookup`
+ * would block one of four threads while the DNS servers of a name don't answer, so four such names would block all
+ * other look-ups, and file access.
  */
 export class NameSource {
   readonly #options: NameSourceOptions

@@ -15,10 +15,7 @@ export interface SecureServer {
   readonly closeConnections: () => void
 }
 
-/**
- * Creates an https server. Each new connection uses the latest contents of the files. A client that speaks http is
- * told that the port speaks https.
- */
+/** Creates an https server with the latest contents of the files. Tells http clients that it speaks https. */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
   handler: RequestListener,

@@ -20,10 +20,7 @@ export class Turns {
     this.#options = options
   }
 
-  /**
-   * Resolves once it is the caller's turn, which lasts until {@link end}. Aborts the controller if the turn has to
-   * give way. Throws the abort reason if the controller is aborted before its turn.
-   */
+  /** Resolves when the turn begins, which lasts until {@link end}. Throws if the controller is aborted before. */
   async take(controller: AbortController): Promise<void> {
     const { signal } = controller
     await new Promise<void>((resolve) => {

@@ -8,10 +8,7 @@ import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 /** An `object` is a call or a batch document, whose `members` may follow its calls. */
 type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
-/**
- * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is parsed
- * separately, so that a malformed one does not affect others.
- */
+/** Reads one JSON document: an array of calls, a batch document, or a call. Parses each call separately. */
 export class DocumentReader {
   readonly #startLine: number
   readonly #scanner: StructureScanner

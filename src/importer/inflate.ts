@@ -60,10 +60,7 @@ async function* withWholeHead(
 /** Maximum number of inflated bytes that zlib returns at once. */
 const inflatedChunkBytes = 64 * 1024
 
-/**
- * Number of bytes of input for each call to zlib. It drops the output of a call that finds damage, and its output can
- * be a thousand times as large as the input.
- */
+/** Bytes per call to zlib, which drops the output of a call that finds damage, and can inflate a thousandfold. */
 const pieceBytes = 1024
 
 class Inflater {

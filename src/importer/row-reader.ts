@@ -34,10 +34,7 @@ export async function* readRows(
   if (rows.length > 0) yield rows
 }
 
-/**
- * Reads rows from NDJSON, or from successive JSON documents. Keeps at most `heldTextBytesMax` bytes, or
- * `rowBytesMax`.
- */
+/** Reads rows from NDJSON, or from successive JSON documents, in bounded memory. */
 export class RowReader {
   #reader: Reader | undefined
   #undecided: Buffer = Buffer.alloc(0)

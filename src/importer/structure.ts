@@ -33,10 +33,7 @@ export class StructureScanner {
     return this.#inString
   }
 
-  /**
-   * Returns the index of the next structural byte in the chunk, or the chunk's length. Pass every byte once, in
-   * order.
-   */
+  /** Returns the index of the next structural byte in the chunk, or its length. Pass every byte once, in order. */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0

@@ -27,9 +27,7 @@ interface IntakeOptions {
 
 /** Calls that arrived together. */
 export interface IntakeBatch {
-  /** The source that sent them. */
   readonly sourceId: string
-  /** The calls, parsed. */
   readonly calls: readonly unknown[]
   /**
    * The types of calls that `checkCall` has already found valid, by index; undefined for all other calls. They are

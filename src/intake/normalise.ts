@@ -12,9 +12,7 @@ import {
 } from '../model/index.ts'
 
 export interface Arrival {
-  /** The source that sent it. */
   readonly sourceId: string
-  /** When it arrived. */
   readonly receivedAtMs: number
   /** Makes the id of a call that has none. */
   readonly newId: () => string
@@ -27,7 +25,6 @@ export interface Arrival {
 
 /** An event, and whether its time is a guess. */
 export interface Normalised {
-  /** The event. */
   readonly event: AnalyticsEvent
   /** Whether the call has an unreadable timestamp, so that the event has the time of arrival. */
   readonly timestampUnreadable: boolean

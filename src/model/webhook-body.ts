@@ -57,9 +57,7 @@ export interface GroupBody extends CallBody {
 }
 
 /** The webhook of an alias call. Its keys are spelled as in the specification, in camel case, or both ways. */
-export interface AliasBody {
-  /** Always 1. */
-  readonly version: 1
+export interface AliasBody extends Omit<CallBody, 'userId' | 'anonymousId'> {
   /** The type of the call. */
   readonly type: 'alias'
   /** The previous identifier. */
@@ -70,12 +68,6 @@ export interface AliasBody {
   readonly previousId?: string
   /** The new identifier, in camel case. */
   readonly userId?: string
-  /** Context of the call, such as the device, the page and the IP address. */
-  readonly context: JsonObject
-  /** UTC, ISO 8601 with milliseconds. */
-  readonly timestamp: string
-  /** The same on every delivery of the event. */
-  readonly messageId: string
 }
 
 /** The notification about a deletion request: these three fields and nothing else. */

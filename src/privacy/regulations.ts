@@ -34,7 +34,6 @@ export interface RegulationsOptions extends Pick<
   }
   /** False if this process only erases archives; true by default. */
   readonly erasesStore?: boolean
-  /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
   readonly runtime: Runtime
 }

@@ -6,14 +6,12 @@ export interface CreateRegulationRequest {
   readonly regulation: NewRegulation
   /** Its notifications: one event per user and source, of type `delete`, with their deliveries. */
   readonly notifications: readonly NewEvent[]
-  /** When it is stored, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
 /** A request for one step of an erasure. */
 export interface EraseRequest {
   readonly id: string
-  /** When the step is taken, in milliseconds since 1970. */
   readonly nowMs: number
   /** The maximum number of rows to look at, so that other work waits only briefly. */
   readonly rowsMax: number
@@ -51,11 +49,9 @@ export interface NoteArchiveRequest {
 
 /** A request for a page of regulations. */
 export interface RegulationsRequest {
-  /** The maximum number of regulations to return. */
   readonly limit: number
   /** Only regulations older than this one, the last of the previous page. */
   readonly beforeId?: string | undefined
-  /** Only unfinished regulations. */
   readonly unfinished?: boolean | undefined
 }
 

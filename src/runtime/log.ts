@@ -34,19 +34,18 @@ export const silentLog: Log = Object.freeze({ debug: nothing, info: nothing, war
 /** Returns a log that drops lines below a level and passes the others on. */
 export function logFrom(level: LogLevel, log: Log): Log {
   const from = logLevels.indexOf(level)
-  const [debug, info, warn] = [log.debug, log.info, log.warn].map((line, index) =>
-    index < from ? nothing : line,
-  ) as [LogLine, LogLine, LogLine]
-  return { debug, info, warn }
+  return logOf((each) => (logLevels.indexOf(each) < from ? nothing : log[each]))
+}
+
+function logOf(line: (level: LogLevel) => LogLine): Log {
+  return { debug: line('debug'), info: line('info'), warn: line('warn') }
 }
 
 /** Makes a log that writes lines of text: the level, the message, then `name=value` for every field. */
 export function lineLog(write: (line: string) => void): Log {
-  const line =
-    (level: string): LogLine =>
-    (message, fields) =>
-      write(`${level} ${message}${formatFields(fields)}\n`)
-  return { debug: line('debug'), info: line('info'), warn: line('warn') }
+  return logOf(
+    (level) => (message, fields) => write(`${level} ${message}${formatFields(fields)}\n`),
+  )
 }
 
 function formatFields(fields: LogFields | undefined): string {
@@ -58,14 +57,11 @@ function formatFields(fields: LogFields | undefined): string {
 
 /** Makes a log that writes each line as a JSON object: `time` (UTC, ISO 8601), `level`, `message`, then the fields. */
 export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs'>): Log {
-  const line =
-    (level: string): LogLine =>
-    (message, fields) => {
-      const head = { time: formatTimestamp(clock.nowMs()), level, message }
-      // The head comes first, and no field can replace it.
-      write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
-    }
-  return { debug: line('debug'), info: line('info'), warn: line('warn') }
+  return logOf((level) => (message, fields) => {
+    const head = { time: formatTimestamp(clock.nowMs()), level, message }
+    // The head comes first, and no field can replace it.
+    write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
+  })
 }
 
 /** Escapes characters that control terminals or end lines. The parsed value stays the same. */

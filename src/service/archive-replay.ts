@@ -16,7 +16,6 @@ interface ArchiveReplayOptions {
   /** Looks for regulations from other processes. The running replay ends if one of them erases from archives. */
   readonly look?: () => Promise<void>
   readonly runtime: Runtime
-  /** Aborts when the service closes. */
   readonly ending: AbortSignal
 }
 
@@ -113,7 +112,6 @@ const replaySource = 'replay'
 class ReplayRun {
   readonly #options: ArchiveReplayOptions
   readonly #signal: AbortSignal
-  /** Files and folders whose problems were logged. */
   readonly #logged = new Set<string>()
   #counts: ReplayCounts = nothing
 

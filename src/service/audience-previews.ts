@@ -16,9 +16,8 @@ import {
 } from '../audience/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { openTemporaryStore } from '../store/index.ts'
-import { chooseAudience, findAudience } from './choose-audience.ts'
+import { chooseAudience, findAudience, readList } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
-import { readList } from './read-list.ts'
 
 interface AudiencePreviewsOptions {
   readonly store: AudienceReader

@@ -1,5 +1,4 @@
 import type {
-  AudienceOperations,
   AudienceRefusal,
   AudienceRemoveOutcome,
   AudienceRemoveRequest,
@@ -11,21 +10,17 @@ import {
   syncAudience,
   type Audience,
   type AudienceStore,
-  type Member,
-  type MembersRequest,
   type SyncMeans,
 } from '../audience/index.ts'
 import type { Destination } from '../model/index.ts'
 import type { Log, Runtime } from '../runtime/index.ts'
 import { AudiencePreviews } from './audience-previews.ts'
-import { chooseAudience, findAudience } from './choose-audience.ts'
+import { chooseAudience, findAudience, readList } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
-import { readList } from './read-list.ts'
 
 interface AudienceSyncsOptions {
   readonly store: AudienceStore
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations' | 'retention'>
-  /** Makes the dispatcher look for new deliveries. */
   readonly wake: () => void
   /** Resolves with true once the backlogs have room, or with false when the signal aborts. */
   readonly hasRoom: (destinations: readonly Destination[], signal: AbortSignal) => Promise<boolean>
@@ -34,25 +29,16 @@ interface AudienceSyncsOptions {
 }
 
 /** Syncs and removes audiences and computed traits. Each of them has at most one sync or removal at a time. */
-export class AudienceSyncs implements AudienceOperations {
+export class AudienceSyncs extends AudiencePreviews {
   readonly #options: AudienceSyncsOptions
-  readonly #previews: AudiencePreviews
   readonly #running = new Set<string>()
 
   constructor(options: AudienceSyncsOptions) {
+    super(options)
     this.#options = options
-    this.#previews = new AudiencePreviews(options)
   }
 
-  list(): Promise<readonly Audience[]> {
-    return this.#options.store.list()
-  }
-
-  members(request: MembersRequest): Promise<readonly Member[]> {
-    return this.#options.store.members(request)
-  }
-
-  async sync(
+  override async sync(
     request: AudienceSyncRequest,
     list: AsyncIterable<Uint8Array>,
   ): Promise<AudienceSyncOutcome> {
@@ -60,7 +46,7 @@ export class AudienceSyncs implements AudienceOperations {
     if (choice.kind !== 'chosen') return choice
     const { audience } = choice
     return this.#alone(audience.key, async () => {
-      if (request.isDryRun) return this.#previews.sync(request, list)
+      if (request.isDryRun) return super.sync(request, list)
       const means = this.#means(request, audience)
       const { columns } = request
       const outcome = await syncAudience({ ...means, audience, rows: readList(list), columns })
@@ -69,12 +55,12 @@ export class AudienceSyncs implements AudienceOperations {
     })
   }
 
-  async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
+  override async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const choice = await findAudience(request.key, this)
     if (choice.kind !== 'chosen') return choice
     const { audience } = choice
     return this.#alone(audience.key, async () => {
-      if (request.isDryRun) return this.#previews.remove(request)
+      if (request.isDryRun) return super.remove(request)
       const outcome = await removeAudience({ ...this.#means(request, audience), audience })
       logRemoval(outcome, this.#options.runtime.log)
       return outcome

@@ -12,10 +12,7 @@ interface Backlogs {
   readonly clock: Clock
 }
 
-/**
- * Waits until all backlogs are less than half full, because replays and syncs leave the other half to sources.
- * Returns false if the signal aborts first.
- */
+/** Waits until all backlogs are less than half full: the rest is for sources. Returns false if the signal aborts. */
 export async function waitForRoom(
   backlogs: Backlogs,
   destinations: readonly Destination[],

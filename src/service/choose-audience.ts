@@ -6,6 +6,7 @@ import {
   type AudienceReader,
   type NewAudience,
 } from '../audience/index.ts'
+import { readTable, type TableRow } from '../importer/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
@@ -59,4 +60,9 @@ function chooseKey({ key: given, name = '' }: AudienceSyncRequest): {
   const key = given ?? propertyName(name)
   const problem = 'Cannot make a key from the name: it has no letters or digits'
   return key === undefined ? { key: '', problem } : { key, problem: checkKey(key) }
+}
+
+/** Reads the rows of an audience's list. Throws `cannot_read_file` for an empty list, whose program may have failed. */
+export function readList(list: AsyncIterable<Uint8Array>): AsyncIterable<readonly TableRow[]> {
+  return readTable(list, 'To remove all members, send a header without rows, or [].')
 }

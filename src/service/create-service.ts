@@ -5,10 +5,7 @@ import { readServiceConfiguration } from './read-service-configuration.ts'
 import type { ServiceAddress } from './service-options.ts'
 import { Service } from './service.ts'
 
-/**
- * Widens the types of settings to those of an imported JSON file, where names are any string, and keys that some
- * objects of a list lack may be undefined.
- */
+/** Widens the types of settings, so that the content of an imported JSON file is accepted. */
 type Given<Settings> = Settings extends string
   ? Settings | (string & {})
   : Settings extends readonly (infer Element)[]

@@ -9,7 +9,6 @@ const testSource = 'test'
 
 interface ActionParts {
   readonly configuration: () => Configuration
-  /** Applies a new configuration. */
   readonly follow: (configuration: Configuration) => void
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
   readonly runtime: Runtime

@@ -7,7 +7,6 @@ import type { Configuration, ConfigurationProblem } from './configuration/index.
 export interface NameSurroundings {
   /** Receives problems that don't make the configuration invalid, or that are found too late to report. */
   readonly log: Log
-  /** Resolves a host name; the resolver of this process by default. */
   readonly resolveName?: AddressGuardOptions['resolveName']
 }
 

@@ -8,7 +8,6 @@ export interface LocalServiceOptions {
   readonly url: string
   readonly secret: string
   readonly writeKey: string
-  /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime | undefined
 }
 

@@ -13,7 +13,6 @@ import { silentLog } from '../runtime/index.ts'
 import { checkEndpointNames, type NameSurroundings } from './endpoint-names.ts'
 
 interface ServiceSurroundings extends NameSurroundings {
-  /** Variables for `env:NAME`; undefined for none. */
   readonly env: ConfigurationSurroundings['env']
 }
 

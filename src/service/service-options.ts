@@ -22,7 +22,6 @@ export interface ServiceWork {
 /** Options of a service. */
 export interface ServiceOptions {
   readonly configuration: Configuration
-  /** Clock, randomness, ids, log and observer; the real ones by default. */
   readonly runtime?: Runtime
   /** What this process does; `all` by default. */
   readonly role?: ServiceRole | undefined

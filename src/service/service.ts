@@ -25,9 +25,8 @@ import {
   type ConfiguredSource,
 } from './configuration/index.ts'
 import { destinationActions } from './destination-actions.ts'
-import { destinationStates } from './destination-states.ts'
 import { observedRuntime } from './observe.ts'
-import { sourcesState } from './source-states.ts'
+import { destinationStates, sourcesState } from './states.ts'
 import { AddingBytes, Pipeline } from '../pipeline/index.ts'
 import { Readiness } from './readiness.ts'
 import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'

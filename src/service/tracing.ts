@@ -32,10 +32,7 @@ interface Delegating {
 
 const asItIs: Tracing['serve'] = (listener) => listener
 
-/**
- * Records spans if an OpenTelemetry SDK is loaded. `false` turns tracing off; `true` passes contexts on without an
- * SDK.
- */
+/** Records spans if an OpenTelemetry SDK is loaded. `true` passes trace contexts on even without one. */
 export function tracingOfProcess(setting: boolean | null): Tracing {
   if (setting === false) return { serve: asItIs, send: undefined }
   const provider: TracerProvider & Partial<Delegating> = trace.getTracerProvider()

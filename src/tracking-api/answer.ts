@@ -1,10 +1,7 @@
 import { jsonAnswer, withHeaders, type HttpAnswer, type RequestFault } from '../http/index.ts'
 import type { JsonObject, RejectionCode } from '../model/index.ts'
 
-/**
- * Why a whole request is refused. evroute adds `not_found`, `method_not_allowed`, `invalid_request` and
- * `body_too_slow` to the codes of the protocol.
- */
+/** Why a whole request is refused. Most of the codes are those of the protocol. */
 export type RefusalCode = keyof typeof statuses
 
 const statuses = {

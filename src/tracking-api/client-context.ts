@@ -14,8 +14,9 @@ export interface ClientConnection {
 const userAgentLengthMax = 1_024
 
 /**
- * Fills in a missing `context.ip` and `context.userAgent` if the call comes from the user's own device, as the type
- * of the source, the headers of a browser, or `context.direct` show. An app's `User-Agent` names only its library.
+ * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device. The type
+ * of the source, the headers of a browser, or `context.direct` show that it does. An app's `User-Agent` names only
+ * its library.
  */
 export function addClientContext(
   call: JsonObject,

@@ -16,7 +16,6 @@ import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /** A request with calls. */
 export interface TrackingRequest {
-  /** Whether the path accepts a batch or a single call. */
   readonly expected: Expected
   readonly headers: IncomingHttpHeaders
   readonly query: URLSearchParams
@@ -25,7 +24,6 @@ export interface TrackingRequest {
   readonly readDocument: () => Promise<Document | Refusal | { readonly kind: 'cut_off' }>
 }
 
-/** A refusal, with its source if it is known. */
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
 /** What the answer needs to know about calls that are being stored, whose content must not stay in memory. */
@@ -35,28 +33,20 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly isAlone: boolean
 }
 
-/** A source that may send, or why it may not. */
 type Admission = { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
 
 /** Maximum number of rejected calls per request to report to the observer. */
 const rejectedToldMax = 20
 
-const silentObserver: TrackingObserver = {
-  calls: () => undefined,
-  stored: () => undefined,
-  rejected: () => undefined,
-  refused: () => undefined,
-}
-
 /** Accepts the calls of requests, and decides the answers. */
 export class Collector {
   readonly #options: TrackingApiOptions
-  readonly #observer: TrackingObserver
+  readonly #observer: TrackingObserver | undefined
   readonly #rateLimits: RateLimits
 
   constructor(options: TrackingApiOptions) {
     this.#options = options
-    this.#observer = options.observer ?? silentObserver
+    this.#observer = options.observer
     this.#rateLimits = new RateLimits(options.runtime.clock)
   }
 
@@ -96,7 +86,7 @@ export class Collector {
 
   /** Answers with a refusal and reports it to the observer. */
   refused(refusal: SourceRefusal): HttpAnswer {
-    this.#observer.refused({ sourceId: refusal.source?.id ?? null, code: refusal.code })
+    this.#observer?.refused({ sourceId: refusal.source?.id ?? null, code: refusal.code })
     return refusalAnswer(refusal)
   }
 
@@ -143,13 +133,13 @@ export class Collector {
       const message = 'The events cannot be stored at the moment: send them again'
       return this.refused({ ...refuse('store_unavailable', message, tryLaterMs), source })
     }
-    this.#observer.stored({ sourceId: source.id, durationMs: elapsedMs() })
+    this.#observer?.stored({ sourceId: source.id, durationMs: elapsedMs() })
     const outcome = tally(calls, results)
     for (const counted of outcome.counted) {
-      this.#observer.calls({ sourceId: source.id, ...counted })
+      this.#observer?.calls({ sourceId: source.id, ...counted })
     }
     const { rejected } = outcome
-    if (rejected.length > 0) this.#observer.rejected(source.id, rejected.slice(0, rejectedToldMax))
+    if (rejected.length > 0) this.#observer?.rejected(source.id, rejected.slice(0, rejectedToldMax))
     const refusal = nothingAccepted(outcome, isAlone)
     if (refusal !== undefined) return this.refused({ ...refusal, source })
     return taken(outcome.accepted, outcome.rejected)

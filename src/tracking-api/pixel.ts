@@ -3,7 +3,6 @@ import type { JsonObject } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 import type { Document } from './decode-body.ts'
 
-/** A transparent GIF of one pixel. */
 const image = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
 /** The answer to every pixel request, even a refused one: the page that shows the image can't use an error. */

@@ -14,7 +14,6 @@ import type { Calls } from './read-calls.ts'
 
 /** The facts about a call that the answer to its request needs. */
 export interface SentCall {
-  /** Index in the batch. */
   readonly index: number
   readonly messageId: string | null
 }
@@ -25,7 +24,6 @@ export interface PreparedCalls {
   readonly calls: readonly unknown[]
   /** The type of each call that is valid, except perhaps for its nesting; undefined if intake will reject it. */
   readonly checkedTypes: readonly (CallType | undefined)[]
-  /** Index and messageId of each of `calls`. */
   readonly sent: readonly SentCall[]
   readonly tooLarge: readonly RejectedCall[]
 }
@@ -34,7 +32,6 @@ export interface PreparedCalls {
 export interface Surroundings {
   readonly bodyBytes: number
   readonly client: ClientConnection
-  /** The configured kind of the source's clients. */
   readonly sourceType?: SourceType | undefined
 }
 

@@ -2,7 +2,6 @@ import { jsonAnswer, type HttpAnswer } from '../http/index.ts'
 
 /** The address that clients should send to. */
 export interface ApiAddress {
-  /** `http` or `https`. */
   readonly protocol: string
   /** Host, port and path. */
   readonly host: string

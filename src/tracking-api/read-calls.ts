@@ -16,9 +16,7 @@ export type Expected =
 /** The calls of a request. */
 export interface Calls {
   readonly kind: 'calls'
-  /** Unchecked calls. */
   readonly calls: readonly unknown[]
-  /** Common fields of the batch. */
   readonly defaults: BatchDefaults
   /** When the client sent the request, by its own clock; null if it doesn't say. */
   readonly sentAt: string | null

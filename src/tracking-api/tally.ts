@@ -9,7 +9,6 @@ export interface Tally {
   readonly accepted: number
   /** In the order of the request. */
   readonly rejected: readonly RejectedCall[]
-  /** Counts by outcome. */
   readonly counted: readonly Omit<CountedCalls, 'sourceId'>[]
 }
 

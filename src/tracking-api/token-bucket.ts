@@ -8,9 +8,7 @@ export interface TokenBucket {
 
 /** A request to take tokens from a bucket. */
 export interface TokenRequest {
-  /** Milliseconds since 1970. */
   readonly nowMs: number
-  /** Calls to take. */
   readonly count: number
   /** Tokens added per second; also the capacity of the bucket, which is at least 1. */
   readonly perSecond: number

@@ -215,33 +215,25 @@ function bounded(known: Map<string, Set<string>>, destination: string, value: st
 
 function histogramsIn(registry: Registry) {
   const histogram = <Label extends string>(
-    head: { readonly name: string; readonly help: string; readonly labelNames: Label[] },
-    buckets: number[],
-  ) => new Histogram({ ...head, buckets, registers: [registry] })
+    name: string,
+    help: string,
+    shape: { readonly labelNames: Label[]; readonly buckets: number[] },
+  ) => new Histogram({ name, help, ...shape, registers: [registry] })
   return {
     delivery: histogram(
-      {
-        name: 'evroute_delivery_latency_seconds',
-        help: 'Time from the acceptance of an event until a 2xx answer of an endpoint is recorded.',
-        labelNames: ['destination'],
-      },
-      latencyBucketsSeconds,
+      'evroute_delivery_latency_seconds',
+      'Time from the acceptance of an event until a 2xx answer of an endpoint is recorded.',
+      { labelNames: ['destination'], buckets: latencyBucketsSeconds },
     ),
     request: histogram(
-      {
-        name: 'evroute_webhook_latency_seconds',
-        help: 'Time from the start of a request to an endpoint until its answer.',
-        labelNames: ['destination', 'endpoint'],
-      },
-      requestBucketsSeconds,
+      'evroute_webhook_latency_seconds',
+      'Time from the start of a request to an endpoint until its answer.',
+      { labelNames: ['destination', 'endpoint'], buckets: requestBucketsSeconds },
     ),
     ingest: histogram(
-      {
-        name: 'evroute_ingest_latency_seconds',
-        help: 'Time from the last byte of a request from a source until its calls are stored.',
-        labelNames: ['source'],
-      },
-      ingestBucketsSeconds,
+      'evroute_ingest_latency_seconds',
+      'Time from the last byte of a request from a source until its calls are stored.',
+      { labelNames: ['source'], buckets: ingestBucketsSeconds },
     ),
   }
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../runtime/index.ts'
 
 interface ActiveMinute {
-  /** Start of the minute, in milliseconds since 1970. */
   readonly atMs: number
   readonly accepted: number
   readonly delivered: number

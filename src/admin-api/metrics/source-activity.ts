@@ -4,7 +4,6 @@ import type { Clock } from '../../runtime/index.ts'
 
 /** A rejected call of a source. */
 export interface LatestRejected {
-  /** When the call was rejected, in milliseconds since 1970. */
   readonly atMs: number
   /** At most 200 characters; null if the call has no messageId. */
   readonly messageId: string | null
@@ -15,9 +14,7 @@ export interface LatestRejected {
 
 /** Outcomes of the calls of a source since this process started. */
 export interface SourceCounts {
-  /** Accepted calls by outcome. */
   readonly accepted: Readonly<Record<AddOutcome, number>>
-  /** Rejected calls by code. */
   readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>
   /** The last rejected calls, the latest first. */
   readonly latestRejected: readonly LatestRejected[]

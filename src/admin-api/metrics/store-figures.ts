@@ -8,7 +8,6 @@ export interface StoreFigures {
   readonly queues: readonly QueueState[]
   /** Row counts of the tables; empty if the store has none. */
   readonly tables: readonly TableRows[]
-  /** When the store was read, in milliseconds since 1970. */
   readonly measuredAtMs: number
 }
 

@@ -7,10 +7,7 @@ type DocumentOutcome =
   | { readonly kind: 'valid'; readonly document: ConfigurationDocument }
   | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
 
-/**
- * Checks each setting by itself and fills in defaults. Problems don't show the values at paths for which `isKept`
- * returns true, because they may be secret.
- */
+/** Checks each setting by itself and fills in defaults. `isKept` tells which values problems must not show. */
 export function checkDocument(
   given: unknown,
   isKept: (path: DocumentPath) => boolean,

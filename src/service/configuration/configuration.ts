@@ -28,9 +28,7 @@ export interface Configuration {
 export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
   /** The kind of its clients; undefined to detect browsers by each request. */
   readonly type?: SourceType | undefined
-  /** The rate limit; undefined for none. */
   readonly eventsPerSecond: number | undefined
-  /** The folder of its archive; undefined for none. */
   readonly archive: { readonly directory: string } | undefined
 }
 

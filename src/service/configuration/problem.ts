@@ -8,7 +8,6 @@ export interface PlacedProblem {
   readonly path: DocumentPath
   /** A sentence without its final period: what cannot be used, and what is accepted. */
   readonly message: string
-  /** What to do, as a sentence. */
   readonly hint?: string | undefined
 }
 

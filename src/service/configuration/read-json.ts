@@ -5,11 +5,9 @@ export type JsonOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | {
       readonly kind: 'invalid'
-      /** Counting from 1. */
       readonly line: number
       /** In UTF-16 code units, counting from 1. */
       readonly column: number
-      /** The reason as a sentence, if it is a common one. */
       readonly hint: string | undefined
     }
 

@@ -7,10 +7,7 @@ import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
 import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
 
-/**
- * Finds duplicate ids and write keys, unknown sources, and invalid URLs, addresses and headers, which the schema
- * can't. Skips values of the wrong type.
- */
+/** Finds what the schema can't, such as duplicate ids, unknown sources and invalid URLs. Skips wrong types. */
 export async function checkReferences(
   document: unknown,
   breather: Breather,

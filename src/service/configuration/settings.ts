@@ -13,7 +13,6 @@ export interface EffectiveSetting {
   readonly origin: SettingOrigin
 }
 
-/** What is shown instead of a secret. */
 const maskedValue = '********'
 
 /** Lists the settings in force, in the order of the schema. Secrets are masked. */

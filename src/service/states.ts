@@ -1,6 +1,8 @@
-import type { DestinationState, EndpointState } from '../admin-api/index.ts'
+import type { DestinationState, EndpointState, SourcesState } from '../admin-api/index.ts'
 import type { DeliveryStore, EndpointFaults } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
+import type { Configuration } from './configuration/index.ts'
+import type { ServiceAddress } from './service-options.ts'
 
 interface DestinationKnowledge {
   readonly store: Pick<DeliveryStore, 'ledger'>
@@ -33,4 +35,21 @@ export function destinationStates(
       }
     }),
   )
+}
+
+/** Returns the configured sources with their destinations, and the URL to which they send. */
+export function sourcesState(
+  { listen, sources, destinations }: Configuration,
+  { url }: Pick<ServiceAddress, 'url'>,
+): SourcesState {
+  const states = sources.map(({ id, enabled, writeKeys, archive }) => ({
+    id,
+    enabled,
+    writeKeys,
+    destinationIds: destinations
+      .filter(({ sourceIds }) => sourceIds.includes(id))
+      .map((each) => each.id),
+    isArchived: archive !== undefined,
+  }))
+  return { url: listen.publicUrl ?? url, sources: states }
 }
