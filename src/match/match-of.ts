@@ -10,6 +10,7 @@ import type { MemberTest, ValueTest } from './value-test.ts'
  * The parameter may have a narrower type.
  */
 export type ValuePredicate = {
+  /** Whether a value is accepted. */
   // TypeScript allows a narrower parameter in a method, but not in a function.
   accepts(value: JsonValue): unknown
 }['accepts']

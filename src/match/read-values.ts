@@ -10,7 +10,6 @@ interface WrittenValue extends Written {
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }
 
-/** A field whose values are numbers. */
 interface NumberKind {
   readonly kind: 'number'
   /** Reads one number; undefined for any other text. */
@@ -27,7 +26,6 @@ interface NumberRange {
   readonly highest: number | undefined
 }
 
-/** The kinds of values after a field's colon. */
 type ValueKind =
   | NumberKind
   | { readonly kind: 'text' | 'any' }

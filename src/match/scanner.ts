@@ -28,7 +28,6 @@ export class MatchError extends SettingError {
 }
 
 interface MatchProblem extends Stretch {
-  /** The whole text. */
   readonly text: string
   readonly problem: string
   readonly advice: string
@@ -40,7 +39,6 @@ export interface Written extends Stretch {
   readonly glob: Glob
   /** The text with all asterisks. */
   readonly text: string
-  /** Whether the text was in quotes. */
   readonly isQuoted: boolean
 }
 

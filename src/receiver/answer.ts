@@ -29,9 +29,6 @@ export interface Unanswered extends Findings {
   readonly endpoint: number
 }
 
-/** The injected answers and delays of requests whose path asks for none. */
-export type InjectionSource = Pick<Injections, 'nextDelayMs' | 'nextAnswer'>
-
 /** The decision about the answer to a request. */
 export interface Decision {
   readonly reply:
@@ -63,7 +60,7 @@ export interface Decision {
 export function decide(
   request: Unanswered,
   { strict }: Pick<ReceiverSettings, 'strict'>,
-  source: InjectionSource,
+  source: Pick<Injections, 'nextDelayMs' | 'nextAnswer'>,
 ): Decision {
   const directives = readPathDirectives(request.path)
   const { delayMs: askedDelayMs, answer: asked } = directives
@@ -116,7 +113,10 @@ const notThere: ReadonlySet<RefusalCode> = new Set([
   'method_not_allowed',
 ])
 
-function nextAnswer({ content, endpoint }: Unanswered, source: InjectionSource): NextAnswer {
+function nextAnswer(
+  { content, endpoint }: Unanswered,
+  source: Pick<Injections, 'nextAnswer'>,
+): NextAnswer {
   if (content.kind !== 'webhook') return { answer: 200 }
   return source.nextAnswer({ type: content.type, endpoint })
 }

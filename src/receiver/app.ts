@@ -5,19 +5,16 @@ import type { Log } from '../runtime/index.ts'
 import { accepted } from './answer.ts'
 import { actionsPrefix, apiPrefix } from './api-exchange.ts'
 
-/** Handles a request, including its answer. */
-export type Receive = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** The handlers of a receiver's requests. */
-export interface Routes {
-  /** Handles `GET` below `/_evroute/`, and `POST` below `/_evroute/actions/`. */
-  readonly ask: Receive
-  /** Handles all other requests, except `GET /healthz` and `GET /` from a browser. */
-  readonly receive: Receive
-}
-
-/** Makes the request listener of a receiver. */
-export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener {
+/**
+ * Makes the request listener of a receiver. `ask` handles `GET` below `/_evroute/` and `POST` below `/_evroute/actions/`.
+ * `receive` handles all other requests, except `GET /healthz` and `GET /` from a browser.
+ */
+export function receiverApp(
+  { ask, receive }: Readonly<Record<'ask' | 'receive', Handler>>,
+  log: Log,
+): RequestListener {
   return (request, response) => {
     const { method, url = '' } = request
     const isRead = method === 'GET' || method === 'HEAD'

@@ -28,8 +28,7 @@ interface Port {
 
 /** The open ports of a receiver. */
 export class Endpoints {
-  /** The certificate of the authority that signed the receiver's certificate, in PEM; null if there is none. */
-  readonly authority: string | null
+  readonly authority: ReceiverAddress['authority']
   readonly #ports: readonly Port[]
 
   private constructor(ports: readonly Port[], authority: string | null) {

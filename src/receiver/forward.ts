@@ -26,7 +26,7 @@ import { headersOf, type Inspection } from './inspect-request.ts'
 export interface ForwardTarget {
   /** The type of webhook that the target gets; null for all types that have no target of their own. */
   readonly type: EventType | null
-  /** The URL, http or https; `3000` and `localhost:3000/hook` are enough for this machine. */
+  /** The URL, http or https. For this machine, `3000` and `localhost:3000/hook` are enough. */
   readonly url: string
 }
 
@@ -74,7 +74,6 @@ export interface ForwardingSettings {
   readonly allowUnverified: boolean
   /** Headers that replace those of the request. */
   readonly headers: readonly Header[]
-  /** Whether to accept any certificate from a target. */
   readonly insecure: boolean
   /** The requests to forward; undefined for all. */
   readonly filter: Match | undefined

@@ -26,7 +26,6 @@ export interface InspectionTools {
   /** Decides when a body may be parsed. */
   readonly turns: BodyTurns
   readonly clock: Clock
-  /** Whether to pass on requests from a different origin or without a valid signature. */
   readonly allowUnverified: boolean
 }
 

@@ -49,7 +49,7 @@ export interface WebhookContent {
   readonly kind: 'webhook'
   /** The type of the webhook; null if the request is malformed. */
   readonly type: EventType
-  /** The id of the user that the event is about; for an alias, the new id. Null if the body has no user id. */
+  /** The id of the user; for an alias, the new id. Null if the body has no user id, or the request is malformed. */
   readonly userId: string | null
   /** The parsed body; null if the request is malformed. */
   readonly body: JsonObject

@@ -1,12 +1,12 @@
 import { test } from 'vitest'
 import { sendAnswer } from '../../src/http/index.ts'
 import { accepted } from '../../src/receiver/answer.ts'
-import { receiverApp, type Receive } from '../../src/receiver/app.ts'
+import { receiverApp } from '../../src/receiver/app.ts'
 import { silentLog } from '../../src/runtime/index.ts'
 import { expectOwnPrototypes } from '../support/prototypes.ts'
 
 test('requests keep their prototypes, because replacing them halves the throughput', async () => {
-  const answer: Receive = (_request, response) => {
+  const answer: Parameters<typeof receiverApp>[0]['ask'] = (_request, response) => {
     sendAnswer(response, accepted(200))
     return Promise.resolve()
   }

@@ -182,7 +182,6 @@ function windowsBytes(text: string): Buffer | undefined {
   return /[^\0-\xff]/.test(latin) ? undefined : Buffer.from(latin, 'latin1')
 }
 
-/** Decodes bytes in Windows-1252. */
 function windowsText(bytes: Buffer): string {
   // Don't use TextDecoder: in Node 20 it decodes Windows-1252 as Latin-1.
   return bytes
@@ -192,7 +191,6 @@ function windowsText(bytes: Buffer): string {
     )
 }
 
-/** Adds a UTF-8 byte order mark at the beginning, or removes it. */
 function toggleByteOrderMark(bytes: Buffer): Buffer {
   return bytes.subarray(0, 3).equals(byteOrderMark)
     ? bytes.subarray(3)

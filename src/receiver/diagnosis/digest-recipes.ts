@@ -6,7 +6,6 @@ import type { Algorithm } from './signature-form.ts'
 export interface DigestSource {
   readonly algorithm: Algorithm
   readonly body: Buffer
-  /** The secret that should have been used. */
   readonly key: Buffer
 }
 

@@ -1,5 +1,5 @@
 /** Answers other than 200: by a plan, at random, or because the path of a webhook asks for one. */
-export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from './certificates.ts'
+export { certificateOf, tlsKinds, type TlsKind } from './certificates.ts'
 export { delayInWords, delayMsMax, parseDelay, type DelayRange } from './delay.ts'
 export { faults, faultStatuses, isFault, type Fault, type GivenAnswer } from './fault.ts'
 export { injectFault } from './inject-fault.ts'

@@ -8,7 +8,6 @@ import {
 import { answersInWords, readAnswerName } from './fault.ts'
 import { timesMax, type AnswerPlan, type PlanStep } from './plan.ts'
 
-/** A part of the plan's text, and its offset. */
 interface Part {
   readonly text: string
   readonly offset: number

@@ -14,7 +14,7 @@ import {
 
 /** The parts of a receiver, and whether the action was requested from this machine. */
 export interface ActionContext extends Inspected {
-  /** Also false for a page that was opened under a name other than a loopback name. */
+  /** False for a different machine, and for a page that was opened under a host name that is not loopback. */
   readonly isLocal: boolean
 }
 
@@ -78,7 +78,7 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
-/** Maximum requests among which the sent one is searched. */
+/** Maximum requests to search for the sent one. */
 const receivedMeanwhileMax = 1_000
 
 async function sendTo(

@@ -85,7 +85,6 @@ function expectationOf({ type, body }: ReceivedEvent): string {
   return matchOf({ type, ...(name === undefined ? {} : { [name]: body[name] }) }).text
 }
 
-/** Makes a sample body for each type of webhook. */
 function samplesAt(nowMs: number): Readonly<Record<EventType, string>> {
   const event = {
     messageId: `sample-${nowMs.toString(36)}`,

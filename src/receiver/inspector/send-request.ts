@@ -13,11 +13,9 @@ export interface Edit {
   readonly url?: string | undefined
   /** All headers. They replace the original ones. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The body as text. */
   readonly body?: string | undefined
 }
 
-/** The answer to a sent request. */
 interface SentAnswer {
   /** Null if there was no answer. */
   readonly status: number | null
@@ -52,10 +50,7 @@ export function readEdit(value: unknown): Edit {
 }
 
 /** A request to send to the receiver or to a different server. */
-export interface OutgoingRequest {
-  /** The URL of a different server; undefined for the receiver. */
-  readonly url?: string | undefined
-  /** The path with its query; it begins with a slash. */
+export interface OutgoingRequest extends Pick<Edit, 'url'> {
   readonly path: string
   /** The headers. Only end-to-end headers are sent. */
   readonly headers: Readonly<Record<string, string>>

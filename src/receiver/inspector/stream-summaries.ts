@@ -79,7 +79,6 @@ export async function streamSummaries(
   arrivals.close()
 }
 
-/** Makes the content of a `webhooks` message. */
 function arrivalsOf(
   wanted: readonly ReceivedEvent[],
   { summaries, isSampled }: Pick<SummaryStream, 'summaries' | 'isSampled'>,
@@ -116,7 +115,6 @@ function seqOf(id: string | undefined, run: string): number | undefined {
   return ofRun === run ? Number(seq) : undefined
 }
 
-/** Waits for events to arrive. */
 class ArrivalBell {
   readonly #log: EventLog
   readonly #signal: AbortSignal
