@@ -1,13 +1,13 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { EvrouteError, messageOf, SettingError, systemCode } from '../model/index.ts'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import { busyTimeoutMs, openDatabase, type Database } from './sqlite/database.ts'
 import { expectFile } from './sqlite/store-file.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import { realPathOf } from './sqlite/store-file.ts'
 import { expectTables } from './sqlite/schema.ts'
 import { storeError } from './sqlite/store-error.ts'
-import { quotedUrl } from './store-url.ts'
+import { expectUsable } from './store-url.ts'
 
 /** The source and target of a backup. */
 export interface BackUpRequest {
@@ -32,12 +32,11 @@ export interface BackUp {
  * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or `cannot_write_file`
  */
 export async function backUpStore({ from, to }: BackUpRequest): Promise<BackUp> {
-  const refused = refusalOf(from, 'it must be sqlite:<file>')
-  if (refused !== undefined) {
-    const message = `Cannot back up the store${quotedUrl(from)}: ${refused.why}`
-    const hint = /^postgres/i.test(from) ? 'Use pg_dump for PostgreSQL.' : refused.hint
-    throw new SettingError('--store', message, hint)
-  }
+  const why = 'it must be sqlite:<file>'
+  const refusal = /^postgres/i.test(from)
+    ? { why, hint: 'Use pg_dump for PostgreSQL.' }
+    : refusalOf(from, why)
+  expectUsable(from, refusal, { cannot: 'Cannot back up the store' })
   let path = fileOf(from)
   let database: Database | undefined
   try {

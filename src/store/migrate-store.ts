@@ -1,8 +1,7 @@
-import { SettingError } from '../model/index.ts'
 import type { MoveOutcome, MovePlan, MoveRequest } from './migration/move-store.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
-import { quotedUrl, serverUrlRefusal } from './store-url.ts'
+import { expectUsable, serverUrlRefusal } from './store-url.ts'
 import type { UrlRefusal } from './store-errors.ts'
 
 /** The source and target of a migration. */
@@ -44,16 +43,14 @@ export async function planMigration(places: MigrationPlaces): Promise<MovePlan> 
 }
 
 function placesOf({ from, to }: MigrationPlaces): Pick<MoveRequest, 'path' | 'url'> {
-  const refused = refusalOf(from, 'it must be sqlite:<file>')
-  if (refused !== undefined) {
-    const message = `Cannot migrate the store${quotedUrl(from)}: ${refused.why}`
-    throw new SettingError('--from', message, refused.hint)
-  }
-  const refusal = isPostgresUrl(to) ? serverUrlRefusal(to) : notPostgres
-  if (refusal !== undefined) {
-    const message = `Cannot migrate to the store${quotedUrl(to)}: ${refusal.why}`
-    throw new SettingError('--to', message, refusal.hint)
-  }
+  expectUsable(from, refusalOf(from, 'it must be sqlite:<file>'), {
+    setting: '--from',
+    cannot: 'Cannot migrate the store',
+  })
+  expectUsable(to, isPostgresUrl(to) ? serverUrlRefusal(to) : notPostgres, {
+    setting: '--to',
+    cannot: 'Cannot migrate to the store',
+  })
   return { path: fileOf(from), url: to }
 }
 

@@ -1,13 +1,13 @@
 import { stopwatch, type Log } from '../runtime/index.ts'
 import type { DueTime } from '../delivery/index.ts'
-import { SettingError } from '../model/index.ts'
 import type { UpgradeProgress } from './sqlite/schema.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import type { MemoryBoundsOptions } from './sqlite/memory-bounds.ts'
-import { quotedUrl, serverUrlRefusal } from './store-url.ts'
+import { expectUsable, serverUrlRefusal } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
-import type { UrlRefusal } from './store-errors.ts'
+
+const opening = { cannot: 'Cannot open the store' }
 
 /** Options for opening a store. */
 export interface OpenStoreOptions {
@@ -39,12 +39,13 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
     return SqliteStore.openInMemory(options.bounds)
   }
-  expectUsable(url, serverUrlRefusal(url))
+  expectUsable(url, serverUrlRefusal(url), opening)
   if (isPostgresUrl(url)) {
     const { PostgresStore } = await import('./postgres/postgres-store.ts')
     return PostgresStore.open(url, options)
   }
-  expectUsable(url, refusalOf(url, 'it must be memory:, sqlite:<file> or postgres://...'))
+  const others = 'it must be memory:, sqlite:<file> or postgres://...'
+  expectUsable(url, refusalOf(url, others), opening)
   const onProgress = options.log === undefined ? undefined : upgradeLines(options.log)
   if (options.ownThread === true) {
     const { openThreadedStore } = await import('./threaded/threaded-store.ts')
@@ -76,20 +77,14 @@ export async function openDeliveryLog(
   url: string,
   options: { readonly write: boolean },
 ): Promise<StoreLog> {
-  expectUsable(url, serverUrlRefusal(url))
+  expectUsable(url, serverUrlRefusal(url), opening)
   if (isPostgresUrl(url)) {
     const { PostgresLog } = await import('./postgres/postgres-log.ts')
     return PostgresLog.open(url, options)
   }
-  expectUsable(url, refusalOf(url, 'it must be sqlite:<file> or postgres://...'))
+  expectUsable(url, refusalOf(url, 'it must be sqlite:<file> or postgres://...'), opening)
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')
   return SqliteLog.open(fileOf(url), options)
-}
-
-function expectUsable(url: string, refusal: UrlRefusal | undefined): void {
-  if (refusal === undefined) return
-  const message = `Cannot open the store${quotedUrl(url)}: ${refusal.why}`
-  throw new SettingError('--store', message, refusal.hint)
 }
 
 const lineEveryMs = 2_000

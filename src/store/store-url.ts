@@ -1,3 +1,4 @@
+import { SettingError } from '../model/index.ts'
 import {
   isPostgresUrl,
   maskedUrl,
@@ -28,8 +29,19 @@ export function serverUrlRefusal(url: string): UrlRefusal | undefined {
   return isPostgresUrl(url) ? postgresRefusal(url) : undefined
 }
 
-/** Quotes a URL that names no store, for an error message; returns '' if it could contain a password. */
-export function quotedUrl(url: string): string {
-  const isKept = isPostgresUrl(url) || /[@?=]|:\/\//.test(url)
-  return isKept ? '' : ` "${url}"`
+/**
+ * Checks that the URL of a store can be used. The message repeats the URL unless it could contain a password.
+ *
+ * @param cannot - the beginning of the message, as in `Cannot open the store`
+ * @throws SettingError of the setting if it is refused
+ */
+export function expectUsable(
+  url: string,
+  refusal: UrlRefusal | undefined,
+  { setting = '--store', cannot }: { readonly setting?: string; readonly cannot: string },
+): void {
+  if (refusal === undefined) return
+  const isHidden = isPostgresUrl(url) || /[@?=]|:\/\//.test(url)
+  const quoted = isHidden ? '' : ` "${url}"`
+  throw new SettingError(setting, `${cannot}${quoted}: ${refusal.why}`, refusal.hint)
 }

@@ -43,8 +43,9 @@ interface BodyRow {
 export class Adding {
   readonly #counts: Counts
   readonly #leases: Leases
-  readonly #suppressions: Suppressions
   readonly #seen: SeenMessages
+  readonly #anySuppressed: Statement
+  readonly #suppressionsOf: Statement
   readonly #lastBodyId: Statement
   readonly #addBodies: RowsStatement
   readonly #addDeliveries: RowsStatement
@@ -53,8 +54,9 @@ export class Adding {
   constructor(database: Database, parts: { readonly counts: Counts; readonly leases: Leases }) {
     this.#counts = parts.counts
     this.#leases = parts.leases
-    this.#suppressions = new Suppressions(database)
     this.#seen = new SeenMessages(database)
+    this.#anySuppressed = database.prepare('SELECT 1 FROM suppressions LIMIT 1')
+    this.#suppressionsOf = database.prepare('SELECT source_id FROM suppressions WHERE user_id = ?')
     this.#lastBodyId = database.prepare('SELECT coalesce(max(id), 0) AS id FROM messages')
     this.#addBodies = new RowsStatement(
       database,
@@ -94,7 +96,9 @@ export class Adding {
   /** Stores the messageIds of events, and returns the outcome of each event. */
   #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
     // Check suppression first: for a suppressed user, not even the messageId is stored.
-    const isDropped = this.#suppressions.drops(events)
+    // If no user is suppressed, skip the look-up for each event.
+    const mayDrop = this.#anySuppressed.get() !== undefined
+    const isDropped = events.map((event) => mayDrop && this.#isDropped(event))
     const kept = events.filter((_, place) => isDropped[place] === false)
     const areNew = this.#seen.remember(kept, moments).values()
     this.#counts.add('accepted', events.length)
@@ -103,6 +107,17 @@ export class Adding {
         isDropped[place] === true ? 'suppressed' : outcomeOf(deliveries, areNew.next().value)
       this.#counts.add(outcome, 1)
       return outcome
+    })
+  }
+
+  #isDropped({ sourceId, type, userId, previousId }: NewEvent): boolean {
+    if (type === 'delete') return false
+    return [userId, previousId].some((id) => {
+      if (typeof id !== 'string') return false
+      const rows = this.#suppressionsOf.all(toStored(id)) as readonly { source_id: string }[]
+      return rows.some((row) => {
+        return row.source_id === everySource || isOfSource(sourceId, fromStored(row.source_id))
+      })
     })
   }
 
@@ -186,34 +201,4 @@ function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly
     rooms.set(destinationId, room - 1)
     return true
   })
-}
-
-/** Finds the events that are dropped because their user is suppressed. */
-export class Suppressions {
-  readonly #any
-  readonly #ofUser
-
-  constructor(database: Database) {
-    this.#any = database.prepare('SELECT 1 FROM suppressions LIMIT 1')
-    this.#ofUser = database.prepare('SELECT source_id FROM suppressions WHERE user_id = ?')
-  }
-
-  /** Tells for each event whether it is dropped, in the current transaction. */
-  drops(events: readonly NewEvent[]): readonly boolean[] {
-    // If no user is suppressed, skip the look-up for each event.
-    if (this.#any.get() === undefined) return events.map(() => false)
-    return events.map((event) => this.#isDropped(event))
-  }
-
-  #isDropped({ sourceId, type, userId, previousId }: NewEvent): boolean {
-    if (type === 'delete') return false
-    return [userId, previousId].some((id) => typeof id === 'string' && this.#has(sourceId, id))
-  }
-
-  #has(sourceId: string, userId: string): boolean {
-    const rows = this.#ofUser.all(toStored(userId)) as readonly { readonly source_id: string }[]
-    return rows.some(
-      ({ source_id: id }) => id === everySource || isOfSource(sourceId, fromStored(id)),
-    )
-  }
 }

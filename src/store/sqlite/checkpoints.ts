@@ -1,4 +1,4 @@
-import { busyTimeoutMs, type Database, type Statement } from './database.ts'
+import { waitingBriefly, type Database } from './database.ts'
 
 /** A checkpoint runs once this many pages of the write-ahead log are not in the file yet. */
 const waitingPagesMax = 1_000
@@ -9,24 +9,15 @@ const waitingPagesMax = 1_000
  */
 const logPagesMax = 16_000
 
-/** How long a checkpoint waits for readers, in milliseconds. */
-const patienceMs = 200
-
-/** The number of pages in the log, and how many of them have been copied into the file. */
-interface LogPages {
-  readonly log: number
-  readonly checkpointed: number
-}
-
 /**
  * Copies the write-ahead log into the file from time to time. SQLite's own checkpoints run within a commit,
  * and delay its caller.
  */
 export class Checkpoints {
   readonly #database: Database
-  readonly #look: Statement
-  readonly #copy: Statement
-  readonly #beginAnew: Statement
+  readonly #look
+  readonly #copy
+  readonly #beginAnew
   /**
    * Pages in the log at the last checkpoint, so that later checkpoints don't wait for the same reader again.
    */
@@ -42,7 +33,7 @@ export class Checkpoints {
 
   /** Runs a checkpoint if one is due, and returns whether it did. */
   runWhenDue(): boolean {
-    const { log, checkpointed } = this.#pages()
+    const { log, checkpointed } = this.#look.get() as { log: number; checkpointed: number }
     if (log < this.#lastLog) this.#lastLog = 0
     // Wait less often for a reader that outlasted the last wait, because each wait delays callers.
     const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
@@ -50,7 +41,7 @@ export class Checkpoints {
     this.#lastLog = log
     try {
       if (log < logPagesMax) this.#copy.get()
-      else this.#waitForReaders()
+      else waitingBriefly(this.#database, () => this.#beginAnew.get())
     } catch {
       // The pages stay in the log, where every reader finds them, and the next checkpoint copies them.
     }
@@ -63,19 +54,6 @@ export class Checkpoints {
       this.#database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
       // The next process that opens the file finds the pages in the log.
-    }
-  }
-
-  #pages(): LogPages {
-    return this.#look.get() as LogPages
-  }
-
-  #waitForReaders(): void {
-    this.#database.exec(`PRAGMA busy_timeout = ${patienceMs}`)
-    try {
-      this.#beginAnew.get()
-    } finally {
-      this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     }
   }
 }

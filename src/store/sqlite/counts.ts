@@ -6,27 +6,17 @@ import { scriptOf } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import type { Companion } from './write-queue.ts'
 
-type LedgerLine = keyof DeliveryLedger
-
 /** A count for each destination: a line of the ledger, or a number of purged deliveries. */
 export type DeliveryCount =
   'deliveries' | 'pending' | keyof EndedCounts | `purged_${keyof EndedCounts}`
 
 /** A count for the whole store: a line of the ledger, or the number of ids assigned so far. */
-export type StoreCount = Exclude<LedgerLine, DeliveryCount> | 'ids'
+export type StoreCount = Exclude<keyof DeliveryLedger, DeliveryCount> | 'ids'
 
 /** The `destination_id` of the counts for the whole store. */
 const wholeStore = ''
 
-/** The change in each count of a destination, or of the whole store. */
-type Changes = Map<StoreCount | DeliveryCount, number>
-
-interface CountRow {
-  readonly name: StoreCount | DeliveryCount
-  readonly count: number
-}
-
-type CountsByName = Partial<Record<StoreCount | DeliveryCount, number>>
+type CountName = StoreCount | DeliveryCount
 
 /**
  * The counts in the file. Changes are collected in memory, and written once per transaction. They are
@@ -36,7 +26,8 @@ export class Counts implements Companion {
   readonly #readAll: Statement
   readonly #read: Statement
   readonly #write: Statement
-  readonly #changes = new Map<string, Changes>()
+  /** The changes in the counts of each destination, and of the whole store. */
+  readonly #changes = new Map<string, Map<CountName, number>>()
   /**
    * Committed numbers of pending deliveries, by destination. Kept only for the current transaction, because
    * another process may change them afterwards.
@@ -99,7 +90,7 @@ export class Counts implements Companion {
   }
 
   /** Returns the total change in the given counts in the current transaction, over all destinations. */
-  changeOf(...names: readonly (StoreCount | DeliveryCount)[]): number {
+  changeOf(...names: readonly CountName[]): number {
     let sum = 0
     for (const changes of this.#changes.values()) {
       for (const name of names) sum += changes.get(name) ?? 0
@@ -145,19 +136,20 @@ export class Counts implements Companion {
     }
   }
 
-  #change(destinationId: string, name: StoreCount | DeliveryCount, count: number): void {
+  #change(destinationId: string, name: CountName, count: number): void {
     const changes = this.#changes.get(destinationId)
     if (changes === undefined) this.#changes.set(destinationId, new Map([[name, count]]))
     else changes.set(name, (changes.get(name) ?? 0) + count)
   }
 }
 
-function byName(rows: readonly unknown[]): CountsByName {
-  return Object.fromEntries((rows as readonly CountRow[]).map(({ name, count }) => [name, count]))
+function byName(rows: readonly unknown[]): Partial<Record<CountName, number>> {
+  const counts = rows as readonly { readonly name: CountName; readonly count: number }[]
+  return Object.fromEntries(counts.map(({ name, count }) => [name, count]))
 }
 
-function ledgerOf(counts: CountsByName): DeliveryLedger {
-  const names = Object.keys(emptyLedger) as LedgerLine[]
+function ledgerOf(counts: ReturnType<typeof byName>): DeliveryLedger {
+  const names = Object.keys(emptyLedger) as (keyof DeliveryLedger)[]
   const lines = names.map((name) => [name, counts[name] ?? 0] as const)
   return { ...emptyLedger, ...Object.fromEntries(lines) }
 }

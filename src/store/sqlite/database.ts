@@ -5,6 +5,9 @@ import { unusable } from '../store-errors.ts'
 /** How long a connection waits while another connection writes, in milliseconds. */
 export const busyTimeoutMs = 5_000
 
+/** How long work that can be done later waits for other connections, in milliseconds. */
+const patienceMs = 200
+
 /** A value that SQLite stores. */
 export type SqlValue = string | number | null
 
@@ -57,7 +60,7 @@ const ownSqliteNodeMajor = 24
  * The oldest version of SQLite that is safe to use. Older ones can damage a file if its log is reset while the
  * log is being read.
  */
-const sqliteVersionMin = [3, 51, 3] as const
+const sqliteVersionMin = '3.51.3'
 
 /**
  * Opens a file with Node's SQLite. Before Node 24, uses a package with the same API instead.
@@ -109,9 +112,9 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   const row = database.prepare('SELECT sqlite_version() AS version').get()
   database.close()
   const { version } = row as { readonly version: string }
-  if (!isOlder(version.split('.').map(Number))) return
+  if (version.localeCompare(sqliteVersionMin, 'en', { numeric: true }) >= 0) return
   throw unusable(
-    `Cannot use SQLite ${version}: the version must be at least ${sqliteVersionMin.join('.')}`,
+    `Cannot use SQLite ${version}: the version must be at least ${sqliteVersionMin}`,
     'Use a newer version of Node.',
   )
 }
@@ -125,19 +128,21 @@ async function loadBinding(): Promise<Binding> {
   return process.getBuiltinModule('node:sqlite') as unknown as Binding
 }
 
-function isOlder(version: readonly number[]): boolean {
-  for (const [place, least] of sqliteVersionMin.entries()) {
-    const part = version[place] ?? 0
-    if (part !== least) return part < least
-  }
-  return false
-}
-
 /** Rolls a failed transaction back. */
 export function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK')
   } catch {
     // SQLite has already rolled back, as it does when the disk is full.
+  }
+}
+
+/** Runs work that waits only briefly for other connections. */
+export function waitingBriefly<Result>(database: Database, work: () => Result): Result {
+  database.exec(`PRAGMA busy_timeout = ${patienceMs}`)
+  try {
+    return work()
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
   }
 }

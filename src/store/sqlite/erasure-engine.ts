@@ -1,13 +1,11 @@
-import type { HeldUpErasure } from '../../privacy/index.ts'
 import type { ErasureEngine } from '../regulations/regulation-engine.ts'
 import { noteCleaned, withTraces } from '../regulations/erasure-steps.ts'
 import { raw, run, scriptOf, sql, type SqlDatabase } from '../sql.ts'
 import type { Adding } from './adding.ts'
 import type { Counts } from './counts.ts'
-import type { ErasureTraces } from './erasure-traces.ts'
+import type { ErasureTraces, Rewriting } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
 
-/** The parts of a store that an erasure needs. */
 interface ErasureParts {
   readonly database: SqlDatabase
   readonly adding: Adding
@@ -23,7 +21,7 @@ interface ErasureParts {
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
   const { database, adding, counts, leases, traces } = parts
-  const cleaner = traces && new FileCleaner(database, traces)
+  const clean = traces && cleanerOf(database, traces)
   return {
     database,
     isReady: () => true,
@@ -47,35 +45,27 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
         WHERE delivery_id IN (SELECT given.id FROM ${given})`),
     countChanges: counts.countChanges,
     leaveNoTraces: async (number) => {
-      const result = cleaner === undefined ? 'done' : await cleaner.clean(number)
+      const result = clean === undefined ? 'done' : await clean(number)
       if (result === 'done') await database.change(() => noteCleaned(number))
       return result
     },
   }
 }
 
-/** Rewrites the file for regulations, and truncates its log. */
-class FileCleaner {
-  readonly #database: SqlDatabase
-  readonly #traces: ErasureTraces
+/** Returns a function that rewrites the file for a regulation, and truncates its log. */
+function cleanerOf(database: SqlDatabase, traces: ErasureTraces) {
   /** Regulations for which the file has been rewritten, but the log not yet truncated. */
-  #rewritten: ReadonlySet<number> = new Set()
-
-  constructor(database: SqlDatabase, traces: ErasureTraces) {
-    this.#database = database
-    this.#traces = traces
-  }
-
-  async clean(number: number): Promise<'done' | 'waiting' | HeldUpErasure> {
-    if (!this.#rewritten.has(number)) {
-      const waiting = await this.#database.read(withTraces)
-      const rewriting = await this.#database.read(() => scriptOf(() => this.#traces.rewrite()))
-      if (rewriting !== 'done') return rewriting === 'busy' ? 'waiting' : rewriting
-      this.#rewritten = new Set(waiting)
+  const rewritten = new Set<number>()
+  return async (number: number): Promise<Rewriting> => {
+    if (!rewritten.has(number)) {
+      const waiting = await database.read(withTraces)
+      const rewriting = await database.read(() => scriptOf(() => traces.rewrite()))
+      if (rewriting !== 'done') return rewriting
+      for (const each of waiting) rewritten.add(each)
     }
-    const isEmpty = await this.#database.read(() => scriptOf(() => this.#traces.emptyLog()))
+    const isEmpty = await database.read(() => scriptOf(() => traces.emptyLog()))
     if (!isEmpty) return 'waiting'
-    this.#rewritten = new Set([...this.#rewritten].filter((other) => other !== number))
+    rewritten.delete(number)
     return 'done'
   }
 }

@@ -1,26 +1,21 @@
 import { messageOf } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
-import { busyTimeoutMs, type Database, type Statement } from './database.ts'
+import { waitingBriefly, type Database } from './database.ts'
 import { freeBytesBeside, inMegabytes } from './store-file.ts'
 import type { FileGuard } from './file-guard.ts'
 import { pragma } from './schema.ts'
 import { isBusy, isWithoutRoom } from './store-error.ts'
 
-/** How long to wait for other connections that read or write, in milliseconds. */
-const patienceMs = 200
-
-/** The file to rewrite, with its guard and its free space. */
+/** The file to rewrite. */
 interface TracedFile {
-  /** The path of the file. */
   readonly path: string
-  /** The guard of the file. */
   readonly guard: Pick<FileGuard, 'beforeBegin'>
   /** Returns the free bytes on the disk of a file; asks the system by default. */
   readonly freeBytes?: (path: string) => number
 }
 
-/** The result of rewriting: `busy` while another connection writes. */
-export type Rewriting = 'done' | 'busy' | HeldUpErasure
+/** The result of rewriting: `waiting` while another connection uses the file. */
+export type Rewriting = 'done' | 'waiting' | HeldUpErasure
 
 /**
  * Removes from the file and its log the data that has been deleted from the tables.
@@ -33,12 +28,10 @@ export type Rewriting = 'done' | 'busy' | HeldUpErasure
 export class ErasureTraces {
   readonly #database: Database
   readonly #file: TracedFile
-  readonly #emptyLog: Statement
 
   constructor(database: Database, file: TracedFile) {
     this.#database = database
     this.#file = file
-    this.#emptyLog = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
   /** Rewrites every table if there is room. The log still has the old contents afterwards. */
@@ -50,29 +43,34 @@ export class ErasureTraces {
         this.#database.exec('VACUUM')
         return true
       })
-      return isDone ? 'done' : 'busy'
+      return isDone ? 'done' : 'waiting'
     } catch (error) {
       if (!isWithoutRoom(error)) throw error
-      this.#shortenLog()
+      try {
+        // A failed rewrite has made the log as long as the file.
+        this.emptyLog()
+      } catch {
+        // If the log cannot be truncated, the next transactions overwrite it.
+      }
       return this.#heldUp(messageOf(error))
     }
   }
 
   /** Copies the log into the file and truncates it. Returns false if another connection is reading. */
   emptyLog(): boolean {
-    return this.#alone(() => (this.#emptyLog.get() as { readonly busy: number }).busy === 0)
+    // Its first column is `busy`.
+    return this.#alone(() => pragma(this.#database, 'wal_checkpoint(TRUNCATE)') === 0)
   }
 
   #alone(work: () => boolean): boolean {
-    this.#database.exec(`PRAGMA busy_timeout = ${patienceMs}`)
     try {
-      this.#file.guard.beforeBegin()
-      return work()
+      return waitingBriefly(this.#database, () => {
+        this.#file.guard.beforeBegin()
+        return work()
+      })
     } catch (error) {
       if (isBusy(error)) return false
       throw error
-    } finally {
-      this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     }
   }
 
@@ -93,15 +91,6 @@ export class ErasureTraces {
       kind: 'held_up',
       reason: `Cannot rewrite ${this.#file.path}: ${why}`,
       hint: 'Free space on its disk and on the disk of temporary files. Until the file is rewritten, erased data can still be found in it.',
-    }
-  }
-
-  /** Truncates the log, which a failed rewrite has made as long as the file. */
-  #shortenLog(): void {
-    try {
-      this.emptyLog()
-    } catch {
-      // If the log cannot be truncated, the next transactions overwrite it.
     }
   }
 }

@@ -9,17 +9,6 @@ interface KnownFile {
   readonly stats: BigIntStats
 }
 
-/** The effect of a missing file, and the hint about it. */
-interface Loss {
-  readonly effect: string
-  readonly hint: string
-}
-
-const contentLoss: Loss = {
-  effect: '',
-  hint: 'Stop this process, put the file back or name a different one, and start again.',
-}
-
 /**
  * Notices when another program removes or replaces the files of an open store, which then stays unusable.
  * SQLite does not notice: it would continue to write to a deleted file, or alongside a process that has
@@ -53,14 +42,16 @@ export class FileGuard implements Guard {
   /** @throws EvrouteError `store_unusable` once another process may also be delivering */
   beforeBegin(): void {
     this.expectUnharmed()
-    this.#expectSame(this.#lock, {
-      effect: `, so another process may be delivering from ${this.#path} as well`,
-      hint: 'Stop this process. Start it again once no other process is delivering from the store, and leave the lock file alone.',
-    })
+    this.#expectSame(
+      this.#lock,
+      'Stop this process. Start it again once no other process is delivering from the store, and leave the lock file alone.',
+      `, so another process may be delivering from ${this.#path} as well`,
+    )
   }
 
   afterCommit(): void {
-    for (const file of this.#files) this.#expectSame(file, contentLoss)
+    const hint = 'Stop this process, put the file back or name a different one, and start again.'
+    for (const file of this.#files) this.#expectSame(file, hint)
   }
 
   afterAnswer(): void {
@@ -71,25 +62,22 @@ export class FileGuard implements Guard {
     }
   }
 
-  #expectSame({ path, stats }: KnownFile, loss: Loss): void {
-    let now: BigIntStats
+  #expectSame({ path, stats }: KnownFile, hint: string, effect = ''): void {
+    let change = 'replaced'
+    let cause: unknown
     try {
-      now = statSync(path, { bigint: true })
-    } catch (cause) {
-      throw this.#fail(`${path} was removed`, loss, cause)
+      const now = statSync(path, { bigint: true })
+      if (now.ino === stats.ino && now.dev === stats.dev) return
+    } catch (error) {
+      change = 'removed'
+      cause = error
     }
-    if (now.ino !== stats.ino || now.dev !== stats.dev) {
-      throw this.#fail(`${path} was replaced`, loss)
-    }
-  }
-
-  #fail(what: string, { effect, hint }: Loss, cause?: unknown): EvrouteError {
     this.#failure ??= new EvrouteError({
       code: 'store_unusable',
-      message: `Cannot use the store: ${what} while it was open${effect}`,
+      message: `Cannot use the store: ${path} was ${change} while it was open${effect}`,
       hint,
       cause,
     })
-    return this.#failure
+    throw this.#failure
   }
 }

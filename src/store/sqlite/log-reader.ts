@@ -12,15 +12,10 @@ import {
   loggedColumns,
   type ListedRow,
 } from '../log/logged-delivery.ts'
-import { conditionsOf as filterConditions } from '../log/log-changes.ts'
+import { conditionsOf } from '../log/log-changes.ts'
 import type { Counts } from './counts.ts'
 import type { Database, SqlValue } from './database.ts'
 import { bucketShift } from './tables.ts'
-
-interface CountedRow {
-  readonly state: LoggedState
-  readonly deliveries: number
-}
 
 /** A range of ids in a bucket. */
 interface BucketPart {
@@ -77,7 +72,10 @@ export class LogReader {
 
   /** Lists the deliveries that match a filter, greatest ids first. */
   async list({ filter, limit, beforeId }: ListRequest): Promise<readonly LoggedDelivery[]> {
-    const { sql, values } = conditionsOf(filter)
+    // The plus keeps SQLite from using an index on states and then sorting.
+    const conditions = conditionsOf(filter, '+state')
+    const sql = conditions.sql.replaceAll(/\$\d+/g, '?')
+    const values = conditions.values as readonly SqlValue[]
     const index = indexFor(filter)
     const [source, inBucket] =
       index === undefined ? ['', ''] : [`INDEXED BY ${index}`, `id >> ${bucketShift} = ? AND`]
@@ -87,11 +85,8 @@ export class LogReader {
       WHERE ${inBucket} id BETWEEN ? AND ? ${sql} ORDER BY id DESC LIMIT ?`)
     const atOnce = index === undefined ? readAtOnce : searchedAtOnce
     const rows: ListedRow[] = []
-    for await (const { bucket, first, last } of this.#buckets({
-      id: filter.id,
-      beforeId,
-      atOnce,
-    })) {
+    const buckets = this.#buckets({ id: filter.id, beforeId, atOnce })
+    for await (const { bucket, first, last } of buckets) {
       const range = index === undefined ? [first, last] : [bucket, first, last]
       rows.push(...(statement.all(...range, ...values, limit - rows.length) as ListedRow[]))
       if (rows.length >= limit) break
@@ -107,8 +102,7 @@ export class LogReader {
     const figures = this.#figures()
     let withoutBody = 0
     for await (const { first, last } of this.#buckets({ atOnce: readAtOnce })) {
-      const row = this.#withoutBody.get(first, last) as { readonly deliveries: number }
-      withoutBody += row.deliveries
+      withoutBody += (this.#withoutBody.get(first, last) as { deliveries: number }).deliveries
     }
     return { ...figures, withoutBody }
   }
@@ -117,7 +111,7 @@ export class LogReader {
     this.#database.exec('BEGIN')
     try {
       const counted = { pending: 0, delivered: 0, failed: 0, expired: 0 }
-      const rows = this.#counted.all() as readonly CountedRow[]
+      const rows = this.#counted.all() as { state: LoggedState; deliveries: number }[]
       for (const { state, deliveries } of rows) counted[state] = deliveries
       return { ledger: this.#counts.ledger(), counted, purged: this.#counts.purged() }
     } finally {
@@ -149,14 +143,4 @@ function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined
   if (id !== undefined) return undefined
   if (messageId !== undefined) return 'deliveries_by_message'
   return userId === undefined ? undefined : 'deliveries_by_user'
-}
-
-/** Returns the conditions of a filter, and their values in order. */
-export function conditionsOf(filter: DeliveryFilter): {
-  readonly sql: string
-  readonly values: readonly SqlValue[]
-} {
-  // The plus keeps SQLite from using an index on states and then sorting.
-  const { sql, values } = filterConditions(filter, '+state')
-  return { sql: sql.replaceAll(/\$\d+/g, '?'), values: values as readonly SqlValue[] }
 }

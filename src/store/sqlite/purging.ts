@@ -70,7 +70,7 @@ export class Purging {
    * Deletes the pending deliveries that these settlements end, for a store without a log. Returns their
    * number.
    */
-  forgetPending(endings: readonly Ending[]): number {
+  readonly forgetPending = (endings: readonly Ending[]): number => {
     const ids = JSON.stringify(endings.map(({ delivery }) => delivery.id))
     const rows = this.#takePending.all(ids) as Pick<EndedRow, 'body_id'>[]
     this.#forgetBodiesOf(rows)

@@ -15,9 +15,6 @@ export interface EndRequest<End extends LeaseEnd> extends Omit<SettleRequest, 's
 /** A settlement that ends a delivery. */
 export type Ending = Extract<LeaseEnd, { readonly attempts: number }>
 
-/** The requests of first tries that succeeded, by settlement. */
-type FirstTries = ReadonlyMap<LeaseEnd, RequestRecord>
-
 interface EndedRow {
   readonly state: string
   readonly attempts: number
@@ -26,13 +23,13 @@ interface EndedRow {
   readonly try_at: number | null
 }
 
-/** The parts of {@link Settling}. */
-interface SettlingParts {
-  readonly counts: Counts
-  /**
-   * Deletes deliveries that end, and returns their number; only for a store in memory without a log.
-   */
-  readonly forget: ((endings: readonly Ending[]) => number) | undefined
+/** Deletes deliveries that end, and returns their number. */
+type Forget = (endings: readonly Ending[]) => number
+
+/** The moment of a settlement, and the requests of first tries that succeeded, by settlement. */
+interface Moment {
+  readonly nowMs: number
+  readonly succeeded: ReadonlyMap<LeaseEnd, RequestRecord>
 }
 
 /** An SQL condition: the delivery `d` has been erased. Late answers to it are not kept either. */
@@ -45,7 +42,7 @@ const isErased = `d.state <> 'pending' AND d.user_id IS NULL
  */
 export class Settling {
   readonly #counts: Counts
-  readonly #forget: SettlingParts['forget']
+  readonly #forget: Forget | undefined
   readonly #endTried: RowsStatement
   readonly #end: RowsStatement
   readonly #ended: Statement
@@ -55,9 +52,10 @@ export class Settling {
   readonly #giveBack: Statement
   readonly #addRequests: RowsStatement
 
-  constructor(database: Database, { counts, forget }: SettlingParts) {
-    this.#counts = counts
-    this.#forget = forget
+  /** @param forget - only for a store in memory without a log */
+  constructor(database: Database, parts: { counts: Counts; forget: Forget | undefined }) {
+    this.#counts = parts.counts
+    this.#forget = parts.forget
     this.#endTried = new RowsStatement(
       database,
       '(?, ?, ?, ?, ?, ?)',
@@ -133,7 +131,18 @@ export class Settling {
         }
       }
     }
-    this.#endAll(endings, { succeeded, nowMs: batch.nowMs, ineffective })
+    const moment = { succeeded, nowMs: batch.nowMs }
+    const isAllPending = this.#writeEnds(endings, moment) === endings.length
+    for (const ending of endings) {
+      const { kind, delivery } = ending
+      const from = isAllPending ? 'pending' : this.#stateBefore(ending, moment)
+      if (from === undefined) {
+        ineffective.add(ending)
+        continue
+      }
+      this.#counts.addFor(delivery.destinationId, kind, 1)
+      this.#counts.addFor(delivery.destinationId, from, -1)
+    }
     return ineffective
   }
 
@@ -150,26 +159,8 @@ export class Settling {
     return Number(changes) > 0 || Number(this.#countRounds.run(attempts, id).changes) > 0
   }
 
-  #endAll(
-    endings: readonly Ending[],
-    parts: { succeeded: FirstTries; nowMs: number; ineffective: Set<LeaseEnd> },
-  ): void {
-    const { succeeded, nowMs, ineffective } = parts
-    const isAllPending = this.#writeEnds(endings, succeeded, nowMs) === endings.length
-    for (const ending of endings) {
-      const { kind, delivery } = ending
-      const from = isAllPending ? 'pending' : this.#stateBefore(ending, succeeded, nowMs)
-      if (from === undefined) {
-        ineffective.add(ending)
-        continue
-      }
-      this.#counts.addFor(delivery.destinationId, kind, 1)
-      this.#counts.addFor(delivery.destinationId, from, -1)
-    }
-  }
-
   /** Ends the deliveries that are still pending, and returns their number. */
-  #writeEnds(endings: readonly Ending[], succeeded: FirstTries, nowMs: number): number {
+  #writeEnds(endings: readonly Ending[], { succeeded, nowMs }: Moment): number {
     if (this.#forget !== undefined) return this.#forget(endings)
     const tried: SqlValue[] = []
     const ended: SqlValue[] = []
@@ -191,11 +182,7 @@ export class Settling {
    * Returns the state that a delivery had before its end; undefined if another process has ended it. A
    * delivery that was discarded while it was being sent becomes delivered, because the endpoint has it.
    */
-  #stateBefore(
-    ending: Ending,
-    succeeded: FirstTries,
-    nowMs: number,
-  ): 'pending' | 'failed' | undefined {
+  #stateBefore(ending: Ending, { succeeded, nowMs }: Moment): 'pending' | 'failed' | undefined {
     const { kind, attempts, delivery } = ending
     const row = this.#ended.get(delivery.id) as EndedRow | undefined
     const request = succeeded.get(ending)

@@ -193,8 +193,10 @@ export class Snapshot {
    * @throws EvrouteError `store_unusable` if the file has changed, so that rows may be a mix of old and new
    */
   expectUnchanged(): void {
-    if (isLogEmpty(this.#path) && isSame(statSync(this.#path, { bigint: true }), this.#stats))
-      return
+    const now = statSync(this.#path, { bigint: true })
+    const fields = ['dev', 'ino', 'size', 'mtimeNs'] as const
+    const isSame = fields.every((field) => now[field] === this.#stats[field])
+    if (isSame && isLogEmpty(this.#path)) return
     throw unusable(
       `Cannot read the store ${this.#path}: it changed while it was being read`,
       'Try again.',
@@ -205,13 +207,4 @@ export class Snapshot {
 function isLogEmpty(path: string): boolean {
   const stats = statSync(`${path}-wal`, { throwIfNoEntry: false })
   return stats === undefined || stats.size === 0
-}
-
-function isSame(stats: BigIntStats, known: BigIntStats): boolean {
-  return (
-    stats.dev === known.dev &&
-    stats.ino === known.ino &&
-    stats.size === known.size &&
-    stats.mtimeNs === known.mtimeNs
-  )
 }

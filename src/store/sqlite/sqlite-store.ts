@@ -95,8 +95,7 @@ export class SqliteStore extends FileLog implements Store {
     }
     this.#adding = new Adding(database, { counts, leases })
     this.#claiming = new Claiming(database, leases)
-    const forget: ConstructorParameters<typeof Settling>[1]['forget'] =
-      this.#bounds?.keepsLog === false ? (endings) => purging.forgetPending(endings) : undefined
+    const forget = this.#bounds?.keepsLog === false ? purging.forgetPending : undefined
     this.#settling = new Settling(database, { counts, forget })
     const guard = this.#file?.guard
     this.#writes = new WriteQueue(database, { companion: this.#bounds ?? counts, guard })

@@ -1,66 +1,53 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 import { DamagedRowError } from '../store-errors.ts'
 
-/** An error of SQLite. */
-interface Kind {
-  /** SQLite's primary result code: the low eight bits of an error's code. */
-  readonly code: number
-  /** Its message, because one binding omits the code when it reads all rows. */
-  readonly message: string
-  readonly hint: string
-  /**
-   * Whether it may go away by itself: when another program releases the file, or when there is room or
-   * permission to write again.
-   */
-  readonly isTemporary: boolean
-}
-
 const corruptHint = 'Restore it from a backup, or name a different file.'
 
+/**
+ * Errors of SQLite: the primary result code, the message, and a hint. The message is there because one
+ * binding omits the code when it reads all rows.
+ */
 const kinds = {
-  busy: {
-    code: 5,
-    message: 'database is locked',
-    hint: 'Another program has locked the file: stop that program, and try again.',
-    isTemporary: true,
-  },
-  readOnly: {
-    code: 8,
-    message: 'attempt to write a readonly database',
-    hint: 'Give this user write permission for the file and its folder.',
-    isTemporary: true,
-  },
-  inputOutput: {
-    code: 10,
-    message: 'disk I/O error',
-    hint: 'Free space on the disk or raise the file size limit, and check the health of the disk. Refused calls can then be sent again.',
-    isTemporary: true,
-  },
-  corrupt: {
-    code: 11,
-    message: 'database disk image is malformed',
-    hint: corruptHint,
-    isTemporary: false,
-  },
-  full: {
-    code: 13,
-    message: 'database or disk is full',
-    hint: 'Free space on the disk. Refused calls can then be sent again.',
-    isTemporary: true,
-  },
-  cannotOpen: {
-    code: 14,
-    message: 'unable to open database file',
-    hint: 'Check that the file and its folder exist and are accessible.',
-    isTemporary: false,
-  },
-  notDatabase: {
-    code: 26,
-    message: 'file is not a database',
-    hint: 'Name a different file. A delivery creates it if it does not exist.',
-    isTemporary: false,
-  },
-} satisfies Record<string, Kind>
+  busy: [
+    5,
+    'database is locked',
+    'Another program has locked the file: stop that program, and try again.',
+  ],
+  readOnly: [
+    8,
+    'attempt to write a readonly database',
+    'Give this user write permission for the file and its folder.',
+  ],
+  inputOutput: [
+    10,
+    'disk I/O error',
+    'Free space on the disk or raise the file size limit, and check the health of the disk. Refused calls can then be sent again.',
+  ],
+  corrupt: [11, 'database disk image is malformed', corruptHint],
+  full: [
+    13,
+    'database or disk is full',
+    'Free space on the disk. Refused calls can then be sent again.',
+  ],
+  cannotOpen: [
+    14,
+    'unable to open database file',
+    'Check that the file and its folder exist and are accessible.',
+  ],
+  notDatabase: [
+    26,
+    'file is not a database',
+    'Name a different file. A delivery creates it if it does not exist.',
+  ],
+} as const
+
+type Kind = keyof typeof kinds
+
+/**
+ * Errors that may go away by themselves: when another program releases the file, or when there is room or
+ * permission to write again.
+ */
+const temporary: readonly Kind[] = ['busy', 'readOnly', 'inputOutput', 'full']
 
 /** Tells whether an error means that another connection holds a lock. */
 export function isBusy(error: unknown): boolean {
@@ -81,25 +68,27 @@ export function isWriteRefused(error: unknown): boolean {
 export function storeError(path: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
   const kind = kindOf(error)
-  const hint = error instanceof DamagedRowError ? corruptHint : kind?.hint
+  const hint = error instanceof DamagedRowError ? corruptHint : kind && kinds[kind][2]
   return new StoreUnusableError({
     message: `Cannot use the store ${path}: ${messageOf(error)}`,
     hint: hint ?? 'Check the file, its folder and its disk.',
     cause: error,
-    isTemporary: kind?.isTemporary ?? false,
+    isTemporary: kind !== undefined && temporary.includes(kind),
   })
 }
 
-function isOneOf(error: unknown, ...names: readonly (keyof typeof kinds)[]): boolean {
+function isOneOf(error: unknown, ...names: readonly Kind[]): boolean {
   const kind = kindOf(error)
-  return names.some((name) => kinds[name] === kind)
+  return kind !== undefined && names.includes(kind)
 }
 
 function kindOf(error: unknown): Kind | undefined {
-  const code = (error as { errcode?: unknown } | null | undefined)?.errcode
-  const isKind =
-    typeof code === 'number'
-      ? (kind: Kind): boolean => kind.code === (code & 0xff)
-      : (kind: Kind): boolean => kind.message === messageOf(error)
-  return Object.values<Kind>(kinds).find(isKind)
+  const extendedCode = (error as { errcode?: unknown } | null | undefined)?.errcode
+  // The primary result code is in the low eight bits.
+  const code = typeof extendedCode === 'number' ? extendedCode & 0xff : undefined
+  const names = Object.keys(kinds) as Kind[]
+  return names.find((name) => {
+    const [ofKind, message] = kinds[name]
+    return code === undefined ? message === messageOf(error) : ofKind === code
+  })
 }

@@ -1,54 +1,66 @@
 /** `id >> bucketShift` is the bucket of a delivery. A bucket has 2,048 consecutive ids. */
 export const bucketShift = 11
 
+/** The tables that a file of format 8 lacks or has in a different form. */
+export const sharedTables = `
+  CREATE TABLE members (
+    audience_id INTEGER NOT NULL, user_key TEXT NOT NULL, member_key TEXT NOT NULL,
+    number INTEGER NOT NULL, user_id TEXT, anonymous_id TEXT, email TEXT, value TEXT NOT NULL,
+    PRIMARY KEY (audience_id, user_key, member_key)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE archives (id TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE regulation_archives (
+    number INTEGER NOT NULL, archive_id TEXT NOT NULL,
+    PRIMARY KEY (number, archive_id)
+  ) STRICT, WITHOUT ROWID;
+`
+
 /**
- * The bodies of webhooks, the deliveries, their requests, the messageIds for deduplication, and the ledger.
- * Deliveries of an event with the same body share one row of `messages`. Ids grow, so the rows of a commit
- * lie on few pages.
+ * The SQL that makes the tables of an empty file:
  *
- * - `deliveries_waiting` has the pending deliveries of each lane, in the order in which they are due.
- * - A purge finds old deliveries in `deliveries_delivered` and `deliveries_ended`, and those whose retry
- *   window is over in `deliveries_expiring`. Untried deliveries are not in `deliveries_expiring`, so an add
- *   does not write to it.
- * - `deliveries_by_message` and `deliveries_by_user` begin with the bucket: the entry of a new delivery is
+ * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one row. Ids grow, so
+ *   the rows of a commit lie on few pages
+ * - `deliveries`: the columns `try_…` have the request of a first try that succeeded, `traceparent` has the
+ *   trace context of the request that brought the event; null if there is none.
+ *   `deliveries_waiting` has the pending deliveries of each lane, in the order in which they are due.
+ *   A purge finds old deliveries in `deliveries_delivered` and `deliveries_ended`, and those whose retry
+ *   window is over in `deliveries_expiring`. Untried deliveries are not there, so an add does not write to it.
+ *   `deliveries_by_message` and `deliveries_by_user` begin with the bucket: the entry of a new delivery is
  *   among those of the last few thousand, on pages that the same commits write. An index by messageId alone
- *   would make an add write twice as much. A look-up takes about 12 ms per million deliveries.
- * - The columns `try_…` hold the request of a first try that succeeded; null if there is none.
- * - `traceparent` is the trace context of the request that brought the event; null if it had none.
+ *   would make an add write twice as much. A look-up takes about 12 ms per million deliveries
+ * - `requests`: the other requests
+ * - `seen`: the messageIds for deduplication
+ * - `counts`: the ledger
+ * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources
+ * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have the last ids up to
+ *   `last_notification_id`. `stage` is its next step, `at_key` and `at_id` the last row that the step has
+ *   reached. `streams` has the state of its notifications when it was created, or once it has finished, at
+ *   that time
+ * - `regulation_left`: the deliveries that were leased when an erasure reached them
+ * - `audiences`: `numbers` is the last number that was given to a member; no two members of an audience ever
+ *   share one. `sync` is the sync in progress
+ * - `members`: the keys are texts that identify the user and the member
+ * - `moves`: one row, once a move to another engine has begun. `store_id` is the id of the store there,
+ *   `changes` counts how many times a process has begun to write to the file since, and `target` is the new
+ *   place of a store that has moved
  */
-const deliveryTables = `
+export const tables = `
   CREATE TABLE messages (
-    id INTEGER PRIMARY KEY,
-    deliveries INTEGER NOT NULL,
-    body TEXT NOT NULL
+    id INTEGER PRIMARY KEY, deliveries INTEGER NOT NULL, body TEXT NOT NULL
   ) STRICT;
 
   CREATE TABLE deliveries (
-    id INTEGER PRIMARY KEY,
-    destination_id TEXT NOT NULL,
-    source_id TEXT NOT NULL,
-    message_id TEXT NOT NULL,
-    type TEXT NOT NULL,
-    user_id TEXT,
-    previous_id TEXT,
+    id INTEGER PRIMARY KEY, destination_id TEXT NOT NULL, source_id TEXT NOT NULL,
+    message_id TEXT NOT NULL, type TEXT NOT NULL, user_id TEXT, previous_id TEXT,
     body_id INTEGER NOT NULL,
     state TEXT NOT NULL CHECK (${oneOf('state', 'pending', 'delivered', 'failed', 'expired')}),
     lane TEXT NOT NULL CHECK (${oneOf('lane', 'first', 'retry', 'manual')}),
-    accepted_at INTEGER NOT NULL,
-    due_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL,
-    window_attempts INTEGER NOT NULL,
-    first_attempt_at INTEGER,
-    expires_at INTEGER,
-    holds TEXT NOT NULL,
-    reason TEXT,
-    settled_at INTEGER,
-    manual_retries INTEGER NOT NULL,
-    try_url TEXT,
-    try_at INTEGER,
-    try_duration REAL,
-    try_status INTEGER,
-    try_excerpt TEXT,
+    accepted_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL,
+    window_attempts INTEGER NOT NULL, first_attempt_at INTEGER, expires_at INTEGER,
+    holds TEXT NOT NULL, reason TEXT, settled_at INTEGER, manual_retries INTEGER NOT NULL,
+    try_url TEXT, try_at INTEGER, try_duration REAL, try_status INTEGER, try_excerpt TEXT,
     traceparent TEXT
   ) STRICT;
 
@@ -67,161 +79,64 @@ const deliveryTables = `
     WHERE user_id IS NOT NULL;
 
   CREATE TABLE requests (
-    delivery_id INTEGER NOT NULL,
-    id INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    lane TEXT NOT NULL,
-    url TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    duration REAL NOT NULL,
+    delivery_id INTEGER NOT NULL, id INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    lane TEXT NOT NULL, url TEXT NOT NULL, at INTEGER NOT NULL, duration REAL NOT NULL,
     outcome TEXT NOT NULL CHECK (${oneOf('outcome', 'success', 'retry', 'final')}),
-    status INTEGER,
-    error TEXT,
-    excerpt TEXT NOT NULL,
+    status INTEGER, error TEXT, excerpt TEXT NOT NULL,
     PRIMARY KEY (delivery_id, id)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE seen (
-    source_id TEXT NOT NULL,
-    message_id TEXT NOT NULL,
-    seen_at INTEGER NOT NULL,
+    source_id TEXT NOT NULL, message_id TEXT NOT NULL, seen_at INTEGER NOT NULL,
     PRIMARY KEY (source_id, message_id)
   ) STRICT, WITHOUT ROWID;
 
   CREATE INDEX seen_by_time ON seen (seen_at);
 
   CREATE TABLE counts (
-    destination_id TEXT NOT NULL,
-    name TEXT NOT NULL,
-    count INTEGER NOT NULL,
+    destination_id TEXT NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (destination_id, name)
   ) STRICT, WITHOUT ROWID;
-`
 
-/**
- * Suppressed users, deletion requests, and the deliveries that were leased when an erasure reached them.
- *
- * - The source '' of a suppression stands for all sources.
- * - A regulation covers the deliveries up to `last_id`. Its notifications have the last ids up to
- *   `last_notification_id`. `stage` is its next step, `at_key` and `at_id` the last row that the step has
- *   reached. `streams` has the state of its notifications when it was created, or once it has finished, at
- *   that time.
- */
-const regulationTables = `
   CREATE TABLE suppressions (
-    user_id TEXT NOT NULL,
-    source_id TEXT NOT NULL,
+    user_id TEXT NOT NULL, source_id TEXT NOT NULL,
     PRIMARY KEY (user_id, source_id)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE regulations (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    type TEXT NOT NULL,
-    source_ids TEXT,
-    created_at INTEGER NOT NULL,
-    finished_at INTEGER,
-    last_id INTEGER NOT NULL,
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, type TEXT NOT NULL, source_ids TEXT,
+    created_at INTEGER NOT NULL, finished_at INTEGER, last_id INTEGER NOT NULL,
     last_notification_id INTEGER NOT NULL,
     stage TEXT NOT NULL CHECK (stage IN ('deliveries', 'left', 'seen', 'members', 'traces',
       'notifications', 'last traces', 'done')),
-    at_key TEXT NOT NULL,
-    at_id INTEGER NOT NULL,
-    is_store_erased INTEGER NOT NULL,
-    erased_pending INTEGER NOT NULL,
-    erased_settled INTEGER NOT NULL,
-    erased_members INTEGER NOT NULL,
-    archive TEXT,
-    streams TEXT NOT NULL
+    at_key TEXT NOT NULL, at_id INTEGER NOT NULL, is_store_erased INTEGER NOT NULL,
+    erased_pending INTEGER NOT NULL, erased_settled INTEGER NOT NULL,
+    erased_members INTEGER NOT NULL, archive TEXT, streams TEXT NOT NULL
   ) STRICT;
 
   CREATE INDEX regulations_unfinished ON regulations (number) WHERE finished_at IS NULL;
 
   CREATE TABLE regulation_users (
-    number INTEGER NOT NULL,
-    user_id TEXT NOT NULL,
-    place INTEGER NOT NULL,
+    number INTEGER NOT NULL, user_id TEXT NOT NULL, place INTEGER NOT NULL,
     PRIMARY KEY (number, user_id)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE regulation_left (
-    number INTEGER NOT NULL,
-    destination_id TEXT NOT NULL,
-    delivery_id INTEGER NOT NULL,
+    number INTEGER NOT NULL, destination_id TEXT NOT NULL, delivery_id INTEGER NOT NULL,
     PRIMARY KEY (number, destination_id, delivery_id)
   ) STRICT, WITHOUT ROWID;
-`
 
-/**
- * Audiences. `numbers` is the last number that was given to a member; no two members of an audience ever
- * share one. `sync` is the sync in progress.
- */
-const audienceTables = `
   CREATE TABLE audiences (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    key TEXT NOT NULL UNIQUE,
-    name TEXT NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
     class TEXT NOT NULL CHECK (class IN ('audience', 'trait')),
-    computation_id TEXT NOT NULL,
-    source_id TEXT NOT NULL,
-    members INTEGER NOT NULL,
-    numbers INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    synced_at INTEGER,
-    sync INTEGER
+    computation_id TEXT NOT NULL, source_id TEXT NOT NULL, members INTEGER NOT NULL,
+    numbers INTEGER NOT NULL, created_at INTEGER NOT NULL, synced_at INTEGER, sync INTEGER
   ) STRICT;
-`
-
-/**
- * The tables that a file of format 8 lacks or has in a different form. The keys of a member are texts that
- * identify the user and the member.
- */
-export const sharedTables = `
-  CREATE TABLE members (
-    audience_id INTEGER NOT NULL,
-    user_key TEXT NOT NULL,
-    member_key TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    user_id TEXT,
-    anonymous_id TEXT,
-    email TEXT,
-    value TEXT NOT NULL,
-    PRIMARY KEY (audience_id, user_key, member_key)
-  ) STRICT, WITHOUT ROWID;
-
-  CREATE TABLE archives (
-    id TEXT PRIMARY KEY,
-    name TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
-  CREATE TABLE regulation_archives (
-    number INTEGER NOT NULL,
-    archive_id TEXT NOT NULL,
-    PRIMARY KEY (number, archive_id)
-  ) STRICT, WITHOUT ROWID;
-`
-
-/**
- * The move to another engine: one row, once a move has begun. `store_id` is the id of the store in the other
- * engine. `changes` counts how many times a process has begun to write to the file since. `target` is the
- * new place of a store that has moved.
- */
-const moveTables = `
+${sharedTables}
   CREATE TABLE moves (
-    store_id TEXT PRIMARY KEY,
-    changes INTEGER NOT NULL,
-    target TEXT
+    store_id TEXT PRIMARY KEY, changes INTEGER NOT NULL, target TEXT
   ) STRICT, WITHOUT ROWID;
 `
-
-/** The SQL that makes the tables of an empty file. */
-export const tables: string = [
-  deliveryTables,
-  regulationTables,
-  audienceTables,
-  sharedTables,
-  moveTables,
-].join('')
 
 /**
  * Returns a CHECK condition: the column has one of the given values. It avoids `IN`, because SQLite would

@@ -13,6 +13,8 @@ import {
 } from './thread-messages.ts'
 import { errorOf, thrownError } from './thrown-error.ts'
 
+type Method = (argument: unknown) => Promise<unknown>
+
 type Tell = (answer: ThreadAnswer) => void
 
 /**
@@ -42,17 +44,17 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
     answers.sendNow()
     port.close()
   }
-  let parts: Partial<ThreadParts> = {}
+  let parts: Readonly<Record<string, object>> | undefined
   await answer(openingCall, async () => {
-    parts =
-      settings.access === 'read'
-        ? await openToRead(settings)
-        : await openToDeliver(settings, tellAtOnce)
+    parts = await open(settings, tellAtOnce)
   })
+  const opened = parts
+  if (opened === undefined) {
+    end()
+    return
+  }
   const take = ({ call, part, method, argument }: ThreadRequest): void => {
-    const methods = parts[part] as unknown as Readonly<
-      Record<string, (argument: unknown) => Promise<unknown>>
-    >
+    const methods = opened[part] as Readonly<Record<string, Method>>
     const given =
       part === 'audiences'
         ? { ...(argument as object), eventsOf: eventsFor(call, settings, tellAtOnce) }
@@ -60,19 +62,19 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
     const answered = answer(call, async () => methods[method]?.(given))
     if (method === 'close') void answered.finally(end)
   }
-  if (Object.keys(parts).length === 0) end()
-  else port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
+  port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
 }
 
-/** The objects whose methods other threads can call. A thread has those of its access. */
-export type ThreadParts = Awaited<ReturnType<typeof openToDeliver>> &
-  Awaited<ReturnType<typeof openToRead>>
-
-async function openToRead({ path }: ThreadSettings) {
-  return { log: await SqliteLog.open(path, { write: false }) }
+async function open({ path, access }: ThreadSettings, tell: Tell) {
+  return access === 'deliver'
+    ? openToDeliver(path, tell)
+    : { store: await SqliteLog.open(path, { write: false }) }
 }
 
-async function openToDeliver({ path }: ThreadSettings, tell: Tell) {
+/** The objects whose methods other threads can call. A thread that reads only has the log of the store. */
+export type ThreadParts = Awaited<ReturnType<typeof openToDeliver>>
+
+async function openToDeliver(path: string, tell: Tell) {
   const store = await SqliteStore.open(path, undefined, {
     onProgress: (progress) => tell({ kind: 'upgrading', progress }),
   })

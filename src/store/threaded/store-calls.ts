@@ -44,7 +44,6 @@ export type Answer<Method> = Method extends (argument: never) => Promise<infer G
  */
 export class StoreCalls {
   readonly #path: string
-  readonly #closingPart: keyof ThreadParts
   readonly #onUpgrade: StoreAccess['onUpgrade']
   readonly #thread: StoreThread
   readonly #ended: Promise<void>
@@ -61,7 +60,6 @@ export class StoreCalls {
 
   private constructor({ path, access, onUpgrade }: StoreAccess, start: StartThread) {
     this.#path = path
-    this.#closingPart = access === 'read' ? 'log' : 'store'
     this.#onUpgrade = onUpgrade
     this.#thread = start({ path, access, events: this.#events.port2, areThere: this.#areThere })
     this.#ended = this.#listen()
@@ -116,7 +114,7 @@ export class StoreCalls {
   async #close(before: Promise<void> | undefined): Promise<void> {
     try {
       await before
-      if (this.#failure === undefined) await this.#send(this.#closingPart, 'close', undefined)
+      if (this.#failure === undefined) await this.#send('store', 'close', undefined)
     } finally {
       await this.#end()
     }

@@ -113,11 +113,11 @@ class ReadingThread {
   /** @throws the errors of the log; EvrouteError `store_closed` after `close()` */
   async ask<Method extends 'list' | 'story' | 'audit'>(
     method: Method,
-    argument: Argument<ThreadParts['log'][Method]>,
-  ): Promise<Answer<ThreadParts['log'][Method]>> {
+    argument: Argument<ThreadParts['store'][Method]>,
+  ): Promise<Answer<ThreadParts['store'][Method]>> {
     if (this.#isClosed) throw closedError()
     const calls = await this.#open()
-    return calls.ask('log', method, argument)
+    return calls.ask('store', method, argument)
   }
 
   /** Ends the look-up in progress, and the thread. */
