@@ -1,22 +1,15 @@
 import { SettingError } from '../../model/index.ts'
 import { parseMatch } from '../../match/index.ts'
-import {
-  eventRecord,
-  Receiver,
-  type JudgedExpectation,
-  type ReceivedEvent,
-} from '../../receiver/index.ts'
+import { eventRecord, Receiver, type ReceivedEvent } from '../../receiver/index.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 import type { ReadRequest, ReceiverRequest, WaitRequest } from './tools.ts'
-import { BoundedRecords, type AgentRecord } from './run-command.ts'
+import { BoundedRecords } from './run-command.ts'
 
 /** Maximum number of receivers that an agent can run at once. */
 export const receiversMax = 8
-
 /** Maximum wait for a webhook, in seconds. MCP clients give up after a minute. */
 export const waitSecondsMax = 50
-
 /** Maximum number of events in one result. */
 export const eventsMax = 50
 
@@ -63,17 +56,16 @@ export class AgentReceivers {
     const options = { after, timeoutMs: timeoutSeconds * 1_000, signal }
     const { result, events } = await this.#named(receiver).judge(match, options)
     const { state, account, matched, shortfall } = result
-    const shown = shortfall === undefined ? events.slice(0, eventsMax) : nearEvents(shortfall)
+    // If the expectation is not met, show the event that explains it best.
+    const near = shortfall?.reason === 'too_many' ? shortfall.surplus : shortfall?.nearest
+    const closest = near === undefined ? [] : [near]
+    const shown = shortfall === undefined ? events.slice(0, eventsMax) : closest
     const difference = shortfall?.reason === 'too_few' ? shortfall.difference : []
-    return {
-      met: state === 'met',
-      account,
-      matched,
-      untrusted: { ...boundedEvents(shown), difference },
-    }
+    const untrusted = { ...boundedEvents(shown), difference }
+    return { met: state === 'met', account, matched, untrusted }
   }
 
-  /** Returns the events that the receiver still keeps, oldest first. */
+  /** Returns requests that the receiver still keeps, oldest first. */
   read({ receiver: name, match, after, limit }: ReadRequest): object {
     const receiver = this.#named(name)
     const wanted = match === undefined ? undefined : parseMatch(match)
@@ -93,37 +85,19 @@ export class AgentReceivers {
   #named(name: string): Receiver {
     const receiver = this.#receivers.get(name)
     if (receiver !== undefined) return receiver
-    const names = [...this.#receivers.keys()]
-    throw new SettingError(
-      'receiver',
-      `There is no receiver "${name}"`,
-      names.length === 0
-        ? 'Start one with start_receiver.'
-        : `The receivers are ${names.join(', ')}.`,
-    )
+    const names = [...this.#receivers.keys()].join(', ')
+    const hint = names === '' ? 'Start one with start_receiver.' : `The receivers are ${names}.`
+    throw new SettingError('receiver', `There is no receiver "${name}"`, hint)
   }
 }
 
-type Shortfall = NonNullable<JudgedExpectation['result']['shortfall']>
-
-/** Returns the event that best shows why an expectation was not met, if any. */
-function nearEvents(shortfall: Shortfall): readonly ReceivedEvent[] {
-  const event = shortfall.reason === 'too_many' ? shortfall.surplus : shortfall.nearest
-  return event === undefined ? [] : [event]
-}
-
-function boundedEvents(events: readonly ReceivedEvent[]): {
-  readonly events: readonly AgentRecord[]
-  readonly omitted: number
-} {
+function boundedEvents(events: readonly ReceivedEvent[]) {
   const bounded = new BoundedRecords()
-  for (const event of events) bounded.add(agentRecord(event))
+  for (const event of events) {
+    // Text is easier to read than bytes.
+    const text = event.body === null ? event.rawBody.toString() : undefined
+    bounded.add({ ...eventRecord(event), rawBase64: undefined, text })
+  }
   const { records, omitted } = bounded.result
   return { events: records, omitted }
-}
-
-/** The record of a request, with text instead of bytes. */
-function agentRecord(event: ReceivedEvent): AgentRecord {
-  const text = event.body === null ? event.rawBody.toString() : undefined
-  return { ...eventRecord(event), rawBase64: undefined, text }
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { isJsonObject } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import type { CommandContext } from '../command.ts'
@@ -6,8 +7,9 @@ import type { OutputStream } from '../io.ts'
 /** A record for an agent. Its texts come from third parties, so they are untrusted. */
 export type AgentRecord = Readonly<Record<string, unknown>>
 
-/** Maximum length of one field as JSON, and of all records in a result together. */
+/** Maximum length of one field as JSON. */
 const fieldCharactersMax = 8_000
+/** Maximum length of all records in a result together. */
 const resultCharactersMax = 64_000
 
 /** The records of one result, limited to what an agent can read at once. */
@@ -16,7 +18,7 @@ export class BoundedRecords {
   #charactersLeft = resultCharactersMax
   #omitted = 0
 
-  /** Adds a record, with long fields cut. Omits it if the result is full, unless it is a summary. */
+  /** Adds a record, with long fields cut. If the result is full, omits the record, unless it is a summary. */
   add(record: AgentRecord): void {
     const cut = Object.fromEntries(
       Object.entries(record).map(([name, value]) => [name, cutField(value)]),
@@ -26,7 +28,6 @@ export class BoundedRecords {
     else this.#omitted += 1
   }
 
-  /** The records added so far, and how many were omitted. */
   get result(): { readonly records: readonly AgentRecord[]; readonly omitted: number } {
     return { records: this.#records, omitted: this.#omitted }
   }
@@ -36,11 +37,7 @@ export class BoundedRecords {
 function cutField(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) as string | undefined)
   if (text === undefined || text.length <= fieldCharactersMax) return value
-  return { cut: cutText(text), characters: text.length }
-}
-
-function cutText(text: string): string {
-  return text.slice(0, fieldCharactersMax)
+  return { cut: text.slice(0, fieldCharactersMax), characters: text.length }
 }
 
 /** How long a command may run. MCP clients give up after a minute. */
@@ -73,6 +70,7 @@ export type RunForAgent = (command: AgentCommand, signal: AbortSignal) => Promis
 export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>): RunForAgent {
   return async ({ argv, rows = [] }, signal) => {
     const records = new BoundedRecords()
+    const stdin = rows.map((row) => Buffer.from(`${JSON.stringify(row)}\n`))
     let messages = ''
     const interruption = new AbortController()
     const interrupt = (): void => interruption.abort('SIGINT')
@@ -80,9 +78,11 @@ export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>): Ru
     const timer = systemClock.schedule(commandMsMax, interrupt)
     try {
       const exitCode = await run(argv, {
-        stdin: linesOf(rows),
+        stdin: Readable.from(stdin),
         stdout: lineStream((line) => records.add(recordOf(line))),
-        stderr: lineStream((line) => (messages = cutText(`${messages}${line}\n`))),
+        stderr: lineStream((line) => {
+          messages = `${messages}${line}\n`.slice(0, fieldCharactersMax)
+        }),
         env: io.env,
         stop: AbortSignal.any([io.stop, interruption.signal]),
         interrupted: AbortSignal.any([io.interrupted, interruption.signal]),
@@ -95,7 +95,7 @@ export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>): Ru
   }
 }
 
-/** Formats values as flags. Each is written `--name=value`, so that a value can never act as a flag. */
+/** Formats values as `--name=value`, so that a value is never read as a flag. */
 export function flagsOf(
   values: Readonly<Record<string, string | number | readonly string[] | undefined>>,
 ): readonly string[] {
@@ -120,8 +120,4 @@ function lineStream(write: (line: string) => void): OutputStream {
 function recordOf(line: string): AgentRecord {
   const value: unknown = JSON.parse(line)
   return isJsonObject(value) ? value : { value }
-}
-
-async function* linesOf(rows: readonly object[]): AsyncGenerator<Uint8Array> {
-  yield await Promise.resolve(Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join('')))
 }

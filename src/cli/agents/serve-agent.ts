@@ -12,7 +12,7 @@ import { AgentReceivers } from './agent-receivers.ts'
 import { runForAgent } from './run-command.ts'
 import { readingTools, sendingTools, type AgentTool, type Workbench } from './tools.ts'
 
-/** Serves tools over stdin and stdout until stdin ends or the command is stopped, then closes all receivers. */
+/** Serves tools over stdin and stdout until stdin ends or the command must end. Then closes all receivers. */
 export async function serveAgent(
   { allowSend, ...access }: McpValues,
   { io, run }: Pick<CommandContext, 'io' | 'run'>,
@@ -30,7 +30,7 @@ export async function serveAgent(
   return exitCodes.ok
 }
 
-/** The protocol's streams, until either side closes them. */
+/** A connection over stdin and stdout. */
 class Connection extends StdioServerTransport {
   readonly ended: Promise<unknown>
   readonly #end: AbortController
@@ -38,7 +38,7 @@ class Connection extends StdioServerTransport {
   constructor(io: Io) {
     const end = new AbortController()
     const input = Readable.from(io.stdin)
-    // A signal destroys stdin while the stream is still reading from it.
+    // A signal destroys stdin, which this stream is still reading.
     input.on('error', () => end.abort())
     super(input, writableOf(io))
     this.#end = end

@@ -1,6 +1,6 @@
 import type { Configuration } from '../../service/index.ts'
 import { EvrouteError, SettingError, systemCode } from '../../model/index.ts'
-import { command, option } from '../command.ts'
+import { command, option, type ValuesOf } from '../command.ts'
 import type { Io } from '../io.ts'
 import { defaultConfigurationPath, resultOptions } from '../flags.ts'
 import { fileRows, InputMeter } from '../sending/row-source.ts'
@@ -12,18 +12,20 @@ import {
 } from '../sending/sending-options.ts'
 import { transfer } from '../sending/transfer.ts'
 
+const options = {
+  config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
+  source: option('--source <id>', 'the configured source to send them as'),
+  ...webhookOptions,
+  ...resultOptions(),
+}
+
 /** Adds `evroute explain`. */
 export const addExplainCommand = command({
   name: 'explain',
   summary: 'show what would happen to calls',
   description: 'Prints whether each call would be sent, why, and the exact signed webhook.',
   arguments: [['<file>', 'calls as `send --file` reads them, - for stdin']],
-  options: {
-    config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
-    source: option('--source <id>', 'the configured source to send them as'),
-    ...webhookOptions,
-    ...resultOptions(),
-  },
+  options,
   after: `Examples:
   evroute explain call.json
   evroute explain call.json --source website
@@ -41,27 +43,21 @@ configuration, 3 rejected rows, 7 a file cannot be read, 130 interrupted.`,
     const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = values
     const given = await readSendingOptions({ ...values, to, dryRun: true }, io)
     const configured = await configuredTarget(values, io)
-    const options = { ...given, target: configured ?? given.target }
+    const sending = { ...given, target: configured ?? given.target }
     const meter = new InputMeter(io)
     const rows = fileRows(file, {}, meter)
-    return transfer({ io, options, rows, total: (parsed) => meter.total(parsed) })
+    return transfer({ io, options: sending, rows, total: (parsed) => meter.total(parsed) })
   },
 })
 
-interface Given {
-  readonly config: string | undefined
-  readonly source: string | undefined
-  readonly to: unknown
-  readonly headers: unknown
-  readonly secret: unknown
-}
-
 /**
- * Reads the destinations of the configuration. Undefined if other options describe the destination, or if no
+ * Reads the destinations of the configuration; undefined if other options describe the destination, or if no
  * configuration is named and this folder has none.
  */
-async function configuredTarget(given: Given, io: Io): Promise<ConfiguredTarget | undefined> {
-  const { config, source, to, headers, secret } = given
+async function configuredTarget(
+  { config, source, to, headers, secret }: ValuesOf<typeof options>,
+  io: Io,
+): Promise<ConfiguredTarget | undefined> {
   const described = Object.entries({ to, header: headers, secret })
   const [flag] = described.find(([, value]) => value !== undefined) ?? []
   if (flag !== undefined) {

@@ -37,7 +37,7 @@ const options = {
     forwardTimeoutMs: option(
       '--forward-timeout <duration>',
       'time limit for its answer, 0 for none [5s]',
-      forwardTimeoutFlag,
+      (text) => (text === '0' ? 0 : durationUpTo(forwardTimeoutMsMax)(text)),
     ),
     forwardInsecure: flag('--insecure', 'accept any certificate of --forward-to'),
     program: option('--on-event <program>', 'run a program for each request, on its stdin'),
@@ -109,26 +109,19 @@ Exit codes: 0 success, 2 usage, 5 an expectation or --count was not met,
   },
 })
 
-/** A duration, or 0 for no limit. */
-function forwardTimeoutFlag(text: string): number {
-  return text === '0' ? 0 : durationUpTo(forwardTimeoutMsMax)(text)
-}
-
 async function readProgram(
   program: string | undefined,
   args: readonly string[],
   io: Io,
 ): Promise<readonly [string, ...string[]] | undefined> {
-  if (program !== undefined && program !== '') {
-    const { checkProgram } = await import('../listening/on-event.ts')
-    await checkProgram(program, io.env)
-    return [program, ...args]
+  const hint = 'Write --on-event <program> [args].'
+  if (program === '') throw usageError('Cannot run a program without a name', hint)
+  if (program === undefined) {
+    if (args.length === 0) return undefined
+    const first = JSON.stringify(args[0])
+    throw usageError(`Cannot use ${first}: only the --on-event program takes arguments`, hint)
   }
-  const [first] = args
-  if (program === undefined && first === undefined) return undefined
-  const message =
-    program === undefined
-      ? `Cannot use ${JSON.stringify(first)}: only the --on-event program takes arguments`
-      : 'Cannot run a program without a name'
-  throw usageError(message, 'Write --on-event <program> [args].')
+  const { checkProgram } = await import('../listening/on-event.ts')
+  await checkProgram(program, io.env)
+  return [program, ...args]
 }

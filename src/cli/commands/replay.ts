@@ -52,7 +52,13 @@ are sent byte for byte, in order, with their headers.
 
 Exit codes: those of \`send\`.`,
   run: async (values, { io, argv }, [files]: [readonly string[]]) => {
-    checkShift(values)
+    if (values.shiftBy !== undefined && !values.resign) {
+      throw new SettingError(
+        '--shift-time',
+        'Cannot use --shift-time without --resign: the signatures would no longer match the bodies',
+        'Add --resign, with the --secret of the endpoint.',
+      )
+    }
     const given = await readSendingOptions(values, io)
     const nowMs = systemClock.nowMs()
     const { types, since, until, ratePerSecond } = values
@@ -86,60 +92,53 @@ function replayTarget(
   { resign, shiftBy, secret }: ReplayValues,
   isCapture: boolean,
 ): SendingTarget {
-  const { target } = options
+  const { target, store, flushAt, flushAfterMs } = options
   if (!isCapture) {
-    if (!resign) return target
-    const message = 'Cannot use --resign: the files hold calls, which are signed anyway'
-    throw new SettingError(
+    refuseIf(resign, [
       '--resign',
-      message,
+      'Cannot use --resign: the files hold calls, which are signed anyway',
       'Only captures from `listen --save` can be signed again.',
-    )
+    ])
+    return target
   }
   if (target.kind === 'service') {
     const hint = 'Name their endpoint with --to, and leave out --endpoint and EVROUTE_ENDPOINT.'
     throw new SettingError('--endpoint', 'Cannot send captured webhooks to a service', hint)
   }
-  refuseWithCapture(options)
-  const { destination } = target
-  // EVROUTE_SECRET may be set for other commands.
-  if (!resign && secret !== undefined) {
-    const hint = 'Add --resign to sign again, or leave --secret out.'
-    const message = 'Cannot use --secret: captured webhooks keep the signatures they came with'
-    throw new SettingError('--secret', message, hint)
-  }
-  const { sharedSecret } = destination
-  if (resign && sharedSecret === undefined) {
-    const hint = 'Pass --secret <value>, @file or env:NAME, or set EVROUTE_SECRET.'
-    throw new SettingError('--resign', 'Cannot sign again without a secret', hint)
-  }
-  return { kind: 'captured', destination, newSecret: resign ? sharedSecret : undefined, shiftBy }
-}
-
-function checkShift({ resign, shiftBy }: ReplayValues): void {
-  if (shiftBy === undefined || resign) return
-  throw new SettingError(
-    '--shift-time',
-    'Cannot use --shift-time without --resign: the signatures would no longer match the bodies',
-    'Add --resign, with the --secret of the endpoint.',
-  )
-}
-
-function refuseWithCapture({ target, store, flushAt, flushAfterMs }: GivenSendingOptions): void {
-  if (target.kind === 'webhooks' && target.bodyStyle !== undefined) {
-    const message = 'Cannot use --body-style with a capture: its bodies are sent byte for byte'
-    throw new SettingError('--body-style', message, 'Leave it out, or send calls.')
-  }
-  if (store !== undefined) {
-    const message = 'Cannot use --store with a capture: a store keeps no headers'
-    throw new SettingError(
-      '--store',
-      message,
-      'Leave it out: the capture already keeps the webhooks.',
-    )
-  }
-  if (flushAt === undefined && flushAfterMs === undefined) return
+  refuseIf(target.bodyStyle !== undefined, [
+    '--body-style',
+    'Cannot use --body-style with a capture: its bodies are sent byte for byte',
+    'Leave it out, or send calls.',
+  ])
+  refuseIf(store !== undefined, [
+    '--store',
+    'Cannot use --store with a capture: a store keeps no headers',
+    'Leave it out: the capture already keeps the webhooks.',
+  ])
   const flag = flushAt === undefined ? '--flush-after' : '--flush-at'
-  const message = `Cannot use ${flag} with a capture: captured webhooks are not batched`
-  throw new SettingError(flag, message)
+  refuseIf(flushAt !== undefined || flushAfterMs !== undefined, [
+    flag,
+    `Cannot use ${flag} with a capture: captured webhooks are not batched`,
+  ])
+  // EVROUTE_SECRET may be set for other commands.
+  refuseIf(!resign && secret !== undefined, [
+    '--secret',
+    'Cannot use --secret: captured webhooks keep the signatures they came with',
+    'Add --resign to sign again, or leave --secret out.',
+  ])
+  const { destination } = target
+  const newSecret = resign ? destination.sharedSecret : undefined
+  refuseIf(resign && newSecret === undefined, [
+    '--resign',
+    'Cannot sign again without a secret',
+    'Pass --secret <value>, @file or env:NAME, or set EVROUTE_SECRET.',
+  ])
+  return { kind: 'captured', destination, newSecret, shiftBy }
+}
+
+function refuseIf(
+  isRefused: boolean,
+  error: readonly [setting: string, message: string, hint?: string],
+): void {
+  if (isRefused) throw new SettingError(...error)
 }

@@ -1,8 +1,6 @@
-import { eventTypes, isEventType, type EventType, type JsonObject } from '../../model/index.ts'
+import { eventTypes, isEventType, type EventType } from '../../model/index.ts'
 import { command, inGroup, option, type ValuesOf } from '../command.ts'
-import type { ExitCode } from '../exit-code.ts'
 import { countFlag, idFlag, integrationFlag, timestampFlag } from '../flags.ts'
-import type { Io } from '../io.ts'
 import { commandLine } from '../output/command-line.ts'
 import { usageError } from '../output/error.ts'
 import { composeCall, fieldNames, flagName } from '../sending/composed-call.ts'
@@ -32,8 +30,6 @@ const options = {
   ...sendingOptions,
 }
 
-type SendValues = ValuesOf<typeof options>
-
 /** Adds `evroute send`. */
 export const addSendCommand = command({
   name: 'send',
@@ -56,44 +52,30 @@ Without fields, a sample call of the type is sent. With --event, --name,
 
 Exit codes: 0 delivered, 2 usage, 3 rejected rows, 4 a delivery failed or
 expired, 7 a file cannot be read, 130 interrupted.`,
-  run: (values, { io, argv }, [type, pairs]: [string | undefined, readonly string[]]) =>
-    send({ values, type: readType(type), pairs, again: commandLine(argv, io) }, io),
+  run: async (values, { io, argv }, [word, pairs]: [string | undefined, readonly string[]]) => {
+    const type = readType(word)
+    const options = await readSendingOptions(values, io)
+    const { file, count = 1, timestamp, integrations } = values
+    const changes = { type, timestamp, integrations }
+    const again = commandLine(argv, io)
+    if (file !== undefined) {
+      refuseFieldsWithFile(pairs, values)
+      const meter = new InputMeter(io)
+      const rows = fileRows(file, changes, meter)
+      return transfer({ io, options, rows, again, total: (parsed) => meter.total(parsed) })
+    }
+    if (type === undefined) {
+      throw usageError(
+        'Cannot send: neither a type nor a file is given',
+        'Try `evroute send track`, or `evroute send --file calls.ndjson`.',
+      )
+    }
+    const call = composeCall(type, values, pairs)
+    const rows = repeatedRows(call, count, changes)
+    const single = count === 1 ? call : undefined
+    return transfer({ io, options, rows, again, single, total: () => count })
+  },
 })
-
-interface SendRequest {
-  readonly values: SendValues
-  readonly type: EventType | undefined
-  readonly pairs: readonly string[]
-  readonly again: string
-}
-
-async function send({ values, type, pairs, again }: SendRequest, io: Io): Promise<ExitCode> {
-  const options = await readSendingOptions(values, io)
-  const { file, count = 1, timestamp, integrations } = values
-  const changes = { type, timestamp, integrations }
-  if (file !== undefined) {
-    refuseFieldsWithFile(pairs, values)
-    const meter = new InputMeter(io)
-    const rows = fileRows(file, changes, meter)
-    return transfer({ io, options, rows, again, total: (parsed) => meter.total(parsed) })
-  }
-  const call = callOf(type, values, pairs)
-  const rows = repeatedRows(call, count, changes)
-  const single = count === 1 ? call : undefined
-  return transfer({ io, options, rows, again, single, total: () => count })
-}
-
-function callOf(
-  type: EventType | undefined,
-  values: SendValues,
-  pairs: readonly string[],
-): JsonObject {
-  if (type !== undefined) return composeCall(type, values, pairs)
-  throw usageError(
-    'Cannot send: neither a type nor a file is given',
-    'Try `evroute send track`, or `evroute send --file calls.ndjson`.',
-  )
-}
 
 function readType(text: string | undefined): EventType | undefined {
   if (text === undefined || isEventType(text)) return text
@@ -103,7 +85,7 @@ function readType(text: string | undefined): EventType | undefined {
   )
 }
 
-function refuseFieldsWithFile([pair]: readonly string[], values: SendValues): void {
+function refuseFieldsWithFile([pair]: readonly string[], values: ValuesOf<typeof options>): void {
   const field = pair ?? [...fieldNames, 'count' as const].find((name) => values[name] !== undefined)
   if (field === undefined) return
   throw usageError(

@@ -14,7 +14,7 @@ export type Selection = { readonly id: string } | { readonly filter: DeliveryFil
 /** Makes deliveries due at once, with a new retry window, and reports how many. */
 export async function retryDeliveries(selection: Selection, run: ReadersRun): Promise<ExitCode> {
   const { io, json, deliveries, nowMs } = run
-  const filter = await filterFor(selection, run)
+  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
   const count = await changeAll((limit) => deliveries.retry({ nowMs, filter, limit }), run)
   if (json) {
     await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
@@ -31,7 +31,7 @@ export async function discardDeliveries(
   run: ReadersRun,
 ): Promise<ExitCode> {
   const { io, json, deliveries, nowMs } = run
-  const filter = await filterFor(selection, run)
+  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
   const count = dryRun
     ? await countPending(filter, run)
     : await changeAll((limit) => deliveries.discard({ nowMs, filter, limit }), run)
@@ -43,10 +43,6 @@ export async function discardDeliveries(
   await writeData(io, `${counted} ${dryRun ? 'would be discarded' : 'discarded'}\n`)
   if (!dryRun && count > 0) await note([afterwards], run)
   return exitCodes.ok
-}
-
-async function filterFor(selection: Selection, run: ReadersRun): Promise<DeliveryFilter> {
-  return 'id' in selection ? filterOfId(selection.id, run) : selection.filter
 }
 
 const afterwards =

@@ -14,7 +14,7 @@ import { DataWriter, type Io } from '../io.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
 import { programName } from '../output/command-line.ts'
-import { styleOf, type Style } from '../output/style.ts'
+import { styleOf } from '../output/style.ts'
 import { summaryLine, deliveryRecord, requestRecord } from '../sending/report-text.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
 import type { Outlet } from '../sending/outlet.ts'
@@ -24,8 +24,8 @@ import { signBody } from '../../webhook/index.ts'
 const secret = 'demo-secret-that-is-no-secret'
 
 /**
- * Sends a sample of each type to a local receiver and shows both sides. With `page`, then also sends a webhook that is
- * retried and one with a wrong signature, and serves the page until a signal.
+ * Sends a sample call of each type to a local receiver, and shows both sides. With `page`, then also serves the page,
+ * until a signal.
  */
 export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
@@ -54,7 +54,9 @@ export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
     read: eventTypes.length,
     rejected: rejections.length,
   }
-  const isRight = isAsItShouldBe(ledger, receiver)
+  const all = eventTypes.length
+  const isRight =
+    imbalances(ledger).length === 0 && ledger.delivered === all && receiver.counts.valid === all
   view.closed(ledger, elapsedMs())
   if (options.page) {
     await makeMistakes(receiver, url, outlet)
@@ -65,7 +67,7 @@ export async function demo(options: DemoValues, io: Io): Promise<ExitCode> {
   return isRight ? exitCodes.ok : exitCodes.internal
 }
 
-/** Sends a webhook that is retried and one with a wrong signature, so that the page has mistakes to explain. */
+/** Sends a webhook that is retried, and one with a wrong signature. The page explains both. */
 async function makeMistakes(receiver: Receiver, url: string, outlet: Outlet): Promise<void> {
   receiver.respondNext(503)
   await outlet.offer(sampleCall('track'), { line: eventTypes.length + 1 })
@@ -75,11 +77,6 @@ async function makeMistakes(receiver: Receiver, url: string, outlet: Outlet): Pr
   const headers = { 'x-signature': signBody(body, `${secret} `) }
   const answer = await fetch(url, { method: 'POST', body, headers })
   await answer.arrayBuffer()
-}
-
-function isAsItShouldBe(ledger: Ledger, { counts }: Receiver): boolean {
-  const all = eventTypes.length
-  return imbalances(ledger).length === 0 && ledger.delivered === all && counts.valid === all
 }
 
 interface DemoView extends Observer {
@@ -110,7 +107,12 @@ async function textView(io: Io, options: DemoValues): Promise<DemoView> {
   const stdout = new DataWriter(io)
   const write = (text: string): void => stdout.write(text)
   return {
-    opened: (url) => write(introduction(url, style)),
+    opened: (url) =>
+      write(
+        `${style.strong('One call of each type, and one deletion')}:\n` +
+          'through the batching client, the router and the sender,\n' +
+          `signed, to a receiver at ${style.name(url)}\n\n`,
+      ),
     sending: (type) => write(`${style.faint('sent     ')}${type}\n`),
     received: (event) => {
       const { columns } = io.stdout
@@ -122,24 +124,12 @@ async function textView(io: Io, options: DemoValues): Promise<DemoView> {
     settled: () => undefined,
     endpoint: () => undefined,
     closed: (ledger, durationMs) => {
-      write(`\n${summaryLine(ledger, durationMs, { style })}`)
-      write(nextSteps(style))
+      write(
+        `\n${summaryLine(ledger, durationMs, { style })}` +
+          '\nNow try it with your own receiver, in two terminals:\n' +
+          `  ${style.strong('npx evroute listen --secret s3cret')}\n` +
+          `  ${style.strong('npx evroute send track --secret s3cret')}\n`,
+      )
     },
   }
-}
-
-function introduction(url: string, style: Style): string {
-  return (
-    `${style.strong('One call of each type, and one deletion')}:\n` +
-    'through the batching client, the router and the sender,\n' +
-    `signed, to a receiver at ${style.name(url)}\n\n`
-  )
-}
-
-function nextSteps(style: Style): string {
-  return (
-    '\nNow try it with your own receiver, in two terminals:\n' +
-    `  ${style.strong('npx evroute listen --secret s3cret')}\n` +
-    `  ${style.strong('npx evroute send track --secret s3cret')}\n`
-  )
 }

@@ -29,19 +29,16 @@ export async function writeError(
 export function errorRecord(error: unknown): string {
   const { code, message, hint } = partsOf(error)
   const record = { code, message, hint: hint ?? null }
-  return `${JSON.stringify({ error: isAboutConfiguration(error) ? { ...record, ...problemsOf(error) } : record })}\n`
+  if (!isAboutConfiguration(error)) return `${JSON.stringify({ error: record })}\n`
+  const problems = error.problems.map(({ path, ...problem }) => ({
+    ...{ path, message: problem.message, hint: problem.hint ?? null },
+  }))
+  return `${JSON.stringify({ error: { ...record, message: error.summary, problems } })}\n`
 }
 
 /** Compares the name, because importing the class would load the whole service in every command. */
 function isAboutConfiguration(error: unknown): error is ConfigurationError {
   return error instanceof EvrouteError && error.name === 'ConfigurationError'
-}
-
-function problemsOf({ summary, problems }: ConfigurationError): object {
-  return {
-    message: summary,
-    problems: problems.map(({ path, message, hint }) => ({ path, message, hint: hint ?? null })),
-  }
 }
 
 /** Formats an error as text: what failed, then what to do. */

@@ -41,7 +41,11 @@ export function isCapturedRow(row: JsonObject): boolean {
 /** Parses the record of a request. Rejects a request that was not a webhook. */
 export function readCapturedRequest(row: JsonObject): CapturedRow {
   const { type, userId, code, reason, headers, rawBase64 } = row
-  if (typeof type !== 'string' || !isEventType(type)) return noWebhook(code, reason)
+  if (typeof type !== 'string' || !isEventType(type)) {
+    const known = typeof code === 'string' && isRejectionCode(code) ? code : 'unknown_type'
+    const why = typeof reason === 'string' ? `: ${reason}` : ''
+    return rejected(known, `The captured request is not a webhook${why}`)
+  }
   if (!isHeaders(headers))
     return rejected('wrong_type', 'The headers of a captured request must be strings')
   const body = readText(rawBase64)
@@ -61,12 +65,6 @@ export function readCapturedRequest(row: JsonObject): CapturedRow {
     body,
   }
   return { kind: 'request', request }
-}
-
-function noWebhook(code: JsonValue | undefined, reason: JsonValue | undefined): CapturedRow {
-  const known = typeof code === 'string' && isRejectionCode(code) ? code : 'unknown_type'
-  const why = typeof reason === 'string' ? `: ${reason}` : ''
-  return rejected(known, `The captured request is not a webhook${why}`)
 }
 
 function rejected(code: RejectionCode, message: string): CapturedRow {
@@ -121,7 +119,8 @@ export class TimeShift {
     let moved = ''
     let end = 0
     for (const time of times) {
-      moved += text.slice(end, time.start) + JSON.stringify(movedTime(time.atMs + this.#offsetMs))
+      const atMs = Math.min(Math.max(time.atMs + this.#offsetMs, -latestMs), latestMs)
+      moved += text.slice(end, time.start) + JSON.stringify(formatTimestamp(atMs))
       end = time.end
     }
     return moved + text.slice(end)
@@ -167,7 +166,3 @@ function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimeRange | un
 
 /** The latest time that a Date can represent. */
 const latestMs = 8_640_000_000_000_000
-
-function movedTime(atMs: number): string {
-  return formatTimestamp(Math.min(Math.max(atMs, -latestMs), latestMs))
-}

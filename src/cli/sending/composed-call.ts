@@ -65,9 +65,10 @@ export function composeCall(
     throw new SettingError('--user-id', 'Cannot send a delete without --user-id: say who is meant')
   }
   const isOwn = pairs.length > 0 || ownFields.some((field) => flags[field] !== undefined)
-  const call: Record<string, JsonValue | undefined> = isOwn
-    ? pick(sampleCall(type), keptFields)
-    : { ...sampleCall(type) }
+  const sample = Object.entries(sampleCall(type))
+  const call: Record<string, JsonValue | undefined> = Object.fromEntries(
+    sample.filter(([field]) => !isOwn || keptFields.includes(field)),
+  )
   if (flags.anonymousId !== undefined && flags.userId === undefined) delete call['userId']
   for (const field of fieldsOf[type]) {
     if (flags[field] !== undefined) call[field] = flags[field]
@@ -75,10 +76,6 @@ export function composeCall(
   // Object.fromEntries stores even `__proto__` as plain data.
   if (pairs.length > 0) call[pairsFieldOf(type)] = Object.fromEntries(pairs.map(parsePair))
   return call
-}
-
-function pick(call: JsonObject, fields: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(call).filter(([field]) => fields.includes(field)))
 }
 
 /** Returns the field of a call that holds the `key=value` pairs. */

@@ -8,7 +8,6 @@ import {
   type JsonObject,
   type Ledger,
   type RequestRecord,
-  type SettledDelivery,
 } from '../../model/index.ts'
 import {
   lineLog,
@@ -159,23 +158,34 @@ export class Report implements Observer {
     }
   }
 
-  settled(delivery: SettledDelivery): void {
-    this.#settled(delivery, '')
+  /**
+   * Reports a delivery that ended.
+   *
+   * @param message - why a service does not get the call
+   */
+  settled(delivery: EndedDelivery, message?: string): void {
+    const { messageId, type, state, attempts, reason } = delivery
+    const explanation = message === undefined ? '' : ` (${plainText(message)})`
+    this.#done++
+    if (state !== 'delivered') this.#failed++
+    this.#delivery = { ...delivery, explanation }
+    if (this.#parts.options.json) {
+      this.#stdout.record(deliveryRecord(delivery))
+    } else if (state !== 'delivered' && this.#parts.options.single === undefined) {
+      const why = `${failureText(reason ?? '')}${explanation}`
+      const outcome = `${state} after ${countOf(attempts, 'attempt')}: ${why}`
+      this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
+    }
   }
 
   endpoint({ url, probeAtMs, error }: EndpointChange): void {
     if (this.#parts.options.json) return
     const name = endpointName(url)
-    const text =
-      probeAtMs === null
-        ? `${name} answers again`
-        : `${name} is down: ${failureText(error ?? '')}; its deliveries wait until the next probe at ${formatTimeOfDay(probeAtMs)}`
-    this.#problem(text)
-  }
-
-  /** Reports that a call will not reach the service. */
-  failed(delivery: EndedDelivery, message: string): void {
-    this.#settled(delivery, ` (${plainText(message)})`)
+    if (probeAtMs === null) this.#problem(`${name} answers again`)
+    else {
+      const wait = `its deliveries wait until the next probe at ${formatTimeOfDay(probeAtMs)}`
+      this.#problem(`${name} is down: ${failureText(error ?? '')}; ${wait}`)
+    }
   }
 
   /** Reports that a batch is sent again. */
@@ -194,13 +204,8 @@ export class Report implements Observer {
   ): void {
     const { json, quiet, verbose } = this.#parts.options
     if (json) {
-      this.#stdout.record({
-        kind: 'rejected',
-        ...(file === undefined ? {} : { file }),
-        line,
-        code,
-        message,
-      })
+      const named = file === undefined ? {} : { file }
+      this.#stdout.record({ kind: 'rejected', ...named, line, code, message })
     } else if (!quiet) {
       this.#rejectionLines++
       if (this.#rejectionLines > rejectionLinesMax && !verbose) return
@@ -239,15 +244,9 @@ export class Report implements Observer {
     const { destinationId, send = true, reason = null, hint = null } = decision ?? {}
     this.#stdout.record({
       kind: 'plan',
-      messageId,
-      type,
+      ...{ messageId, type },
       ...(isNamed === true ? { destination: destinationId } : {}),
-      send,
-      reason,
-      hint,
-      urls,
-      body,
-      signature,
+      ...{ send, reason, hint, urls, body, signature },
     })
   }
 
@@ -282,20 +281,6 @@ export class Report implements Observer {
   /** Removes the progress line. */
   close(): void {
     this.#endProgress()
-  }
-
-  #settled(delivery: EndedDelivery, explanation: string): void {
-    const { messageId, type, state, attempts, reason } = delivery
-    this.#done++
-    if (state !== 'delivered') this.#failed++
-    this.#delivery = { ...delivery, explanation }
-    if (this.#parts.options.json) {
-      this.#stdout.record(deliveryRecord(delivery))
-    } else if (state !== 'delivered' && this.#parts.options.single === undefined) {
-      const why = `${failureText(reason ?? '')}${explanation}`
-      const outcome = `${state} after ${countOf(attempts, 'attempt')}: ${why}`
-      this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
-    }
   }
 
   #notesOnWhatIsNotShown(skipped: number): void {

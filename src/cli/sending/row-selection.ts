@@ -101,7 +101,10 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
       if (next.done === true) return false
       this.#held.push(next.value)
       const row = next.value.rows.find(({ kind }) => kind === 'row')
-      if (row?.kind === 'row') return isOfListen(row.value)
+      if (row?.kind !== 'row') continue
+      // `listen` begins its output with a `ready` record.
+      const isReady = isListenRecord(row.value) && row.value['kind'] === 'ready'
+      return isReady || isCapturedRow(row.value)
     }
     return false
   }
@@ -118,7 +121,10 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   }
 
   #captured(rows: readonly Row[]): readonly Row[] {
-    return this.#select(rows.filter(isNoOtherRecord).map(requestOfRow), (row) => {
+    const requests = rows.filter(
+      (row) => row.kind === 'bad' || !isListenRecord(row.value) || isCapturedRow(row.value),
+    )
+    return this.#select(requests.map(requestOfRow), (row) => {
       const content = row['body']
       return isJsonObject(content) ? content : row
     })
@@ -140,15 +146,6 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     this.#skipped += rows.length - selected.length
     return selected
   }
-}
-
-/** Whether a row shows that its file is a capture: it is a request, or the record with which `listen` starts. */
-function isOfListen(row: JsonObject): boolean {
-  return isCapturedRow(row) || (isListenRecord(row) && row['kind'] === 'ready')
-}
-
-function isNoOtherRecord(row: Row): boolean {
-  return row.kind === 'bad' || !isListenRecord(row.value) || isCapturedRow(row.value)
 }
 
 function requestOfRow(row: Row): Row {

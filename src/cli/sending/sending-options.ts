@@ -140,18 +140,17 @@ export async function readSendingOptions(
   refuseBesideStore(values)
   const target = await readTarget(values, io)
   const store = await readGiven(values.store, io, '--store')
-  const { retryForMs = retryForDefaultMs, timeoutMs, clock } = values
+  const { retryForMs = retryForDefaultMs, timeoutMs, clock, only } = values
   checkRange('--retry-for', retryForMs, [0, limits.retryWindowMsMax])
   checkRange('--timeout', timeoutMs, [1, limits.endpointDeadlineMs])
   return {
     ...{ ...values, target, retryForMs, virtualClock: clock === 'virtual' },
-    only: await readOnly(values.only),
+    only: only === undefined ? undefined : await readOnly(only),
     store: store === 'memory:' ? undefined : store,
   }
 }
 
-async function readOnly(text: string | undefined): Promise<EventFilter | undefined> {
-  if (text === undefined) return undefined
+async function readOnly(text: string): Promise<EventFilter> {
   // Import here: most runs don't need the match language.
   const { EventFilter } = await import('../../match/index.ts')
   return new EventFilter(text)

@@ -72,7 +72,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     },
     acknowledged: () => report.acknowledged(),
     retrying: (retry) => report.retrying(retry),
-    failed: (delivery, message) => report.failed(delivery, message),
+    failed: (delivery, message) => report.settled(delivery, message),
   }
   const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
   report.begin(() => report.progress(counts.taken, request.total(counts.parsed)))

@@ -57,7 +57,11 @@ async function run(configuration: Configuration, serving: Serving): Promise<void
     failed: (error) => failed.abort(error),
   })
   try {
-    tellReady(service, options, io)
+    const { url, port, admin } = service.address
+    const inspector = admin === null ? null : `${admin}/_evroute/`
+    const { pid } = process
+    const ready = recordLine({ kind: 'ready', url, port, admin, inspector, pid })
+    if (options.json) io.stdout.write(ready)
     announcer.serving(service)
     reloads.follow(service)
     const end = AbortSignal.any([io.interrupted, failed.signal])
@@ -78,13 +82,6 @@ async function drain(service: Service, serving: Serving, failed: AbortSignal): P
   serving.announcer.draining(drainMs)
   service.drain()
   await sleep(systemClock, drainMs, failed)
-}
-
-function tellReady({ address }: Service, { json }: ServeValues, io: Io): void {
-  if (!json) return
-  const { url, port, admin } = address
-  const inspector = admin === null ? null : `${admin}/_evroute/`
-  io.stdout.write(recordLine({ kind: 'ready', url, port, admin, inspector, pid: process.pid }))
 }
 
 /**

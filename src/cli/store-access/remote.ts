@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type {
   AudienceMembersRecord,
   AudienceOperations,
@@ -97,7 +98,7 @@ export class RemoteAudiences implements AudienceOperations {
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const { key, isDryRun } = request
     const path = `${pathOf(key)}/remove${isDryRun ? '?dryRun=true' : ''}`
-    const line = await this.#follow({ path, body: emptyBody() }, request)
+    const line = await this.#follow({ path, body: Readable.from([]) }, request)
     if (line.kind === 'sync') throw this.#api.stranger()
     return { kind: line.outcome, audience: audienceOf(line.audience), left: line.left }
   }
@@ -140,10 +141,6 @@ export class RemoteAudiences implements AudienceOperations {
 
 function pathOf(key: string): string {
   return `v1/audiences/${encodeURIComponent(key)}`
-}
-
-async function* emptyBody(): AsyncGenerator<Uint8Array> {
-  // A removal has no body.
 }
 
 function audienceOf(fields: AudienceFields): Audience {

@@ -15,7 +15,11 @@ export async function view(path: string, values: ViewValues, io: Io): Promise<Ex
   const secret = await readSecret(values.secret, io)
   const resendTo = to === undefined ? undefined : checkUrl('--to', to)
   await using viewer = await CaptureViewer.open({ port, resendTo, secret })
-  const badRows = await load(viewer, path, io)
+  let badRows = 0
+  for await (const part of readCapture(await openListInput(path, io))) {
+    badRows += part.badRows.length
+    for (const event of part.events) await viewer.add(event)
+  }
   const { shown, read } = viewer.counts
   const page = inspectorUrl(viewer.url)
   if (json) await writeData(io, recordLine({ kind: 'view', inspector: page, shown, read }))
@@ -26,14 +30,4 @@ export async function view(path: string, values: ViewValues, io: Io): Promise<Ex
   if (open) io.stderr.write(`${await openPage(page)}\n`)
   if (!io.stop.aborted) await once(io.stop, 'abort')
   return badRows > 0 ? exitCodes.badInput : exitCodes.ok
-}
-
-/** @returns the number of rows that are not records of `listen` */
-async function load(viewer: CaptureViewer, path: string, io: Io): Promise<number> {
-  let badRows = 0
-  for await (const part of readCapture(await openListInput(path, io))) {
-    badRows += part.badRows.length
-    for (const event of part.events) await viewer.add(event)
-  }
-  return badRows
 }
