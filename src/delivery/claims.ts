@@ -20,7 +20,7 @@ export interface ClaimsOptions {
   /** Whether every request slot is taken, so that nothing could start now. */
   readonly isBusy: () => boolean
   /** Called with a destination whose queue may have received deliveries. */
-  readonly came: (destinationId: string) => void
+  readonly taken: (destinationId: string) => void
   /** Returns claimed deliveries to the store if their destination was removed during the claim. */
   readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
 }
@@ -36,11 +36,11 @@ export interface StartTime {
   /** In milliseconds since 1970; in the past if the delivery only waits for room. */
   readonly atMs: number
   /** Whether `idle()` need not wait for the delivery. */
-  readonly rests: boolean
+  readonly isOutOfReach: boolean
 }
 
 /** Later than any due time, to claim deliveries that are not due yet. */
-const whenever = Number.MAX_SAFE_INTEGER
+const anyTimeMs = Number.MAX_SAFE_INTEGER
 
 /** Claims due deliveries from the store: a few for each destination with room in its queue. */
 export class Claims {
@@ -86,23 +86,23 @@ export class Claims {
     claims: readonly Claim[],
     claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined,
   ): void {
-    const { queues, came, giveBack } = this.#options
+    const { queues, taken, giveBack } = this.#options
     for (const { queue, share } of claims) {
       const { destinationId, lane, deliveriesMax } = share
       const ofDestination = claimed?.get(destinationId) ?? []
-      const taken = ofDestination.filter((delivery) => delivery.lane === lane)
-      queue.take(lane, taken, deliveriesMax)
-      if (lane === 'first') queue.backlog.leave(taken.length)
-      if (queues.get(destinationId) === queue) came(destinationId)
+      const ofLane = ofDestination.filter((delivery) => delivery.lane === lane)
+      queue.take(lane, ofLane, deliveriesMax)
+      if (lane === 'first') queue.backlog.leave(ofLane.length)
+      if (queues.get(destinationId) === queue) taken(destinationId)
       else giveBack(queue.giveBack())
-      if (taken.length < deliveriesMax) this.#learn(share, claimed !== undefined)
+      if (ofLane.length < deliveriesMax) this.#learn(share, claimed !== undefined)
     }
   }
 
   /** Marks the lane as empty if the claim did not depend on due times. Otherwise the store must be asked again. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
-    if (isAnswered && dueByMs === whenever) times.empty(destinationId, lane)
+    if (isAnswered && dueByMs === anyTimeMs) times.empty(destinationId, lane)
     else times.forget(destinationId, lane)
   }
 
@@ -125,7 +125,7 @@ export class Claims {
         const dueAtMs = times.dueAtMs(destinationId, lane)
         if (dueAtMs === undefined) continue
         const atMs = Math.max(dueAtMs, queue.parkedUntilMs(nowMs, lane) ?? 0)
-        startTimes.push({ atMs, rests: queue.rests(atMs, nowMs) })
+        startTimes.push({ atMs, isOutOfReach: queue.isOutOfReach(atMs, nowMs) })
       }
     }
     return startTimes
@@ -147,7 +147,7 @@ export class Claims {
       const queue = queues.get(destinationId)
       if (queue === undefined) continue
       for (const lane of lanes) {
-        const dueByMs = lane === 'retry' ? nowMs : whenever
+        const dueByMs = lane === 'retry' ? nowMs : anyTimeMs
         const dueAtMs = times.dueAtMs(destinationId, lane)
         const deliveriesMax = Math.min(queue.room(lane, nowMs, part), room)
         if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue

@@ -256,7 +256,7 @@ export class DestinationQueue {
    * Whether a delivery that can start at a given moment is not worth waiting for: the moment is more than a retry
    * window away, or for a whole window the endpoints have been down or the concurrency has been 0.
    */
-  rests(startAtMs: number, nowMs: number): boolean {
+  isOutOfReach(startAtMs: number, nowMs: number): boolean {
     if (this.#concurrency === 0) this.#mutedSinceMs ??= nowMs
     const isMuted = (this.#mutedSinceMs ?? nowMs) < nowMs - this.#retryWindowMs
     const isFarAway = startAtMs > nowMs + this.#retryWindowMs

@@ -7,7 +7,7 @@ import type { DispatcherChange, DispatcherOptions, DispatchTarget } from './disp
 import { GivingUp } from './giving-up.ts'
 import { deliveryCounts, HandOvers, type DeliveryCounts, type KeptRoom } from './hand-over.ts'
 import { IdleWaits } from './idle-waits.ts'
-import { Looks } from './looks.ts'
+import { DueTimeQueries } from './due-time-queries.ts'
 import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
 import { Prefetch, type LeaseStart } from './prefetch.ts'
@@ -54,7 +54,7 @@ export class Dispatcher {
   readonly #readyMin: number
   readonly #queues = new Map<string, DestinationQueue>()
   readonly #times: WaitingTimes
-  readonly #looks: Looks
+  readonly #queries: DueTimeQueries
   readonly #prefetch: Prefetch
   readonly #claims: Claims
   readonly #handOvers: HandOvers
@@ -98,14 +98,14 @@ export class Dispatcher {
     })
     const common = { store, clock, times: this.#times }
     this.#givingUp = new GivingUp({ ...common, outbox: this.#outbox })
-    this.#looks = new Looks(common)
+    this.#queries = new DueTimeQueries(common)
     const kept = { queues: this.#queues, prefetch: this.#prefetch }
     this.#handOvers = new HandOvers({ ...common, ...kept })
     this.#claims = new Claims({
       ...common,
       ...kept,
       isBusy: () => this.#rounds.isBusy,
-      came: (destinationId) => this.#rounds.lineUp(destinationId),
+      taken: (destinationId) => this.#rounds.lineUp(destinationId),
       giveBack: (deliveries) => this.#outbox.giveBack(deliveries),
     })
     this.#rounds = new Rounds({
@@ -176,7 +176,7 @@ export class Dispatcher {
    * destinations, for at most a tenth of the time.
    */
   wake(dueTimes?: readonly DueTime[]): void {
-    if (dueTimes === undefined) this.#looks.lookAtAll()
+    if (dueTimes === undefined) this.#queries.queryAll()
     else for (const due of dueTimes) this.#times.add(due.destinationId, due.lane, due.dueAtMs)
     this.#goOn()
   }
@@ -342,9 +342,9 @@ export class Dispatcher {
   async #ask(): Promise<boolean> {
     const gaveUp = !this.#keepsParked && (await this.#givingUp.giveUp())
     const hasClaimed = await this.#claims.claim()
-    const hasLooked = await this.#looks.ask()
-    if (hasClaimed || !hasLooked) this.#outage?.end()
-    return gaveUp || hasClaimed || hasLooked
+    const hasQueried = await this.#queries.ask()
+    if (hasClaimed || !hasQueried) this.#outage?.end()
+    return gaveUp || hasClaimed || hasQueried
   }
 
   #giveBackIdle(nowMs: number): void {
@@ -368,14 +368,14 @@ export class Dispatcher {
     // A delivery that was already due at the last look is waiting for room: the end of a request plans again.
     const alarmAtMs = startTimes.reduce(
       (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
-      this.#looks.nextAtMs ?? Infinity,
+      this.#queries.nextAtMs ?? Infinity,
     )
     if (alarmAtMs < Infinity) {
       this.#timer = clock.schedule(alarmAtMs - clock.nowMs(), () => this.#goOn())
     }
     if (this.#idleWaits.isEmpty) return
-    const areAtRest = startTimes.every(({ rests }) => rests && this.#keepsParked)
-    if (areAtRest && this.#isIdle()) this.#idleWaits.end()
+    const areOutOfReach = startTimes.every(({ isOutOfReach }) => isOutOfReach && this.#keepsParked)
+    if (areOutOfReach && this.#isIdle()) this.#idleWaits.end()
   }
 
   #isIdle(): boolean {

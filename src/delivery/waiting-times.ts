@@ -11,7 +11,7 @@ interface Knowledge {
    * While the store is being asked, the earliest due time that has arrived since, or Infinity; undefined
    * otherwise.
    */
-  cameMs: number | undefined
+  arrivedMs: number | undefined
 }
 
 /**
@@ -70,7 +70,7 @@ export class WaitingTimes {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
     known.dueAtMs = Math.min(known.dueAtMs, dueAtMs)
-    if (known.cameMs !== undefined) known.cameMs = Math.min(known.cameMs, dueAtMs)
+    if (known.arrivedMs !== undefined) known.arrivedMs = Math.min(known.arrivedMs, dueAtMs)
     this.#sort(destinationId)
   }
 
@@ -82,7 +82,7 @@ export class WaitingTimes {
   /** Notes that deliveries are being claimed from a lane. */
   claim(destinationId: string, lane: Lane): void {
     const known = this.#lanes.get(destinationId)?.[lane]
-    if (known !== undefined) known.cameMs = Infinity
+    if (known !== undefined) known.arrivedMs = Infinity
   }
 
   /** Records that a claim emptied a lane, except for deliveries that have arrived since the claim began. */
@@ -130,9 +130,9 @@ export class WaitingTimes {
   #answer(destinationId: string, lane: Lane, dueAtMs: number): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
-    known.dueAtMs = Math.min(dueAtMs, known.cameMs ?? Infinity)
+    known.dueAtMs = Math.min(dueAtMs, known.arrivedMs ?? Infinity)
     known.isWhole = true
-    known.cameMs = undefined
+    known.arrivedMs = undefined
     this.#sort(destinationId)
   }
 
@@ -148,7 +148,7 @@ export class WaitingTimes {
 }
 
 function nothingKnown(): Readonly<Record<Lane, Knowledge>> {
-  const nothing = (): Knowledge => ({ dueAtMs: Infinity, isWhole: false, cameMs: undefined })
+  const nothing = (): Knowledge => ({ dueAtMs: Infinity, isWhole: false, arrivedMs: undefined })
   return { manual: nothing(), first: nothing(), retry: nothing() }
 }
 

@@ -2,54 +2,54 @@ import type { Clock } from '../runtime/index.ts'
 import type { DeliveryStore } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Options of {@link Looks}. */
-export interface LooksOptions {
+/** Options of {@link DueTimeQueries}. */
+export interface DueTimeQueriesOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'nextDue'>
-  /** Times the pauses between questions. */
+  /** Times the pauses between queries. */
   readonly clock: Clock
   /** Receives the store's answers. */
   readonly times: WaitingTimes
 }
 
-/** Maximum number of destinations in one question, so that concurrent claims wait only milliseconds. */
+/** Maximum number of destinations in one query, so that concurrent claims wait only milliseconds. */
 const destinationsMax = 250
 
-/** The pause after a question about all destinations, as a multiple of the time that the answer took. */
-const pausesPerQuestion = 9
+/** The pause after a query about all destinations, as a multiple of the time that it took. */
+const pausesPerQuery = 9
 
-/** Maximum pause, even if the clock was set during the question. */
+/** Maximum pause, even if the clock was set during the query. */
 const pauseMaxMs = 60_000
 
 /**
  * Asks the store when deliveries are due: immediately about destinations whose due times are needed, and on
- * request about all, because another process may have added deliveries. Such a look at all destinations takes
- * at most a tenth of the time.
+ * request about all, because another process may have added deliveries. Queries about all destinations take at
+ * most a tenth of the time.
  */
-export class Looks {
-  readonly #options: LooksOptions
-  /** Destinations that the current look has not asked about yet. */
+export class DueTimeQueries {
+  readonly #options: DueTimeQueriesOptions
+  /** Destinations that the current round of queries has not asked about yet. */
   readonly #left = new Set<string>()
-  /** Whether a further look at all destinations follows the current one. */
+  /** Whether a further round follows the current one. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 
-  constructor(options: LooksOptions) {
+  constructor(options: DueTimeQueriesOptions) {
     this.#options = options
   }
 
-  /** Requests a look at all destinations. A look in progress is finished first. */
-  lookAtAll(): void {
+  /** Starts a round of queries about all destinations, or plans it if one is in progress. */
+  queryAll(): void {
     this.#isWanted = true
     this.#begin()
   }
 
-  /** When the current look may ask its next question, in milliseconds since 1970; undefined if none is left. */
+  /** When the current round may send its next query, in milliseconds since 1970; undefined if none is left. */
   get nextAtMs(): number | undefined {
     return this.#left.size > 0 ? this.#pause.untilMs : undefined
   }
 
-  /** Asks one question. Returns false if none is due. */
+  /** Sends one query. Returns false if none is due. */
   async ask(): Promise<boolean> {
     const { store, clock, times } = this.#options
     const askedAtMs = clock.nowMs()
@@ -71,7 +71,7 @@ export class Looks {
 
   #pauseAfter(askedAtMs: number): void {
     const sinceMs = this.#options.clock.nowMs()
-    const pauseMs = pausesPerQuestion * Math.max(sinceMs - askedAtMs, 0)
+    const pauseMs = pausesPerQuery * Math.max(sinceMs - askedAtMs, 0)
     this.#pause = { sinceMs, untilMs: sinceMs + Math.min(pauseMs, pauseMaxMs) }
   }
 
