@@ -6,6 +6,8 @@ import {
   type HttpAnswer,
   type RequestFault,
 } from '../http/index.ts'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+import type { Log } from '../runtime/index.ts'
 
 /** An HTTP answer, with the record in its body if it has one. */
 export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
@@ -113,4 +115,23 @@ export const commonHeaders: Answer['headers'] = Object.freeze({
 /** Sends an answer. Does nothing if the client has left or has already been answered. */
 export function send(response: ServerResponse, answer: Answer): void {
   sendAnswer(response, withHeaders(answer, commonHeaders))
+}
+
+/** Logs an unexpected error, and refuses the request without details. */
+export function refusalOfFailure(error: unknown, log: Log): Refusal {
+  log.warn('a request to the admin API failed', {
+    error: messageOf(error),
+    code: systemCode(error),
+  })
+  return isStoreError(error)
+    ? { status: 503, code: 'store_unavailable', message: 'The store cannot be used at the moment' }
+    : { status: 500, code: 'internal_error', message: 'The service failed to answer' }
+}
+
+/** Whether an error comes from the store. */
+export function isStoreError(error: unknown): boolean {
+  return (
+    error instanceof EvrouteError &&
+    (error.code === 'store_closed' || error.code === 'store_unusable')
+  )
 }

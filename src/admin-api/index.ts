@@ -3,8 +3,12 @@ export { faultAnswer as adminFaultAnswer } from './answer.ts'
 export { adminApp, adminConnectionLimits } from './app.ts'
 export { healthHandler } from './health.ts'
 export { Metrics } from './metrics/metrics.ts'
-export { queueStates, type QueueState } from './metrics/queue-states.ts'
-export { StoreFiguresWatch, type StoreFigures } from './metrics/store-figures.ts'
+export {
+  queueStates,
+  StoreFiguresWatch,
+  type QueueState,
+  type StoreFigures,
+} from './metrics/store-figures.ts'
 export type {
   AudienceMembersRecord,
   AudiencesRecord,

@@ -53,7 +53,7 @@ export class Archive {
   #isWriting = false
   #closedFiles = 0
 
-  /** @param startedAtMs - the beginning of file names, so that runs don't share files; milliseconds since 1970 */
+  /** @param startedAtMs - when this run started. File names begin with it, so that runs don't share files */
   constructor(directory: string, startedAtMs: number, append: Append = appendPrivately) {
     this.#directory = directory
     this.#runName = formatTimestamp(startedAtMs).replaceAll(/[:.]/g, '-')

@@ -1,7 +1,8 @@
 import { isoOrNull } from '../delivery/index.ts'
 import type { Audience, MembershipChange } from './audience.ts'
 import type { RemovalOutcome } from './remove-audience.ts'
-import type { RejectedRow, SyncCounts, SyncOutcome } from './sync-audience.ts'
+import type { SyncOutcome } from './sync-audience.ts'
+import type { RejectedRow, SyncCounts } from './sync-tally.ts'
 
 /** A JSON record about audiences. Its field names are part of the public interface. */
 export type AudienceRecord = Readonly<Record<string, unknown>>

@@ -4,10 +4,16 @@ import type { Destination } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { Audience, Member, MemberIdentity, MembershipChange } from './audience.ts'
 import { membershipEvent } from './membership-call.ts'
-import type { AudienceStore, SyncRequest, TakeOutcome, TakeResult } from './store-port.ts'
-import type { SyncListener } from './sync-listener.ts'
+import type {
+  AudienceReader,
+  AudienceStore,
+  SyncRequest,
+  TakeOutcome,
+  TakeResult,
+} from './store-port.ts'
+import type { SyncListener } from './sync-tally.ts'
 
-/** The maximum number of members in one transaction. */
+/** The maximum number of members in one transaction or page. */
 export const partMembersMax = 1_000
 
 /** What syncs and removals need. */
@@ -98,4 +104,17 @@ export async function audienceNow(
   known: Audience,
 ): Promise<Audience> {
   return (await store.list()).find(({ key }) => key === known.key) ?? known
+}
+
+/** Yields every member of an audience, page by page. */
+export async function* memberPages(
+  store: AudienceReader,
+  key: string,
+): AsyncGenerator<readonly Member[]> {
+  let page: readonly Member[] = []
+  do {
+    const after = page.at(-1)?.identity ?? null
+    page = await store.members({ key, limit: partMembersMax, after })
+    if (page.length > 0) yield page
+  } while (page.length === partMembersMax)
 }

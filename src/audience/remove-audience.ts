@@ -1,6 +1,5 @@
 import type { Audience, NewAudience } from './audience.ts'
-import { audienceNow, BegunSync, mayGoOn, type SyncMeans } from './begun-sync.ts'
-import { memberPages } from './member-pages.ts'
+import { audienceNow, BegunSync, mayGoOn, memberPages, type SyncMeans } from './begun-sync.ts'
 import type { AudienceReader } from './store-port.ts'
 import { noSyncCounts } from './sync-tally.ts'
 

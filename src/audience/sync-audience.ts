@@ -3,10 +3,7 @@ import type { Audience, NewAudience } from './audience.ts'
 import { audienceNow, BegunSync, type SyncMeans } from './begun-sync.ts'
 import { MemberFields, type MemberColumns } from './member-fields.ts'
 import { MemberList, type MemberListOptions } from './member-list.ts'
-import type { SyncCounts } from './sync-listener.ts'
-import { SyncTally } from './sync-tally.ts'
-
-export type { RejectedRow, SyncCounts, SyncListener } from './sync-listener.ts'
+import { SyncTally, type SyncCounts } from './sync-tally.ts'
 
 /** What a sync needs. */
 export interface SyncOptions extends SyncMeans {

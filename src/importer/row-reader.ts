@@ -59,7 +59,7 @@ export class RowReader {
     return rows
   }
 
-  /** Returns the remaining rows at the end of the text, which comes early if there is `damage`. */
+  /** Returns the remaining rows. `damage` says why the text ends early, if it does. */
   end(damage?: string): readonly Row[] {
     const rows: Row[] = []
     this.#read(this.#withUndecided(Buffer.alloc(0)), true, rows)

@@ -59,7 +59,7 @@ export class StructureScanner {
   }
 }
 
-/** The role of a structural byte: it is between parts, ends the array or object, or belongs to a part. */
+/** The role of a structural byte: to separate parts, to end the array or object, or to belong to a part. */
 export type StructuralRole = 'separator' | 'closer' | 'inner'
 
 /**

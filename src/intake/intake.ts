@@ -8,10 +8,9 @@ import {
   type Rejection,
 } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import { checkParsedCall } from './check-parsed-call.ts'
+import { checkParsedCall, hasUnsafeInteger } from './check-parsed-call.ts'
 import { normalise, type Arrival, type Normalised } from './normalise.ts'
 import { deletionEvent, planEvent, type DeletionRequest, type EventPlan } from './plan.ts'
-import { hasUnsafeInteger } from './unsafe-integers.ts'
 
 const shownIdLengthMax = 100
 
@@ -35,8 +34,8 @@ export interface IntakeBatch {
    */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
-   * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the sender
-   * counts as having this clock, and no timestamp is corrected.
+   * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the
+   * sender's clock counts as correct, and no timestamp is changed.
    */
   readonly sentAt?: string | null
   /** The trace context to keep with the deliveries, as the value of a `traceparent` header. */

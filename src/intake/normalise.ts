@@ -17,8 +17,8 @@ export interface Arrival {
   /** Makes the id of a call that has none. */
   readonly newId: () => string
   /**
-   * When the call was sent, by the sender's clock; null if the batch doesn't say. If absent, the sender counts as
-   * having this clock, and no timestamp is corrected.
+   * When the call was sent, by the sender's clock; null if the batch doesn't say. If absent, the sender's clock
+   * counts as correct, and no timestamp is changed.
    */
   readonly sentAtMs?: number | null
 }

@@ -25,7 +25,7 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>
   /** Maximum rate at which requests start, such as `50/s`; undefined for no maximum. */
   readonly rate?: string | undefined
-  /** The client certificate, and the authorities to trust; undefined for none and the default ones. */
+  /** The client certificate and the authorities to trust; undefined for no certificate and default authorities. */
   readonly tls?: TlsPaths | undefined
 }
 

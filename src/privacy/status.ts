@@ -27,16 +27,8 @@ export function overallStatus(regulation: Regulation): OverallStatus {
 }
 
 /**
- * Returns the status of a regulation's notifications from one source to one destination. The first row that
- * applies decides.
- *
- * | status | when |
- * |---|---|
- * | `INITIALIZED` | some are pending, and none has ended |
- * | `RUNNING` | some are pending |
- * | `FAILED` | all failed or expired |
- * | `PARTIAL_SUCCESS` | some failed or expired |
- * | `FINISHED` | all were delivered |
+ * Returns the status of a regulation's notifications from one source to one destination: `INITIALIZED` until one has
+ * ended, `RUNNING` while some are pending, then `FAILED`, `PARTIAL_SUCCESS` or `FINISHED`.
  */
 export function streamStatus(stream: NotificationStream): OverallStatus {
   if (stream.pending === 0) return endedStatus(stream)

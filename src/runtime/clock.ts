@@ -8,9 +8,7 @@ export interface Timer {
 export interface Clock {
   /** Whole milliseconds since 1970. */
   nowMs(): number
-  /**
-   * Runs a task once, `delayMs` from now, by the system's clock at most 24 days. Keeps the process alive until then.
-   */
+  /** Runs a task once, `delayMs` from now, keeping the process alive. The system's clock waits at most 24 days. */
   schedule(delayMs: number, task: () => void): Timer
   /** Keeps a virtual clock from jumping until the returned function is called, because work is under way. */
   hold(): () => void

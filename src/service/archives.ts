@@ -36,7 +36,7 @@ export class Archives {
   readonly #keeping = new Map<AbortController, Promise<void>>()
   #endsAtMs = Infinity
 
-  /** @param startedAtMs - the beginning of file names, so that runs don't share files; milliseconds since 1970 */
+  /** @param startedAtMs - when this run started. File names begin with it, so that runs don't share files */
   constructor(
     startedAtMs: number,
     parts: { readonly clock?: Clock; readonly append?: Append } = {},
@@ -111,7 +111,7 @@ export class Archives {
   }
 }
 
-/** Returns the archives of the sources, as other processes know them. Throws `cannot_write_file`. */
+/** Returns the ids and names of the sources' archives, for other processes. Throws `cannot_write_file`. */
 export async function keptArchives(
   sources: readonly Pick<ConfiguredSource, 'archive'>[],
   newId: () => string,

@@ -17,7 +17,7 @@ type Given<Settings> = Settings extends string
         }
       : Settings
 
-/** The content of an `evroute.config.json` as an object. By default, ports are free ones. */
+/** The content of an `evroute.config.json` as an object. If a port is left out, a free one is used. */
 export type ServiceConfiguration = Given<GivenDocument>
 
 /** Options of {@link createService}. */

@@ -25,7 +25,7 @@ interface ServiceRegulationsOptions extends Pick<RegulationsOptions, 'store' | '
   readonly shared?: SharedRegulations | undefined
   /** Whether this process carries out regulations (the default), or only erases from its own archives. */
   readonly carriesOut?: boolean
-  /** Whether this process writes to archives (the default). If not, it doesn't erase from registered ones. */
+  /** Whether this process writes to archives (the default). If not, it doesn't erase from registered archives. */
   readonly keepsArchives?: boolean
 }
 

@@ -63,7 +63,7 @@ export function taken(accepted: number, rejected: readonly RejectedCall[]): Http
   return success({ accepted, rejected: rejected.map((call) => ({ ...call })) })
 }
 
-/** Answers with a refusal. Each client reads the reason from one of three fields, and some fail without theirs. */
+/** Answers with a refusal. Each client reads one of three fields, and some fail if theirs is missing. */
 export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAnswer {
   const answer = jsonAnswer(statuses[code], { success: false, error: message, code, message })
   const waitMs = retryAfterMs ?? (answer.status === 503 ? tryLaterMs : undefined)

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ComputationClass } from '../../src/audience/index.ts'
-import { cellValue } from '../../src/audience/cell-value.ts'
-import { MemberFields, type MemberColumns } from '../../src/audience/member-fields.ts'
+import { cellValue, MemberFields, type MemberColumns } from '../../src/audience/member-fields.ts'
 import { SettingError, type JsonObject } from '../../src/model/index.ts'
 import { nested } from '../intake/support.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasUnsafeInteger } from '../../src/intake/unsafe-integers.ts'
+import { hasUnsafeInteger } from '../../src/intake/check-parsed-call.ts'
 
 test.each(['9007199254740992', '-9007199254740993', '12345678901234567890', '1e300'])(
   'finds %s, wherever it is',

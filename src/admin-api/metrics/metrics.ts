@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { AddOutcome } from '../../delivery/index.ts'
 import {
   givenUpStates,
@@ -11,7 +11,6 @@ import {
 } from '../../model/index.ts'
 import type { Observer, Runtime } from '../../runtime/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
-import { processMetrics } from './process-metrics.ts'
 import { RecentActivity } from './recent-activity.ts'
 import { SourceActivity, type LatestRejected } from './source-activity.ts'
 import type { StoreFigures } from './store-figures.ts'
@@ -350,4 +349,15 @@ function gaugesIn(registry: Registry) {
       ['destination', 'endpoint', 'state'],
     ),
   }
+}
+
+let processRegistry: Registry | undefined
+
+/** Returns the metrics of this process, which all its services share, because prom-client cannot stop measuring. */
+function processMetrics(): Registry {
+  if (processRegistry === undefined) {
+    processRegistry = new Registry()
+    collectDefaultMetrics({ register: processRegistry })
+  }
+  return processRegistry
 }

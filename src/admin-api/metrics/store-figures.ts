@@ -1,7 +1,32 @@
+import type { DeliveryStore } from '../../delivery/index.ts'
 import { messageOf } from '../../model/index.ts'
 import { stopwatch, type Runtime, type Timer } from '../../runtime/index.ts'
 import type { TableRows } from '../../store/index.ts'
-import type { QueueState } from './queue-states.ts'
+
+/** The backlog of a destination. */
+export interface QueueState {
+  readonly destinationId: string
+  /** Pending deliveries, including those in flight. */
+  readonly pending: number
+  /** The earliest due time of deliveries not in flight, in milliseconds since 1970; null if there are none. */
+  readonly oldestDueAtMs: number | null
+}
+
+/** Reads the backlogs of destinations from a store. */
+export async function queueStates(
+  store: Pick<DeliveryStore, 'ledger' | 'nextDue'>,
+  destinationIds: readonly string[],
+): Promise<readonly QueueState[]> {
+  const dueTimes = await store.nextDue({ destinationIds })
+  return Promise.all(
+    destinationIds.map(async (destinationId) => {
+      const { pending } = await store.ledger({ destinationId })
+      const due = dueTimes.filter((time) => time.destinationId === destinationId)
+      const oldestDueAtMs = due.length === 0 ? null : Math.min(...due.map((time) => time.dueAtMs))
+      return { destinationId, pending, oldestDueAtMs }
+    }),
+  )
+}
 
 /** The figures of a store that metrics report. */
 export interface StoreFigures {

@@ -7,7 +7,7 @@ import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
 import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
 
-/** Finds what the schema can't, such as duplicate ids, unknown sources and invalid URLs. Skips wrong types. */
+/** Finds what the schema can't, such as duplicate ids and unknown sources. Skips values of the wrong type. */
 export async function checkReferences(
   document: unknown,
   breather: Breather,
