@@ -1,5 +1,6 @@
 import { eventTypes, nearestName, SettingError, type EventType } from '../model/index.ts'
 import { signBody } from '../webhook/index.ts'
+import type { HandlerCheckOptions } from './check-handler.ts'
 import { refusedCases, wrongSecret } from './refused-cases.ts'
 import { webhookText } from './sample-webhook.ts'
 import { takenCases } from './taken-cases.ts'
@@ -23,13 +24,7 @@ export interface CheckCase {
 }
 
 /** Parameters of {@link checkCases}. */
-export interface CaseParts {
-  /** The shared secret of the handler. */
-  readonly secret: string
-  /** The types that the handler accepts; all seven by default. */
-  readonly types?: readonly EventType[] | undefined
-  /** The cases to send; all by default. */
-  readonly only?: readonly string[] | undefined
+export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' | 'only'> {
   /** A unique id of the check, which becomes part of the messageIds. */
   readonly id: string
   /** The time of the check, in milliseconds since 1970. */

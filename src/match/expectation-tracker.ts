@@ -117,13 +117,13 @@ export interface ExpectationResult<Candidate extends NumberedSubject = NumberedS
 /** Why an expectation was not met. */
 export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
   | {
-      /** More requests matched than the maximum. */
+      /** More requests matched than allowed. */
       readonly reason: 'too_many'
       /** The first request that matched above the maximum. */
       readonly surplus: Candidate
     }
   | {
-      /** Fewer requests matched in time than the minimum. */
+      /** Fewer requests matched in time than required. */
       readonly reason: 'too_few'
       /** The request that comes nearest to the match without counting; undefined if none comes near. */
       readonly nearest: Candidate | undefined

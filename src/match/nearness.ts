@@ -9,7 +9,7 @@ const comparedMax = 200
 
 /**
  * Measures how near a request comes to a match. The right type counts more than everything else together, then each term
- * that holds, then the similarity of wrong values. The result is 0 if the request has none of the fields.
+ * that holds, then the similarity of wrong values. An absent value adds nothing.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = 0

@@ -9,7 +9,7 @@ import type { Waits } from './waits.ts'
  */
 export type EventListener = (event: ReceivedEvent) => unknown
 
-/** Maximum memory for bodies: 64 MB, and less for bodies with very many values. */
+/** Maximum bytes of bodies to keep. Bodies with very many values count as more bytes. */
 const keptBytesMax = 64 * 1024 * 1024
 /**
  * Minimum weight of a value in a body. A parsed value takes about 64 bytes, even if it is shorter in JSON. With this
