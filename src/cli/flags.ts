@@ -179,10 +179,10 @@ export const storeOptions = {
 /** The options that name a store or a service. */
 export const targetOptions = {
   ...storeOptions,
-  api: option('--api <url>', 'a running service instead: the URL of its admin API'),
+  api: option('--api <url>', 'ask a running service instead: the URL of its admin API'),
   token: option(
     '--token <token>',
-    'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
+    'the admin token for --api: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
   ),
 }
 

@@ -60,10 +60,8 @@ interface EndedChange {
 }
 
 /** Delivers the calls about a change. A dry run makes none, and a service that ends early keeps them. */
-async function finish(
-  { code, outcome, isDryRun }: EndedChange,
-  run: AudiencesRun,
-): Promise<ExitCode> {
+async function finish(change: EndedChange, run: AudiencesRun): Promise<ExitCode> {
+  const { code, outcome, isDryRun } = change
   await drained(run)
   const isLeft = run.offline === undefined && outcome?.kind === 'ended'
   return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])

@@ -2,10 +2,9 @@ import type { ComputationClass } from '../../audience/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
-import { countFlag, idColumnsOption } from '../flags.ts'
+import { accessOptions, type AccessValues, countFlag, idColumnsOption } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
-import { accessOptions, type AccessValues } from '../flags.ts'
 import type { AudiencesRun } from '../store-access/operations.ts'
 
 const membersMax = 1_000_000

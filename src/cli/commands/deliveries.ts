@@ -2,9 +2,15 @@ import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
 import type { Selection } from '../deliveries/change.ts'
-import { choicesOf, countFlag, eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
+import {
+  accessOptions,
+  choicesOf,
+  countFlag,
+  eventTypesFlag,
+  momentFlag,
+  momentMs,
+} from '../flags.ts'
 import { usageError } from '../output/error.ts'
-import { accessOptions } from '../flags.ts'
 
 const limitMax = 1_000_000_000
 

@@ -25,7 +25,7 @@ const options = {
   ...inGroup('Passing on:', {
     forwardTo: option(
       '--forward-to <url>',
-      'forward: 3000, track=localhost:3000/hook',
+      'forward requests: 3000, track=localhost:3000',
       forwardFlag,
     ).or([]),
     forwardFilter: option('--forward-filter <match>', 'forward only matching requests'),
@@ -36,7 +36,7 @@ const options = {
     ),
     forwardTimeoutMs: option(
       '--forward-timeout <duration>',
-      'time limit for its answer, 0 for none [5s]',
+      'time limit for the answer, 0 for none [5s]',
       (text) => (text === '0' ? 0 : durationUpTo(forwardTimeoutMsMax)(text)),
     ),
     forwardInsecure: flag('--insecure', 'accept any certificate of --forward-to'),

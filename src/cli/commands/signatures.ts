@@ -1,11 +1,11 @@
 import { recordLine } from '../../model/index.ts'
-import type { Diagnosis } from '../../receiver/index.ts'
+import type { diagnose, Diagnosis } from '../../receiver/index.ts'
 import { signBody, checkSignature, type SignatureCheck } from '../../webhook/index.ts'
 import { command, flag, option } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { languageNames, handlerIn } from '../flags.ts'
 import { readBody } from '../input.ts'
-import { writeData, type Io } from '../io.ts'
+import { writeData } from '../io.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { requireSecret, readOtherSecrets } from '../secret.ts'
 
@@ -75,13 +75,12 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
     const body = await readBody(file, io)
     if (body === undefined) return exitCodes.interrupted
     const check = checkSignature(body, signature, secret)
-    if (check === 'valid') {
-      await writeVerdict(check, null, { io, json })
-      return exitCodes.ok
-    }
-    const { diagnose } = await import('../../receiver/index.ts')
-    const diagnosis = diagnose({ body, signature, secret, otherSecrets }) ?? null
-    await writeVerdict(check, diagnosis, { io, json })
+    const valid = check === 'valid'
+    const diagnosis = valid ? null : await diagnosisOf({ body, signature, secret, otherSecrets })
+    const reason = valid ? null : check
+    const record = recordLine({ kind: 'verification', valid, reason, diagnosis })
+    await writeData(io, json ? record : `${verdicts[check]}\n`)
+    if (valid) return exitCodes.ok
     const style = await styleOf(io, 'stderr', color)
     if (!json && check !== 'missing') io.stderr.write(diagnosisText(diagnosis, style))
     io.stderr.write(handler)
@@ -89,15 +88,9 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
   },
 })
 
-async function writeVerdict(
-  check: SignatureCheck,
-  diagnosis: Diagnosis | null,
-  { io, json }: { readonly io: Io; readonly json: boolean },
-): Promise<void> {
-  const valid = check === 'valid'
-  const reason = valid ? null : check
-  const record = (): string => recordLine({ kind: 'verification', valid, reason, diagnosis })
-  await writeData(io, json ? record() : `${verdicts[check]}\n`)
+async function diagnosisOf(request: Parameters<typeof diagnose>[0]): Promise<Diagnosis | null> {
+  const receiver = await import('../../receiver/index.ts')
+  return receiver.diagnose(request) ?? null
 }
 
 function diagnosisText(diagnosis: Diagnosis | null, style: Style): string {

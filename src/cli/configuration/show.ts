@@ -23,7 +23,7 @@ export async function showConfiguration(options: ConfigValues, io: Io): Promise<
 
 const tableColumns: readonly TableColumn<EffectiveSetting>[] = [
   { title: 'setting', text: ({ path }) => path, look: 'name', columnsMin: 16, cut: cutMiddle },
-  { title: 'value', text: ({ value }) => (value === null ? 'none' : shown(value)) },
+  { title: 'value', text: ({ value }) => shown(value) },
   { title: 'from', text: ({ origin }) => origin, look: 'faint', columnsMin: 7 },
 ]
 
@@ -36,5 +36,5 @@ function cutMiddle(path: string, columnsMax: number): string {
 }
 
 function shown(value: EffectiveSetting['value']): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : value === null ? 'none' : JSON.stringify(value)
 }

@@ -168,16 +168,14 @@ interface ListenAddress extends ReceiverAddress {
   readonly ca: string | null
 }
 
-interface ListenSummary {
-  readonly counts: ReceivedCounts
-  readonly results: readonly ExpectationResult[]
-  readonly durationMs: number
-}
-
 interface ListenView {
   ready(address: ListenAddress): void
   event(event: ReceivedEvent): Promise<void>
-  summary(summary: ListenSummary): void
+  summary(summary: {
+    readonly counts: ReceivedCounts
+    readonly results: readonly ExpectationResult[]
+    readonly durationMs: number
+  }): void
 }
 
 function jsonView(screen: ListenScreen): ListenView {

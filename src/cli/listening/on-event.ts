@@ -12,10 +12,7 @@ export interface EventProgramOptions extends Omit<TreeCommand, 'stdio'> {
   readonly write: (text: string) => void
 }
 
-interface WaitingEvent {
-  readonly seq: number
-  readonly line: string
-}
+type WaitingEvent = Readonly<{ seq: number; line: string }>
 
 /** Maximum number of concurrent runs. */
 export const runsMax = 4
@@ -96,8 +93,15 @@ export class EventProgram {
 
   #start({ seq, line }: WaitingEvent): void {
     const tell = (failure: string): void => this.#tell(`${failure} (event #${seq})`)
-    const child = this.#spawn(tell)
-    if (child === undefined) return
+    const { program, args, env } = this.#options
+    let child: ChildProcess
+    try {
+      child = spawnTree({ program, args, env, stdio: 'pipe' })
+    } catch (error) {
+      // `spawn` throws some failures and emits others.
+      tell(cannotRun(error))
+      return
+    }
     this.#running.add(child)
     const end = (failure: string | undefined): void => {
       if (!this.#running.delete(child)) return
@@ -112,17 +116,6 @@ export class EventProgram {
     child.stderr?.setEncoding('utf8').on('data', this.#options.write)
     // A program may exit without reading its input, so ignore that the pipe is closed.
     child.stdin?.on('error', () => undefined).end(line)
-  }
-
-  /** Starts the program; undefined if `spawn` throws. It emits other failures later. */
-  #spawn(tell: (failure: string) => void): ChildProcess | undefined {
-    const { program, args, env } = this.#options
-    try {
-      return spawnTree({ program, args, env, stdio: 'pipe' })
-    } catch (error) {
-      tell(cannotRun(error))
-      return undefined
-    }
   }
 
   #signal(signal: NodeJS.Signals): void {

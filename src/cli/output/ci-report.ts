@@ -30,18 +30,15 @@ export function githubAnnotations({ title, cases }: Report): string {
   return cases
     .flatMap(({ name, failure }) => {
       if (failure === undefined) return []
-      const message = `${name}: ${failure.message}\n${failure.detail}`
-      return [`::error title=${property(`${title}: expectation unmet`)}::${data(message)}\n`]
+      const message = data(`${name}: ${failure.message}\n${failure.detail}`)
+      const property = data(`${title}: expectation unmet`).replace(/:/g, '%3A').replace(/,/g, '%2C')
+      return [`::error title=${property}::${message}\n`]
     })
     .join('')
 }
 
 function data(text: string): string {
   return text.replace(/%/g, '%25').replace(/\r/g, '%0D').replace(/\n/g, '%0A')
-}
-
-function property(text: string): string {
-  return data(text).replace(/:/g, '%3A').replace(/,/g, '%2C')
 }
 
 /** Formats the results as Markdown, for the job summary of GitHub Actions. */
@@ -53,16 +50,14 @@ export function githubSummary({ title, cases }: Report): string {
     '',
     '| | Expectation | Result |',
     '| --- | --- | --- |',
-    ...cases.map(tableRow),
+    ...cases.map(({ name, failure: { message } = { message: 'met' }, failure }) => {
+      const sign = failure === undefined ? '✔' : '✖'
+      return `| ${sign} | ${cell(name)} | ${cell(message)} |`
+    }),
     '',
     ...failed.flatMap(({ name, failure }) => fenced(`${name}\n${failure?.detail ?? ''}`)),
     '',
   ].join('\n')
-}
-
-function tableRow({ name, failure }: ReportCase): string {
-  const [sign, result] = failure === undefined ? ['✔', 'met'] : ['✖', failure.message]
-  return `| ${sign} | ${cell(name)} | ${cell(result)} |`
 }
 
 /** Escapes text for the cell of a table. The inline code of Markdown would show the backslash of `\|`. */

@@ -44,42 +44,32 @@ export async function readSubjects(
   io: Io,
   { read, rejected }: SubjectsListener,
 ): Promise<readonly (readonly string[])[]> {
-  const batches: (readonly string[])[] = []
-  let users = 0
-  for await (const batch of subjectBatches(source, io, rejected)) {
-    if (batches.length === batchesMax) {
+  const batches: string[][] = []
+  let batch: string[] = []
+  let seen = new Set<string>()
+  let [bytes, users] = [0, 0]
+  for await (const userId of subjects(source, io, rejected)) {
+    if (seen.has(userId)) continue
+    const more = Buffer.byteLength(userId)
+    const isFull = batch.length === regulationLimits.usersMax || bytes + more > batchBytesMax
+    if (isFull && batches.length === batchesMax) {
       const usersMax = formatCount(batchesMax * regulationLimits.usersMax)
       throw usageError(
         `Cannot read more than ${usersMax} users, or ${batchesMax} MB of ids, from one list`,
         'Split the list into several files, and run the command for each.',
       )
     }
-    batches.push(batch)
-    users += batch.length
-    read(users)
-  }
-  return batches
-}
-
-async function* subjectBatches(
-  source: SubjectsSource,
-  io: Io,
-  rejected: (row: RejectedSubject) => void,
-): AsyncGenerator<readonly string[]> {
-  let batch = new Set<string>()
-  let bytes = 0
-  for await (const userId of subjects(source, io, rejected)) {
-    if (batch.has(userId)) continue
-    const more = Buffer.byteLength(userId)
-    if (batch.size === regulationLimits.usersMax || bytes + more > batchBytesMax) {
-      yield [...batch]
-      batch = new Set()
+    if (isFull || users === 0) {
+      batches.push((batch = []))
+      seen = new Set()
       bytes = 0
     }
-    batch.add(userId)
+    batch.push(userId)
+    seen.add(userId)
     bytes += more
+    read(++users)
   }
-  if (batch.size > 0) yield [...batch]
+  return batches
 }
 
 async function* subjects(

@@ -79,7 +79,7 @@ async function readOptions(values: RunValues, [program, ...args]: readonly strin
   if (virtualClock && !values.serve) {
     throw new SettingError(
       '--clock',
-      'Cannot use --clock virtual without --serve: only a service waits',
+      'Cannot use --clock virtual without --serve: only a service retries deliveries',
       'Add --serve, or leave --clock out.',
     )
   }

@@ -70,16 +70,10 @@ export async function openTestBed(options: TestBedOptions) {
   }
 }
 
-interface Waiting {
-  readonly dueMs: number
-  readonly task: () => void
-  timer: Timer
-}
-
 /** The system clock until `skip` is called. After that, waiting takes no time. */
 class SkippableClock implements Clock {
   #clock: Clock = systemClock
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<{ dueMs: number; task: () => void; timer: Timer }>()
   readonly #holds = new Set<{ release: () => void }>()
 
   nowMs(): number {

@@ -62,7 +62,10 @@ export function composeCall(
     )
   }
   if (type === 'delete' && flags.userId === undefined) {
-    throw new SettingError('--user-id', 'Cannot send a delete without --user-id: say who is meant')
+    throw new SettingError(
+      '--user-id',
+      'Cannot send a delete without --user-id: it must name a user',
+    )
   }
   const isOwn = pairs.length > 0 || ownFields.some((field) => flags[field] !== undefined)
   const sample = Object.entries(sampleCall(type))

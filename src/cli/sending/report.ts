@@ -204,8 +204,8 @@ export class Report implements Observer {
   ): void {
     const { json, quiet, verbose } = this.#parts.options
     if (json) {
-      const named = file === undefined ? {} : { file }
-      this.#stdout.record({ kind: 'rejected', ...named, line, code, message })
+      const problem = { line, code, message }
+      this.#stdout.record({ kind: 'rejected', ...(file === undefined ? {} : { file }), ...problem })
     } else if (!quiet) {
       this.#rejectionLines++
       if (this.#rejectionLines > rejectionLinesMax && !verbose) return

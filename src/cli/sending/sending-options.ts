@@ -81,7 +81,7 @@ export const sendingOptions = {
       choiceOf(bodyStyles),
     ),
     endpoint: option('--endpoint <url>', "send to a service's tracking API instead"),
-    writeKey: option('--write-key <key>', 'its write key [EVROUTE_WRITE_KEY]'),
+    writeKey: option('--write-key <key>', 'the write key for --endpoint [EVROUTE_WRITE_KEY]'),
   }),
   ...inGroup('Delivery:', {
     only: option('--only <match>', "send only what matches: 'type:track'"),

@@ -158,7 +158,7 @@ async function readConfigurationOf(
     throw new SettingError(
       '--store',
       `Cannot tell which store is meant: there is no ${path} here`,
-      'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; a running service is asked with --api <url>.',
+      'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE. To ask a running service, pass --api <url>.',
     )
   }
 }

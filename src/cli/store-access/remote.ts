@@ -37,7 +37,6 @@ type ProgressLine =
   | LastLine
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
 
-/** The last line of a sync or a removal. */
 type LastLine =
   | (SyncCounts & {
       readonly kind: 'sync'
@@ -228,7 +227,7 @@ export async function askConfiguredService(
   if (admin.port === 0)
     throw refuse('and the admin API of the configuration uses a random free port')
   if (admin.tls !== undefined)
-    throw refuse('and its admin API uses https, whose host name the configuration does not tell')
+    throw refuse('and its admin API uses https: the configuration does not contain its host name')
   const url = `http://127.0.0.1:${admin.port}/`
   const api = new ServiceApi({ kind: 'service', url, token: admin.token }, stop)
   try {

@@ -263,8 +263,11 @@ export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
   const queryOf = (parameters: Parameters): string =>
     queryText({ ...parameters, reveal: reveal ? 'true' : undefined })
   const change = async (kind: 'retry' | 'discard', request: RetryRequest): Promise<number> => {
+    const conditions = conditionsOf(request.filter)
+    const isAll = Object.values(conditions).every((condition) => condition === undefined)
+    const body = { ...conditions, ...(isAll ? { all: true } : {}), limit: request.limit }
     const answer = await api.read<{ readonly deliveries: number }>(
-      { path: `v1/deliveries/${kind}`, body: selectionOf(request) },
+      { path: `v1/deliveries/${kind}`, body },
       kind,
     )
     return answer.deliveries
@@ -298,13 +301,6 @@ export function queryText(parameters: Parameters): string {
     for (const each of [value].flat()) if (each !== undefined) query.append(name, String(each))
   }
   return query.size === 0 ? '' : `?${query.toString()}`
-}
-
-/** Returns the body of a request to retry or discard deliveries. */
-function selectionOf({ filter, limit }: RetryRequest): object {
-  const conditions = conditionsOf(filter)
-  const isAll = Object.values(conditions).every((condition) => condition === undefined)
-  return { ...conditions, ...(isAll ? { all: true } : {}), limit }
 }
 
 /** Converts a filter to the parameters of the API. */

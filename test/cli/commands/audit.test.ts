@@ -150,8 +150,8 @@ describe('every command about a store', () => {
         code: 2,
         stderr:
           'evroute: Cannot tell which store is meant: there is no evroute.config.json here. ' +
-          'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; ' +
-          'a running service is asked with --api <url>.\n',
+          'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE. ' +
+          'To ask a running service, pass --api <url>.\n',
       })
     },
   )
