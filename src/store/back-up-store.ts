@@ -3,11 +3,10 @@ import { dirname, resolve } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import { busyTimeoutMs, openDatabase, type Database } from './sqlite/database.ts'
 import { expectFile } from './sqlite/store-file.ts'
-import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import { realPathOf } from './sqlite/store-file.ts'
 import { expectTables } from './sqlite/schema.ts'
 import { storeError } from './sqlite/store-error.ts'
-import { expectUsable } from './store-url.ts'
+import { expectUsable, fileOf, refusalOf } from './store-url.ts'
 
 /** The source and target of a backup. */
 export interface BackUpRequest {

@@ -2,9 +2,8 @@ import { stopwatch, type Log } from '../runtime/index.ts'
 import type { DueTime } from '../delivery/index.ts'
 import type { UpgradeProgress } from './sqlite/schema.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
-import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import type { MemoryBoundsOptions } from './sqlite/memory-bounds.ts'
-import { expectUsable, serverUrlRefusal } from './store-url.ts'
+import { expectUsable, fileOf, refusalOf, serverUrlRefusal } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
 
 const opening = { cannot: 'Cannot open the store' }
@@ -89,9 +88,7 @@ export async function openDeliveryLog(
 
 const lineEveryMs = 2_000
 
-/**
- * Returns a function that logs the beginning and the end of an upgrade, and its progress from time to time.
- */
+/** Returns a function that logs the beginning and the end of an upgrade, and its progress from time to time. */
 export function upgradeLines(log: Log): (progress: UpgradeProgress) => void {
   const elapsedMs = stopwatch()
   let toldMs = -Infinity

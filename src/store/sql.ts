@@ -49,10 +49,7 @@ export type SqlValue = string | number | null | readonly (string | number | bool
 
 /** A statement with its values. */
 export interface Query {
-  /**
-   * The name of a statement whose text never changes, so that the server parses it only once; none by
-   * default.
-   */
+  /** The name of a statement whose text never changes, so that the server parses it only once; none by default. */
   readonly name?: string
   /** The statement. `$1` is its first value; tables have the prefix `evroute_`. */
   readonly sql: string

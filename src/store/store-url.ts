@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { SettingError } from '../model/index.ts'
 import {
   isPostgresUrl,
@@ -6,6 +8,8 @@ import {
   readableUrl,
 } from './postgres/connection-url.ts'
 import type { UrlRefusal } from './store-errors.ts'
+
+const prefix = 'sqlite:'
 
 /** Returns the name of a store for messages and logs. For a server it has neither password nor parameters. */
 export function storeName(url: string): string {
@@ -44,4 +48,53 @@ export function expectUsable(
   const isHidden = isPostgresUrl(url) || /[@?=]|:\/\//.test(url)
   const quoted = isHidden ? '' : ` "${url}"`
   throw new SettingError(setting, `${cannot}${quoted}: ${refusal.why}`, refusal.hint)
+}
+
+/** Returns the file that an accepted URL names. */
+export function fileOf(url: string): string {
+  return url.slice(prefix.length)
+}
+
+/**
+ * Returns why a URL names no file; undefined if it names one.
+ *
+ * @param whyNotOurs - the reason if the URL does not begin with `sqlite:`
+ */
+export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefined {
+  if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
+  const path = fileOf(url)
+  if (path === '') return { why: 'it must name a file', hint: hintFor('') }
+  if (path === ':memory:') {
+    return {
+      why: 'it must name a file',
+      hint: 'Write "memory:" for a store in memory, or "sqlite:./evroute.db" for a file.',
+    }
+  }
+  if (!isFolder(path)) return undefined
+  return {
+    why: 'it must name a file, not a folder',
+    hint: `Name a file in that folder: sqlite:${join(path, 'evroute.db')}.`,
+  }
+}
+
+/**
+ * Returns a hint with the right form of a URL. Repeats the URL only if it looks like a path, because any
+ * other text could contain a password.
+ */
+function hintFor(url: string): string {
+  if (/^(postgres\w*|pg\w*|psql):/i.test(url)) {
+    return 'Write it as postgres://user:password@host:5432/database.'
+  }
+  const isPath = url !== '' && !/^[a-z][a-z\d+.-]+:|[@?=]/i.test(url)
+  return `Write it as sqlite:${isPath ? url : './evroute.db'}.`
+}
+
+function isFolder(path: string): boolean {
+  if (path.endsWith('/')) return true
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    // The file is missing or unreadable. Opening it reports that.
+    return false
+  }
 }

@@ -8,10 +8,7 @@ export interface Store extends DeliveryStore {
   readonly audiences: AudienceStore
   /** Deletion requests and suppressed users. */
   readonly regulations: RegulationStore
-  /**
-   * The regulations and archives that processes share; undefined if there is never more than one
-   * process.
-   */
+  /** The regulations and archives that processes share; undefined if there is never more than one process. */
   readonly sharedRegulations?: SharedRegulations | undefined
   /** The processes that deliver from it; undefined if there is never more than one. */
   readonly processes?: DeliveringProcesses | undefined
@@ -19,9 +16,7 @@ export interface Store extends DeliveryStore {
   readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
 }
 
-/**
- * The rows of a table in a store where deleted and changed rows take space until they are cleaned up.
- */
+/** The rows of a table in a store where deleted and changed rows take space until they are cleaned up. */
 export interface TableRows {
   /** The table. */
   readonly table: string

@@ -137,7 +137,6 @@ export function* countsOf(
 
 /** A figure of both stores. */
 export interface ComparedFigure {
-  /** The name of the figure. */
   readonly what: string
   /** In the old store. */
   readonly source: number

@@ -5,6 +5,7 @@ import { busyTimeoutMs, openDatabase, type Database, type Statement } from '../s
 import { DeliveryLock } from '../sqlite/delivery-lock.ts'
 import { readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
+import { ScriptRunner } from '../sqlite/sql-database.ts'
 import { isBusy, storeError } from '../sqlite/store-error.ts'
 import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
 import {
@@ -85,7 +86,6 @@ export class SqliteExport {
     return this.#all(`SELECT DISTINCT ${day} AS day FROM requests`).map((row) => Number(row['day']))
   }
 
-  /** Returns the names of the columns of a table. */
   columnNames({ name }: MovedTable): readonly string[] {
     const sql = `SELECT name FROM pragma_table_info('${name}')`
     return this.#all(sql).map((row) => String(row['name']))
@@ -113,12 +113,11 @@ export class SqliteExport {
     if (some.length > 0) yield some
   }
 
-  /** Reads the figures of the store. */
   figures(): StoreFigures {
-    const script = countsOf(sourceOf)
-    let step = script.next()
-    while (step.done !== true) step = script.next(this.#all(step.value.sql))
-    return { ...step.value, ledger: this.#read(() => new Counts(this.#database).ledger()) }
+    return this.#read(() => ({
+      ...new ScriptRunner(this.#database).run(countsOf(sourceOf)),
+      ledger: new Counts(this.#database).ledger(),
+    }))
   }
 
   /** Writes the new place of the store to disk, and ends the lock. */
@@ -142,9 +141,7 @@ export class SqliteExport {
   }
 
   #all(sql: string): readonly Row[] {
-    return this.#read(
-      () => this.#database.prepare(sql.replaceAll('evroute_', '')).all() as readonly Row[],
-    )
+    return this.#read(() => this.#database.prepare(sql).all() as readonly Row[])
   }
 
   #read<Result>(work: () => Result): Result {

@@ -17,7 +17,6 @@ import { SeenMessages } from './seen-messages.ts'
 
 /** The result of an add. It omits the bodies of leased deliveries, because the caller has them. */
 export interface Addition extends Pick<AddResult, 'outcomes' | 'refused'> {
-  /** The deliveries that were leased. */
   readonly leased: readonly HandedOver[]
 }
 
@@ -29,7 +28,6 @@ interface NewRow {
   readonly eventPlace: number
   readonly place: number
   readonly bodyId: number
-  /** Whether the backlog of its destination was full. */
   readonly isRefused: boolean
 }
 
@@ -80,7 +78,6 @@ export class Adding {
     )
   }
 
-  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
   add(batch: AddRequest): Addition {
     const outcomes = this.#outcomesOf(batch)
     const rows = this.#addRouted(batch, outcomes)

@@ -18,9 +18,7 @@ export class Checkpoints {
   readonly #look
   readonly #copy
   readonly #beginAnew
-  /**
-   * Pages in the log at the last checkpoint, so that later checkpoints don't wait for the same reader again.
-   */
+  /** Pages in the log at the last checkpoint, so that later checkpoints don't wait for the same reader again. */
   #lastLog = 0
 
   constructor(database: Database) {

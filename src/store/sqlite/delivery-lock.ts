@@ -41,7 +41,6 @@ export class DeliveryLock {
     }
   }
 
-  /** Ends the lock. */
   release(): void {
     this.#database.close()
   }

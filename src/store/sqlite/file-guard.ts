@@ -3,7 +3,6 @@ import { EvrouteError } from '../../model/index.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Guard } from './write-queue.ts'
 
-/** A file, and its identity when the store was opened. */
 interface KnownFile {
   readonly path: string
   readonly stats: BigIntStats

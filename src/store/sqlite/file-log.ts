@@ -12,17 +12,17 @@ import type {
 } from '../../delivery/index.ts'
 import { abandon, countOf, discard, expire, retry, type LogEngine } from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
-import { raw, sql, type Script } from '../sql.ts'
+import { raw, sql, type Script, type SqlDatabase } from '../sql.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import type { Leases } from './leases.ts'
 import { LogReader } from './log-reader.ts'
 import { Purging } from './purging.ts'
-import { dialect, SqliteSql } from './sql-database.ts'
+import { dialect, ScriptRunner } from './sql-database.ts'
 
 /** The delivery log of a connection. Subclasses decide how work runs. */
 export abstract class FileLog implements DeliveryLog {
-  protected readonly sql: SqliteSql
+  protected readonly sql: SqlDatabase
   protected readonly purging: Purging
   readonly #reader: LogReader
   readonly #engine: LogEngine
@@ -36,10 +36,12 @@ export abstract class FileLog implements DeliveryLog {
     const { counts, leases } = parts
     this.#reader = new LogReader(database, counts)
     this.purging = new Purging(database, counts)
-    this.sql = new SqliteSql(database, {
-      write: (task) => this.write(task),
-      read: (task) => this.read(task),
-    })
+    const runner = new ScriptRunner(database)
+    this.sql = {
+      dialect,
+      read: (script) => this.read(() => runner.run(script())),
+      change: (script) => this.write(() => runner.run(script())),
+    }
     this.#hasLeases = leases !== undefined
     this.#engine = {
       dialect,

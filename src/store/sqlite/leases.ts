@@ -1,7 +1,6 @@
 import type { Lease } from '../../delivery/index.ts'
 import { sql, type Sql } from '../sql.ts'
 
-/** A delivery of a destination. */
 type DeliveryKey = Pick<Lease, 'destinationId' | 'id'>
 
 /** The leased deliveries, each with the number of its lease. */
@@ -36,7 +35,6 @@ export class Leases {
     this.#ending.delete(lease)
   }
 
-  /** Ends a lease. */
   end({ destinationId, id, lease }: Lease): void {
     this.#ending.delete(lease)
     this.#byDestination.get(destinationId)?.delete(id)
@@ -48,7 +46,6 @@ export class Leases {
     return sql`delivery.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
   }
 
-  /** Returns the ids of the leased deliveries of a destination. */
   idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'keys'> {
     return this.#byDestination.get(destinationId) ?? noIds
   }

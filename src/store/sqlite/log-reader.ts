@@ -17,7 +17,6 @@ import type { Counts } from './counts.ts'
 import type { Database, SqlValue } from './database.ts'
 import { bucketShift } from './tables.ts'
 
-/** A range of ids in a bucket. */
 interface BucketPart {
   readonly bucket: number
   readonly first: number

@@ -27,7 +27,6 @@ const defaults = {
 /** Excess messageIds are deleted this many at a time, because counting takes a millisecond. */
 const messageIdsSlack = 1_000
 
-/** An add that waits for room. */
 interface Waiting {
   readonly deliveries: number
   readonly enter: () => void
@@ -112,7 +111,6 @@ export class MemoryBounds implements Companion {
     this.#counts.discard()
   }
 
-  /** Ends all waits. */
   close(): void {
     this.#isClosed = true
     this.#letIn()

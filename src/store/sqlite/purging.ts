@@ -11,10 +11,7 @@ interface EndedRow {
   readonly state: keyof EndedCounts
 }
 
-/**
- * Deletes messageIds, and deliveries with their requests and bodies. The caller begins and ends
- * transactions.
- */
+/** Deletes messageIds, and deliveries with their requests and bodies. The caller begins and ends transactions. */
 export class Purging {
   readonly #counts: Counts
   readonly #deliveredBefore
@@ -61,7 +58,6 @@ export class Purging {
     )
   }
 
-  /** Deletes old messageIds and returns their number. */
   forgetSeen({ messageIdsBeforeMs, rowsMax }: PurgeRequest): number {
     return Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
   }

@@ -57,7 +57,6 @@ export class RowsStatement {
   }
 }
 
-/** Returns the greatest power of two that is not greater than a count. */
 function powerOfTwoIn(count: number): number {
   return 2 ** Math.floor(Math.log2(count))
 }

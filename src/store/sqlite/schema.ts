@@ -1,6 +1,6 @@
 import { unusable } from '../store-errors.ts'
 import { memberText, userText } from '../audiences/audience-rows.ts'
-import { fromStored } from '../stored-text.ts'
+import { fromStoredOrNull } from '../stored-text.ts'
 import { type Database, rollBack } from './database.ts'
 import { sharedTables, tables } from './tables.ts'
 import { freeBytesBeside, inMegabytes } from './store-file.ts'
@@ -125,7 +125,6 @@ export function pragma(database: Database, name: string): number {
   return Object.values(row)[0] ?? 0
 }
 
-/** Tells whether a file has no tables yet. */
 function isNew(database: Database): boolean {
   if (pragma(database, 'application_id') !== 0) return false
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
@@ -175,29 +174,24 @@ const upgrades = [
   { from: 11, room: 0, sql: upgradeFrom11 },
 ] as const
 
-/** Splits SQL into its statements. */
 function statementsOf(sql: string): readonly string[] {
   return sql.split(/;\s*\n/).filter((statement) => statement.trim() !== '')
 }
 
-type Identifier = string | null
-
 /** Adds the SQL functions that compute the keys of members during an upgrade. */
 function addUpgradeFunctions(database: Database): void {
-  const raw = (stored: Identifier): Identifier => (stored === null ? null : fromStored(stored))
-  database.function('user_text_of', (userId: Identifier, anonymousId: Identifier) =>
+  const raw = fromStoredOrNull
+  // SQLite counts the parameters of these functions.
+  database.function('user_text_of', (userId, anonymousId) =>
     userText({ userId: raw(userId), anonymousId: raw(anonymousId) }),
   )
-  database.function(
-    'member_text_of',
-    (userId: Identifier, anonymousId: Identifier, email: Identifier) =>
-      memberText({ userId: raw(userId), anonymousId: raw(anonymousId), email: raw(email) }),
+  database.function('member_text_of', (userId, anonymousId, email) =>
+    memberText({ userId: raw(userId), anonymousId: raw(anonymousId), email: raw(email) }),
   )
 }
 
 /** The progress of an upgrade. */
 export interface UpgradeProgress {
-  /** The file. */
   readonly file: string
   /** Its size before the upgrade, in bytes. */
   readonly bytes: number

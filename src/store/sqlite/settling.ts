@@ -8,7 +8,6 @@ import { RowsStatement } from './rows-statement.ts'
 
 /** Leases to end, and requests to write. */
 export interface EndRequest<End extends LeaseEnd> extends Omit<SettleRequest, 'settlements'> {
-  /** How each lease ends. */
   readonly settlements: readonly End[]
 }
 

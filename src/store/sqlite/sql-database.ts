@@ -1,12 +1,4 @@
-import {
-  raw,
-  scriptOf,
-  sql,
-  type Dialect,
-  type Query,
-  type Script,
-  type SqlDatabase,
-} from '../sql.ts'
+import { raw, scriptOf, sql, type Dialect, type Query, type Script } from '../sql.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 
 /** The SQL dialect of SQLite, which locks no rows because it has one writer. */
@@ -29,14 +21,6 @@ export const dialect: Dialect = Object.freeze({
   lockTable: () => scriptOf(() => undefined),
 } satisfies Dialect)
 
-/** How the store runs work. */
-interface StoreWork {
-  /** Runs work in a transaction that may include other work. The work may run a second time. */
-  write<Result>(task: () => Result): Promise<Result>
-  /** Runs work outside a transaction. */
-  read<Result>(task: () => Result): Promise<Result>
-}
-
 /** A compiled statement, and the indexes of its values in the list of a query. */
 interface Compiled {
   readonly statement: Statement
@@ -48,26 +32,15 @@ interface Compiled {
  * compiles each statement once, and removes the prefix `evroute_` of tables, because the file has no other
  * tables.
  */
-export class SqliteSql implements SqlDatabase {
-  readonly dialect: Dialect = dialect
+export class ScriptRunner {
   readonly #database: Database
-  readonly #work: StoreWork
   readonly #compiled = new Map<string, Compiled>()
 
-  constructor(database: Database, work: StoreWork) {
+  constructor(database: Database) {
     this.#database = database
-    this.#work = work
   }
 
-  read<Result>(script: () => Script<Result>): Promise<Result> {
-    return this.#work.read(() => this.#run(script()))
-  }
-
-  change<Result>(script: () => Script<Result>): Promise<Result> {
-    return this.#work.write(() => this.#run(script()))
-  }
-
-  #run<Result>(script: Script<Result>): Result {
+  run<Result>(script: Script<Result>): Result {
     let step = script.next()
     while (step.done !== true) step = script.next(this.#rows(step.value))
     return step.value

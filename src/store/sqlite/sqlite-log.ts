@@ -189,9 +189,7 @@ export class Snapshot {
     )
   }
 
-  /**
-   * @throws EvrouteError `store_unusable` if the file has changed, so that rows may be a mix of old and new
-   */
+  /** @throws EvrouteError `store_unusable` if the file has changed, so that rows may be a mix of old and new */
   expectUnchanged(): void {
     const now = statSync(this.#path, { bigint: true })
     const fields = ['dev', 'ino', 'size', 'mtimeNs'] as const

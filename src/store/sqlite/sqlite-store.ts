@@ -47,17 +47,12 @@ const synchronousFull = 2
  */
 const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
-/** The parts of a store in a file. */
-interface StoreFile {
-  readonly lock: DeliveryLock
-  readonly guard: FileGuard
-  readonly checkpoints: Checkpoints
+/** The place of a store: a file with its lock, or memory with its bounds. */
+interface StorePlace {
+  readonly path: string
+  readonly lock?: DeliveryLock
+  readonly bounds?: MemoryBoundsOptions
 }
-
-/** The place of a store: a locked file, or memory within bounds. */
-type StorePlace =
-  | { readonly kind: 'file'; readonly path: string; readonly lock: DeliveryLock }
-  | { readonly kind: 'memory'; readonly bounds: MemoryBoundsOptions }
 
 /**
  * Keeps deliveries in a file. Once an add has resolved, it survives a crash of the process or of the
@@ -71,7 +66,7 @@ export class SqliteStore extends FileLog implements Store {
   readonly regulations: StoredRegulations
   readonly #path: string
   readonly #database: Database
-  readonly #file: StoreFile | undefined
+  readonly #file: ReturnType<typeof fileOf> | undefined
   readonly #bounds: MemoryBounds | undefined
   readonly #counts: Counts
   readonly #adding: Adding
@@ -81,18 +76,16 @@ export class SqliteStore extends FileLog implements Store {
   readonly #leases: Leases
   #closed: Promise<void> | undefined
 
-  private constructor(database: Database, place: StorePlace) {
+  private constructor(database: Database, { path, lock, bounds }: StorePlace) {
     const [counts, leases] = [new Counts(database), new Leases()]
     super(database, { counts, leases })
-    this.#path = place.kind === 'file' ? place.path : 'memory:'
+    this.#path = path
     this.#database = database
-    this.#file = place.kind === 'file' ? fileOf(database, place) : undefined
+    this.#file = lock && fileOf(database, path, lock)
     this.#counts = counts
     this.#leases = leases
     const { sql, purging } = this
-    if (place.kind === 'memory') {
-      this.#bounds = new MemoryBounds(database, { counts, purging }, place.bounds)
-    }
+    this.#bounds = bounds && new MemoryBounds(database, { counts, purging }, bounds)
     this.#adding = new Adding(database, { counts, leases })
     this.#claiming = new Claiming(database, leases)
     const forget = this.#bounds?.keepsLog === false ? purging.forgetPending : undefined
@@ -108,7 +101,7 @@ export class SqliteStore extends FileLog implements Store {
       notify: () => undefined,
     })
     // A store in memory has no files to clean.
-    const traces = guard && new ErasureTraces(database, { path: this.#path, guard })
+    const traces = guard && new ErasureTraces(database, { path, guard })
     const adding = this.#adding
     const engine = erasureEngine({ database: sql, adding, counts, leases, traces })
     this.regulations = new StoredRegulations(engine)
@@ -146,7 +139,7 @@ export class SqliteStore extends FileLog implements Store {
       // Write now, so that a read-only file fails here.
       database.exec("DELETE FROM counts WHERE name = ''")
       beginChanges(database, path)
-      return new SqliteStore(database, { kind: 'file', path, lock })
+      return new SqliteStore(database, { path, lock })
     } catch (error) {
       database?.close()
       lock?.release()
@@ -165,7 +158,7 @@ export class SqliteStore extends FileLog implements Store {
   ): Promise<SqliteStore> {
     const database = await openMemory(options)
     migrate(database, 'memory:')
-    return new SqliteStore(database, { kind: 'memory', bounds })
+    return new SqliteStore(database, { path: 'memory:', bounds })
   }
 
   async add(batch: AddRequest): Promise<AddResult> {
@@ -274,7 +267,7 @@ export class SqliteStore extends FileLog implements Store {
   }
 }
 
-function fileOf(database: Database, { path, lock }: StorePlace & { kind: 'file' }): StoreFile {
+function fileOf(database: Database, path: string, lock: DeliveryLock) {
   const checkpoints = new Checkpoints(database)
   return { lock, checkpoints, guard: new FileGuard(path, { checkpoints, lock }) }
 }
