@@ -9,7 +9,7 @@ import type {
   SettleRequest,
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
-import { countRefused, leasedOf } from '../added-deliveries.ts'
+import { countRefused, leasedOf, type HandedOver } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
 import type { Script } from '../sql.ts'
 import { addQuery, type AddedRow } from './add-statement.ts'
@@ -62,26 +62,26 @@ export class DeliveryQueue {
     const query = addQuery(batch, lease)
     const rows = await this.#answer(lease, this.#parts.adding.rows<AddedRow>(query))
     const outcomes = outcomesOf(batch, rows)
-    const handedOver = rows.flatMap(({ kind, position, id }) => {
-      const delivery = query.deliveries[position - 1]
-      if (kind !== 'leased' || delivery === undefined) return []
-      const { eventPosition, place } = delivery
-      return [{ eventPlace: eventPosition - 1, place, id, lease: lease.number }]
-    })
-    const inOrder = handedOver.toSorted((a, b) => a.id - b.id)
-    const leased = leasedOf(batch, inOrder).map((delivery) =>
+    const byPosition = new Map(rows.filter(({ id }) => id > 0).map((row) => [row.position, row]))
+    const handedOver: HandedOver[] = []
+    const refusedIds: string[] = []
+    const leftIds = new Set<string>()
+    for (const [index, { destinationId, eventPosition, place }] of query.deliveries.entries()) {
+      const row = byPosition.get(index + 1)
+      const eventPlace = eventPosition - 1
+      if (row?.kind === 'leased') {
+        handedOver.push({ eventPlace, place, id: row.id, lease: lease.number })
+      } else if (row?.kind === 'refused') refusedIds.push(destinationId)
+      else if (outcomes[eventPlace] === 'routed') leftIds.add(destinationId)
+    }
+    const leased = leasedOf(batch, handedOver).map((delivery) =>
       Object.assign(delivery, { leasedUntilMs: lease.untilMs }),
     )
     this.#leases.hold(lease, leased)
-    const refused = countRefused(
-      rows
-        .filter(({ kind }) => kind === 'refused')
-        .map(({ position }) => query.deliveries[position - 1]?.destinationId ?? ''),
-    )
-    const added = { outcomes, leased, refused }
-    const left = leftOf(batch, added)
+    const lane = { lane: 'first', dueAtMs: batch.nowMs } as const
+    const left = Array.from(leftIds, (destinationId) => ({ destinationId, ...lane }))
     if (left.length > 0) this.announce(left)
-    return added
+    return { outcomes, leased, refused: countRefused(refusedIds) }
   }
 
   /**
@@ -197,22 +197,6 @@ function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly
     if (kind === undefined) return 'duplicate'
     return deliveries.length === 0 ? 'filtered' : 'routed'
   })
-}
-
-/** Returns the lanes where an add put deliveries that it did not lease. */
-function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTime[] {
-  const counts = new Map<string, number>()
-  const count = (destinationId: string, by: number): void => {
-    counts.set(destinationId, (counts.get(destinationId) ?? 0) + by)
-  }
-  for (const [position, { deliveries }] of events.entries()) {
-    if (added.outcomes[position] !== 'routed') continue
-    for (const { destinationId } of deliveries) count(destinationId, 1)
-  }
-  for (const { destinationId } of added.leased) count(destinationId, -1)
-  for (const { destinationId, deliveries } of added.refused) count(destinationId, -deliveries)
-  const left = [...counts].filter(([, deliveries]) => deliveries > 0)
-  return left.map(([destinationId]) => ({ destinationId, lane: 'first', dueAtMs: nowMs }))
 }
 
 /** Returns when a retried or returned delivery is due; nothing for one that has ended. */
