@@ -38,6 +38,8 @@ export interface Dialect {
   readonly key: (expression: Sql) => Sql
   /** A common table expression that delays new regulations until the transaction ends. */
   readonly gate: Sql
+  /** The name of the aggregate that makes a JSON array. */
+  readonly jsonArray: Sql
   /** An expression for the id of a new body. */
   readonly newTextId: Sql
   /** Locks a table in a mode until the transaction ends. */

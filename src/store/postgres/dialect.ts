@@ -26,6 +26,7 @@ export const dialect: Dialect = Object.freeze({
   keyOf: keyDigest,
   key: (expression) => sql`decode(${expression}, 'hex')`,
   gate: raw(holdGate),
+  jsonArray: raw('json_agg'),
   newTextId: raw("nextval('evroute_message_ids')"),
   lockTable: (table, mode) => run(raw(`LOCK TABLE ${table} IN ${mode} MODE`)),
 } satisfies Dialect)

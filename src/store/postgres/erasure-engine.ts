@@ -9,8 +9,8 @@ import type { Database } from './database.ts'
 import { awaitEvents } from './dialect.ts'
 import { isFree, type OwnLeases } from './leases.ts'
 
-/** The approximate number of deliveries in one statement, which then takes a fraction of a second. */
-const deliveriesAtOnceMax = 5_000
+/** The approximate number of deliveries in one statement. Its time grows with the square of the number. */
+const deliveriesAtOnceMax = 500
 
 const lastId = raw(
   'SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS id FROM evroute_delivery_ids',

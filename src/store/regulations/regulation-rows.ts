@@ -9,7 +9,6 @@ import type {
 } from '../../privacy/index.ts'
 import { raw, rowsOf, sql, type Script, type Sql, type SqlDatabase } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import { awaitedArchives } from './shared-archives.ts'
 
 interface RegulationRow {
   readonly number: number
@@ -25,6 +24,9 @@ interface RegulationRow {
   readonly erased_members: number
   readonly archive: string | null
   readonly streams: string
+  /** The userIds in their stored form, and the names of the archives it waits for, as JSON; null for none. */
+  readonly users: string
+  readonly archives_left: string | null
 }
 
 /** The number of notifications of a regulation in a state. Texts are in their stored form. */
@@ -52,8 +54,7 @@ export class RegulationRows implements RegulationReader {
   }
 
   async find({ id }: { readonly id: string }): Promise<Regulation | undefined> {
-    const query = sql`SELECT * FROM evroute_regulations WHERE id = ${toStored(id)}`
-    const [regulation] = await this.#database.read(() => this.#regulations(query))
+    const [regulation] = await this.#read(sql`WHERE id = ${toStored(id)}`)
     return regulation
   }
 
@@ -66,52 +67,49 @@ export class RegulationRows implements RegulationReader {
       beforeId === undefined
         ? raw('')
         : sql`AND number < (SELECT number FROM evroute_regulations WHERE id = ${toStored(beforeId)})`
-    const query = sql`
-      SELECT * FROM evroute_regulations
+    return this.#read(sql`
       WHERE ${raw(unfinished ? 'finished_at IS NULL' : 'true')} ${before}
-      ORDER BY number DESC LIMIT ${limit}`
+      ORDER BY number DESC LIMIT ${limit}`)
+  }
+
+  #read(end: Sql): Promise<readonly Regulation[]> {
+    const { jsonArray } = this.#database.dialect
+    const query = sql`
+      SELECT regulation.*,
+        (SELECT CAST(${jsonArray}(user_id) AS text) FROM (
+          SELECT user_id FROM evroute_regulation_users users
+          WHERE users.number = regulation.number ORDER BY place) listed) AS users,
+        (SELECT CAST(${jsonArray}(name) AS text) FROM (
+          SELECT name FROM evroute_regulation_archives awaited JOIN evroute_archives archives
+            ON archives.id = archive_id
+          WHERE awaited.number = regulation.number ORDER BY name) listed) AS archives_left
+      FROM evroute_regulations regulation ${end}`
     return this.#database.read(() => this.#regulations(query))
   }
 
   *#regulations(query: Sql): Script<readonly Regulation[]> {
     const rows = yield* rowsOf<RegulationRow>(query)
-    if (rows.length === 0) return []
-    const { dialect } = this.#database
-    const users = yield* this.#usersOf(rows)
     const counts = yield* this.#countsOf(rows)
-    const awaited = yield* awaitedArchives(rows.filter(isCounted), dialect)
-    return rows.map((row) => ({
-      id: fromStored(row.id),
-      type: row.type,
-      userIds: users.get(row.number) ?? [],
-      sourceIds: JSON.parse(row.source_ids ?? 'null') as readonly string[] | null,
-      createdAtMs: row.created_at,
-      finishedAtMs: row.finished_at,
-      isStoreErased: Boolean(row.is_store_erased),
-      erased: {
-        pending: row.erased_pending,
-        settled: row.erased_settled,
-        members: row.erased_members,
-      },
-      archive: JSON.parse(row.archive ?? 'null') as ArchiveErasure | null,
-      archivesLeft: awaited.get(row.number),
-      streams: isCounted(row) ? streamsNow(row, counts) : streamsOf(row),
-    }))
-  }
-
-  *#usersOf(rows: readonly RegulationRow[]): Script<ReadonlyMap<number, readonly string[]>> {
-    const found = yield* rowsOf<{ readonly number: number; readonly user_id: string }>(sql`
-      SELECT number, user_id FROM evroute_regulation_users
-      WHERE number IN (SELECT given.number
-        FROM ${this.#database.dialect.given(rows, { number: 'bigint' })})
-      ORDER BY number, place`)
-    const users = new Map<number, string[]>()
-    for (const { number, user_id: userId } of found) {
-      const ids = users.get(number) ?? []
-      if (ids.length === 0) users.set(number, ids)
-      ids.push(fromStored(userId))
-    }
-    return users
+    return rows.map((row) => {
+      const archivesLeft = storedTexts(row.archives_left)
+      return {
+        id: fromStored(row.id),
+        type: row.type,
+        userIds: storedTexts(row.users),
+        sourceIds: JSON.parse(row.source_ids ?? 'null') as readonly string[] | null,
+        createdAtMs: row.created_at,
+        finishedAtMs: row.finished_at,
+        isStoreErased: Boolean(row.is_store_erased),
+        erased: {
+          pending: row.erased_pending,
+          settled: row.erased_settled,
+          members: row.erased_members,
+        },
+        archive: JSON.parse(row.archive ?? 'null') as ArchiveErasure | null,
+        archivesLeft: archivesLeft.length > 0 ? archivesLeft : undefined,
+        streams: isCounted(row) ? streamsNow(row, counts) : streamsOf(row),
+      }
+    })
   }
 
   *#countsOf(rows: readonly RegulationRow[]): Script<ReadonlyMap<string, number>> {
@@ -137,6 +135,10 @@ export class RegulationRows implements RegulationReader {
       ]),
     )
   }
+}
+
+function storedTexts(json: string | null): readonly string[] {
+  return (JSON.parse(json ?? '[]') as string[]).map(fromStored)
 }
 
 /** Tells whether a regulation's notifications are counted now, rather than read as they were at its end. */

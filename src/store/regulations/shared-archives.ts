@@ -126,19 +126,3 @@ export function forgetAwaited(
   return run(sql`DELETE FROM evroute_regulation_archives
     WHERE archive_id IN (SELECT given.id FROM ${ids}) ${ofRegulation}`)
 }
-
-/** Reads the names of the archives that regulations wait for. */
-export function* awaitedArchives(
-  regulations: readonly { readonly number: number }[],
-  { given }: Dialect,
-): Script<ReadonlyMap<number, readonly string[]>> {
-  const rows = yield* rowsOf<{ readonly number: number; readonly name: string }>(sql`
-    SELECT number, name FROM evroute_regulation_archives JOIN evroute_archives ON id = archive_id
-    WHERE number IN (SELECT given.number FROM ${given(regulations, { number: 'bigint' })})
-    ORDER BY number, name`)
-  const names = new Map<number, string[]>()
-  for (const { number, name } of rows) {
-    names.set(number, [...(names.get(number) ?? []), fromStored(name)])
-  }
-  return names
-}

@@ -17,6 +17,7 @@ export const dialect: Dialect = Object.freeze({
   keyOf: (text) => text,
   key: (expression) => expression,
   gate: raw('gate AS (SELECT 1)'),
+  jsonArray: raw('json_group_array'),
   newTextId: raw('NULL'),
   lockTable: () => scriptOf(() => undefined),
 } satisfies Dialect)
