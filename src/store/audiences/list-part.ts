@@ -7,7 +7,7 @@ export interface KnownLine {
   readonly kept: { readonly number: number; readonly value: string } | undefined
   /** Whether the calls of the user are dropped. */
   readonly isSuppressed: boolean
-  /** Identifies the member. */
+  /** The key of the member. */
   readonly key: string
 }
 
@@ -17,7 +17,6 @@ interface WrittenMember {
   /** Its index in the part. */
   readonly place: number
   readonly number: number
-  /** The stored value. */
   readonly value: string
 }
 
@@ -32,10 +31,8 @@ export interface TakenPart {
   readonly entered: number
 }
 
-/** A part of a list, and the stored facts about it. */
 interface PartRequest {
   readonly members: readonly Member[]
-  /** The stored facts about each line. */
   readonly known: readonly KnownLine[]
   /** The number of the next new member. */
   readonly nextNumber: number

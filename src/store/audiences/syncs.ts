@@ -14,7 +14,7 @@ export class ListedMembers {
     return ((chunk?.[byteOf(number)] ?? 0) & bitOf(number)) !== 0
   }
 
-  /** Notes that the list has named the member with a number. */
+  /** Records that the list has named the member with a number. */
   add(number: number): void {
     const index = Math.floor(number / numbersPerChunk)
     const chunk = this.#chunks.get(index) ?? new Uint8Array(numbersPerChunk / 8)
@@ -31,11 +31,9 @@ function bitOf(number: number): number {
   return 1 << (number % 8)
 }
 
-/** A sync in progress. */
+/** A sync in progress, with the key and the id of its audience. */
 export class Sync {
-  /** The key of its audience. */
   readonly key: string
-  /** The id of its audience in the database. */
   readonly audienceId: number
   /** Identifies it in the store. */
   readonly number: number

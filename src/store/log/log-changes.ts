@@ -58,7 +58,7 @@ interface Search {
 export const allDestinations: string = `
   SELECT destination_id FROM evroute_counts WHERE destination_id <> '' GROUP BY destination_id`
 
-/** Selects a destination, as `destination_id`; every one that ever had deliveries if undefined. */
+/** Selects one destination, or by default all that ever had deliveries, as `destination_id`. */
 export function destinationsOf(destinationId: string | undefined): Sql {
   return destinationId === undefined
     ? raw(allDestinations)

@@ -19,9 +19,7 @@ export interface AddedRow {
   readonly id: number
 }
 
-/** A delivery of a batch. Positions begin at 1. */
 interface BatchDelivery {
-  /** The index among the deliveries of the event. */
   readonly place: number
   readonly destinationId: string
   readonly backlogMax?: number | undefined

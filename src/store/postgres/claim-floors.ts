@@ -3,7 +3,7 @@ import { stopwatch } from '../../runtime/index.ts'
 
 type LaneOf = Pick<DueTime, 'destinationId' | 'lane'>
 
-/** How far the claims of a lane have got. Times are in milliseconds since 1970. */
+/** The lower bound of the claims of a lane. Times are in milliseconds since 1970. */
 interface Floor {
   /** Claims begin here: no delivery that can be claimed is known to be due earlier. */
   fromMs: number

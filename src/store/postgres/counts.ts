@@ -52,7 +52,7 @@ export function countRows(
   )
 }
 
-/** Neither state may be `delivered`. */
+/** Works for all states except `delivered`. */
 export const countChanges: CountChanges = (rows, after) => {
   const changeOf = (state: LoggedState): string =>
     `${after === state ? 'count(*)' : '0'} - ${inState(state)}`

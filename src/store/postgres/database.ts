@@ -41,7 +41,7 @@ const answerTimeoutMs = 45_000
 const lockTimeoutMs = 10_000
 /** The server ends a transaction that its process leaves idle for this time. */
 const idleInTransactionTimeoutMs = 30_000
-/** The timeout of statements that read everything. */
+/** The timeout of statements that read whole tables. */
 const longTimeoutMs = 10 * 60_000
 const beginLong = `BEGIN; SET LOCAL statement_timeout = ${longTimeoutMs};
   SET LOCAL lock_timeout = ${longTimeoutMs}; SET LOCAL enable_seqscan = on`

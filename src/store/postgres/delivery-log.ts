@@ -103,7 +103,6 @@ const purgeEndedSql = `
   ), counted AS (${purgedCounts})
   SELECT count(*) FROM gone`
 
-/** Deletes old messageIds. */
 const forgetSeenSql = `
   WITH gone AS (
     DELETE FROM evroute_seen WHERE (source_id, message_id) IN (

@@ -32,9 +32,7 @@ interface DeliveryQueueParts {
   /** The same database for claims and settlements. */
   readonly delivering: Database
   readonly partitions: RequestPartitions
-  /** The number of this process. */
   readonly holder: number
-  /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number
   /**
    * Called with the lanes that other processes can claim from; without an argument if that may be any lane.

@@ -74,7 +74,7 @@ function* reserveIds(count: number): Script<number> {
   return (row?.id ?? 0) - count
 }
 
-/** Does not block adds, because there may be a million notifications. {@link seal} counts them. */
+/** Writes notifications without blocking adds, because there may be a million. {@link seal} counts them. */
 function* writeNotifications(
   notifications: readonly NewEvent[],
   { nowMs, reservedAfterId }: { readonly nowMs: number; readonly reservedAfterId: number },

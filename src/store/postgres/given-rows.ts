@@ -1,7 +1,6 @@
 import type { SqlValue } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 
-/** The value of a column in a row. */
 type Cell = string | number | boolean | null | undefined
 
 /** Columns by name: the PostgreSQL type of each, and its value in a row. */

@@ -3,7 +3,6 @@ import { sql, type Sql } from '../sql.ts'
 
 /** A lease in the database. */
 export interface LeaseTerm {
-  /** The process that holds the lease. */
   readonly holder: number
   /** The number that deliveries leased together share. Later leases have greater numbers. */
   readonly number: number
@@ -12,15 +11,13 @@ export interface LeaseTerm {
 }
 
 /**
- * The leases of this process. The process keeps a lease even after it expires. A lease with a number below
- * `next` that is not in `numbers` was lost together with the server's answer, so no process sends its
+ * The leases of this process. The process keeps a lease even after it expires. Its next lease will have the
+ * number `next`. A lease with a lower number that is not in `numbers` was lost together with the server's answer, so no process sends its
  * deliveries.
  */
 export interface OwnLeases {
-  /** The number of this process. */
   readonly holder: number
   readonly numbers: readonly number[]
-  /** The number of its next lease. */
   readonly next: number
 }
 
@@ -60,7 +57,7 @@ export class Leases {
     return { holder: this.#holder, number, untilMs: nowMs + this.#leaseMs }
   }
 
-  /** Records the deliveries of a lease; ends it if there are none, as after a lost answer. */
+  /** Records the deliveries of a lease. Without deliveries, as after a lost answer, the lease ends. */
   hold({ number }: LeaseTerm, deliveries: readonly Lease[]): void {
     if (deliveries.length === 0) this.#byNumber.delete(number)
     else this.#byNumber.set(number, new Map(deliveries.map(({ id }) => [id, 'leased'])))
@@ -83,7 +80,6 @@ export class Leases {
     this.#byNumber.get(lease)?.set(id, 'leased')
   }
 
-  /** Ends the lease of a delivery. */
   end({ id, lease }: Lease): void {
     const leases = this.#byNumber.get(lease)
     leases?.delete(id)

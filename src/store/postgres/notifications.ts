@@ -34,7 +34,6 @@ const payloadBytesMax = 7_999
  */
 const waitingMax = 5_000
 
-/** A lane in a notification. */
 type DueLane = readonly [destinationId: string, lane: Lane, dueAtMs: number]
 
 /** The content of a notification. Without `due` and `news`, any lane may be due. */
@@ -89,7 +88,6 @@ export class Notifications {
     if (!this.#sending) void this.#send()
   }
 
-  /** Stops listening. */
   async close(): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()

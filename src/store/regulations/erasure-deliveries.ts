@@ -14,7 +14,7 @@ import {
 /** A messageId for deduplication. Texts are in their stored form. */
 type SeenKey = { readonly source_id: string; readonly message_id: string }
 
-/** Joins the table `given`, which has places, with the deliveries there. */
+/** Joins deliveries with their places in the table `given`. */
 const isPlaced = raw('delivery.destination_id = given.destination_id AND delivery.id = given.id')
 
 /**

@@ -216,7 +216,6 @@ export class ErasureSteps {
     return isPending ? { kind: 'waiting' } : { kind: 'more', rows: looked.rows }
   }
 
-  /** Tells whether a notification is still pending. */
   #isNotifying(erasure: Erasure): Script<boolean> {
     const ids = new Set(streamsOf(erasure).map(({ destinationId }) => destinationId))
     return hasPending(notificationsOf(erasure), [...ids], this.#dialect)

@@ -13,7 +13,7 @@ export interface DeliveryPlace {
 /** The columns of a {@link DeliveryPlace}. */
 export const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 
-/** A range of ids, without `afterId` and with `lastId`. */
+/** The ids after `afterId`, up to and including `lastId`. */
 export interface IdRange {
   readonly afterId: number
   readonly lastId: number
@@ -39,11 +39,9 @@ export interface HeldRow extends ErasableRow {
 export const erasableColumns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, state'
 
-/** The ids that were assigned when a regulation was stored. */
+/** The last id of any delivery, and the last one of a new regulation's notifications. */
 export interface RegulationIds {
-  /** The last id of an existing delivery. */
   readonly lastId: number
-  /** The last id of its notifications. */
   readonly lastNotificationId: number
 }
 

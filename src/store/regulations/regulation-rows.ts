@@ -24,7 +24,7 @@ interface RegulationRow {
   readonly erased_members: number
   readonly archive: string | null
   readonly streams: string
-  /** The userIds in their stored form, and the names of the archives it waits for, as JSON; null for none. */
+  /** JSON lists of texts in their stored form: the userIds, and the archives that the regulation waits for. */
   readonly users: string
   readonly archives_left: string | null
 }
@@ -141,7 +141,7 @@ function storedTexts(json: string | null): readonly string[] {
   return (JSON.parse(json ?? '[]') as string[]).map(fromStored)
 }
 
-/** Tells whether a regulation's notifications are counted now, rather than read as they were at its end. */
+/** Tells whether the notifications must be counted. The row of a finished regulation has their counts. */
 function isCounted({ finished_at: finishedAtMs }: RegulationRow): boolean {
   return finishedAtMs === null
 }
