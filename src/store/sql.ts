@@ -42,8 +42,8 @@ export interface Dialect {
   readonly jsonArray: Sql
   /** An expression for the id of a new body. */
   readonly newTextId: Sql
-  /** Locks a table in a mode until the transaction ends. */
-  readonly lockTable: (table: string, mode: 'ROW EXCLUSIVE' | 'SHARE') => Script<void>
+  /** Blocks writes of other transactions to a table until the transaction ends. */
+  readonly lockTable: (table: string) => Script<void>
 }
 
 /** A value of a statement. Only PostgreSQL takes arrays. */

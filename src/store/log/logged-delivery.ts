@@ -6,7 +6,7 @@ import type {
   EndpointHold,
   LoggedState,
 } from '../../delivery/index.ts'
-import type { Lane, RequestRecord, RequestVerdict, EventType } from '../../model/index.ts'
+import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
 import { firstRow, raw, rowsOf, sql, type Script, type Sql } from '../sql.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import { DamagedRowError } from '../store-errors.ts'
@@ -107,25 +107,9 @@ function holdsOf(json: string): readonly EndpointHold[] {
 interface StoryRow extends LoggedRow {
   /** Null if the body is missing. */
   readonly body: string | null
-  /** The first try if it succeeded; otherwise null in all columns. */
-  readonly try_url: string | null
-  readonly try_at: number | null
-  readonly try_duration: number | null
-  readonly try_status: number | null
-  readonly try_excerpt: string | null
 }
 
-interface RequestRow {
-  readonly attempt: number
-  readonly lane: Lane
-  readonly url: string
-  readonly at: number
-  readonly duration: number
-  readonly outcome: RequestVerdict
-  readonly status: number | null
-  readonly error: string | null
-  readonly excerpt: string
-}
+type RequestRow = Omit<RequestRecord, 'destinationId' | 'deliveryId' | 'messageId'>
 
 /**
  * Reads one delivery with its body and its requests; undefined if it does not exist.
@@ -136,45 +120,37 @@ export function* storyOf(
   { destinationId, id }: DeliveryKey,
   ofDelivery: Sql,
 ): Script<DeliveryStory | undefined> {
+  const isDelivery = sql`delivery.destination_id = ${toStored(destinationId)} AND delivery.id = ${id}`
   const row = yield* firstRow<StoryRow>(sql`
-    SELECT ${raw(loggedColumns)}, message.body, try_url, try_at, try_duration, try_status, try_excerpt
+    SELECT ${raw(loggedColumns)}, message.body
     FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
-    WHERE delivery.destination_id = ${toStored(destinationId)} AND delivery.id = ${id}`)
+    WHERE ${isDelivery}`)
   if (row === undefined) return undefined
+  // The row of a delivery has the request of a first try that succeeded.
   const requests = yield* rowsOf<RequestRow>(sql`
-    SELECT attempt, lane, url, at, duration, outcome, status, error, excerpt FROM evroute_requests
-    WHERE ${ofDelivery} ORDER BY at, id`)
+    SELECT attempt, lane, url, at AS "atMs", duration AS "durationMs", outcome, status, error, excerpt
+    FROM (
+      SELECT id, attempt, lane, url, at, duration, outcome, status, error, excerpt
+      FROM evroute_requests WHERE ${ofDelivery}
+      UNION ALL
+      SELECT 0, 1, 'first', try_url, try_at, try_duration, 'success', try_status, NULL,
+        coalesce(try_excerpt, '')
+      FROM evroute_deliveries delivery WHERE ${isDelivery} AND try_at IS NOT NULL) requests
+    ORDER BY at, id`)
   const delivery = loggedDelivery(row, row.body)
-  const all = [...firstTryOf(row), ...requests].sort((a, b) => a.at - b.at)
+  const { messageId } = delivery
   return {
     ...delivery,
     body: fromStored(row.body ?? ''),
-    requests: all.map((request) => requestRecord(request, delivery)),
-  }
-}
-
-function firstTryOf(row: StoryRow): readonly RequestRow[] {
-  const { try_url: url, try_at: at, try_duration: duration } = row
-  if (url === null || at === null || duration === null) return []
-  const { try_status: status, try_excerpt: excerpt } = row
-  const same = { attempt: 1, lane: 'first', outcome: 'success', error: null } as const
-  return [{ ...same, url, at, duration, status, excerpt: excerpt ?? '' }]
-}
-
-function requestRecord(row: RequestRow, delivery: LoggedDelivery): RequestRecord {
-  return {
-    destinationId: delivery.destinationId,
-    deliveryId: delivery.id,
-    messageId: delivery.messageId,
-    url: fromStored(row.url),
-    lane: row.lane,
-    attempt: row.attempt,
-    atMs: row.at,
-    outcome: row.outcome,
-    status: row.status,
-    error: fromStoredOrNull(row.error),
-    durationMs: row.duration,
-    excerpt: fromStored(row.excerpt),
+    requests: requests.map((request) => ({
+      ...request,
+      destinationId,
+      deliveryId: id,
+      messageId,
+      url: fromStored(request.url),
+      error: fromStoredOrNull(request.error),
+      excerpt: fromStored(request.excerpt),
+    })),
   }
 }
 

@@ -28,7 +28,7 @@ export const dialect: Dialect = Object.freeze({
   gate: raw(holdGate),
   jsonArray: raw('json_agg'),
   newTextId: raw("nextval('evroute_message_ids')"),
-  lockTable: (table, mode) => run(raw(`LOCK TABLE ${table} IN ${mode} MODE`)),
+  lockTable: (table) => run(raw(`LOCK TABLE ${table} IN SHARE MODE`)),
 } satisfies Dialect)
 
 /** Returns half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */

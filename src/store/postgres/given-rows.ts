@@ -12,6 +12,8 @@ export type GivenColumns<Row> = Readonly<
 export class GivenRows<Row> {
   /** The rows, for a FROM clause. The column `position` counts them from 1. */
   readonly sql: string
+  /** The columns of the rows, separated by commas. */
+  readonly columns: string
   /** The number of the next parameter. */
   readonly next: number
   readonly #columns: GivenColumns<Row>
@@ -22,8 +24,8 @@ export class GivenRows<Row> {
    */
   constructor(name: string, first: number, columns: GivenColumns<Row>) {
     const types = Object.values(columns).map(([type], index) => `$${first + index}::${type}[]`)
-    const names = [...Object.keys(columns), 'position'].join(', ')
-    this.sql = `unnest(${types.join(', ')}) WITH ORDINALITY AS ${name} (${names})`
+    this.columns = Object.keys(columns).join(', ')
+    this.sql = `unnest(${types.join(', ')}) WITH ORDINALITY AS ${name} (${this.columns}, position)`
     this.next = first + types.length
     this.#columns = columns
   }

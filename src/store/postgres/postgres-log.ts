@@ -3,7 +3,6 @@ import type { RegulationReader, SharedRegulations } from '../../privacy/index.ts
 import { readOnlyError } from '../store-errors.ts'
 import { AudienceRows } from '../audiences/audience-rows.ts'
 import { RegulationRows } from '../regulations/regulation-rows.ts'
-import { SharedArchives } from '../regulations/shared-archives.ts'
 import type { StoreLog } from '../store.ts'
 import { Database } from './database.ts'
 import { DeliveryLogTables } from './delivery-log.ts'
@@ -11,6 +10,7 @@ import { expectWhole, expectTables } from './schema.ts'
 import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
+import { SharedArchives } from './shared-archives.ts'
 
 /** Callers of a log mostly do one thing at a time. */
 const connectionsMax = 2

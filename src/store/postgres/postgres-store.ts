@@ -13,7 +13,6 @@ import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore, SharedRegulations } from '../../privacy/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 import { StoredAudiences } from '../audiences/stored-audiences.ts'
-import { SharedArchives } from '../regulations/shared-archives.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { sql } from '../sql.ts'
 import type { Store } from '../store.ts'
@@ -28,6 +27,7 @@ import { expectWhole, migrate } from './schema.ts'
 import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
+import { SharedArchives } from './shared-archives.ts'
 
 /** Options of a store in PostgreSQL. */
 export interface PostgresStoreOptions {

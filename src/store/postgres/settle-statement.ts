@@ -129,14 +129,11 @@ const late = `
     ON delivery.destination_id = missing.destination_id AND delivery.id = missing.delivery_id
   FOR KEY SHARE OF delivery`
 
-const requestColumns =
-  'destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error, excerpt'
-
 /**
  * Writes requests to the log. Skips those of purged deliveries, and leaves out the answers to erased ones.
  */
 const logged = `
-  INSERT INTO evroute_requests (written_at, ${requestColumns})
+  INSERT INTO evroute_requests (written_at, ${requests.columns})
   SELECT $1, request.destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
     CASE WHEN known.is_erased THEN '' ELSE excerpt END
   FROM request JOIN (
@@ -145,7 +142,7 @@ const logged = `
 
 /** Requests with rows of their own, and first tries whose settlement took no effect. */
 const ofRequests = `
-  SELECT ${requestColumns} FROM ${requests.sql}
+  SELECT ${requests.columns} FROM ${requests.sql}
   UNION ALL
   SELECT destination_id, id, try_at, try_duration, 1, try_status, 'first', 'success', try_url, NULL, try_excerpt
   FROM given WHERE try_at IS NOT NULL AND position NOT IN (SELECT position FROM settled)`

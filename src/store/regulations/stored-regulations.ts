@@ -1,6 +1,7 @@
 import type { NewEvent } from '../../delivery/index.ts'
 import { effectsOf } from '../../model/index.ts'
 import type {
+  ArchiveErasure,
   CreateRegulationRequest,
   EraseRequest,
   EraseResult,
@@ -14,7 +15,6 @@ import { lift, suppress } from '../suppressions.ts'
 import { ErasureSteps } from './erasure-steps.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
 import { RegulationRows } from './regulation-rows.ts'
-import { addErased, forgetAwaited } from './shared-archives.ts'
 
 /**
  * Keeps regulations in the database of the deliveries that they cause and erase.
@@ -118,7 +118,29 @@ function* noteArchive(
   if (row === undefined) return
   const { number } = row
   yield* addErased(number, archive, dialect)
-  yield* forgetAwaited({ number, archiveIds: archiveIds.map(toStored) }, dialect)
+  const ids = archiveIds.map((archiveId) => ({ id: toStored(archiveId) }))
+  yield* run(sql`
+    DELETE FROM evroute_regulation_archives WHERE number = ${number}
+      AND archive_id IN (SELECT given.id FROM ${dialect.given(ids, { id: 'text' })})`)
+}
+
+/** Adds the counts of erased archives to a regulation. */
+export function* addErased(
+  number: number,
+  { events, files, problems }: ArchiveErasure,
+  { forUpdate }: Dialect,
+): Script<void> {
+  const row = yield* firstRow<{ readonly archive: string | null }>(
+    sql`SELECT archive FROM evroute_regulations WHERE number = ${number} ${forUpdate}`,
+  )
+  const before = JSON.parse(row?.archive ?? 'null') as ArchiveErasure | null
+  const archive: ArchiveErasure = {
+    events: (before?.events ?? 0) + events,
+    files: (before?.files ?? 0) + files,
+    problems: [...(before?.problems ?? []), ...problems],
+  }
+  yield* run(sql`UPDATE evroute_regulations SET archive = ${JSON.stringify(archive)}
+    WHERE number = ${number}`)
 }
 
 function* addRegulation(
@@ -143,7 +165,7 @@ function* addRegulation(
 
 /** Makes a regulation wait for all archives. No archive can be registered until the transaction ends. */
 function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
-  yield* lockTable('evroute_archives', 'SHARE')
+  yield* lockTable('evroute_archives')
   yield* run(sql`INSERT INTO evroute_regulation_archives (number, archive_id)
     SELECT ${number}, id FROM evroute_archives`)
 }
