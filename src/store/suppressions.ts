@@ -1,4 +1,4 @@
-import { run, sql, type Dialect, type Script, type Sql } from './sql.ts'
+import { raw, run, sql, type Dialect, type Script, type Sql } from './sql.ts'
 import { toStored } from './stored-text.ts'
 
 /** The source of a suppression that holds for every source. */
@@ -22,7 +22,7 @@ const pairColumns = { user_id: 'text', source_id: 'text' } as const
 export function isSuppressed(sourceId: Sql, userId: Sql): Sql {
   return sql`(EXISTS (SELECT 1 FROM evroute_suppressions) AND EXISTS (
     SELECT 1 FROM evroute_suppressions dropped
-    WHERE dropped.user_id = ${userId} AND (dropped.source_id IN (${everySource}, ${sourceId})
+    WHERE dropped.user_id = ${userId} AND (dropped.source_id IN (${raw(`'${everySource}'`)}, ${sourceId})
       OR substr(${sourceId}, 1, length(dropped.source_id) + 1) = dropped.source_id || '/')))`
 }
 

@@ -1,11 +1,12 @@
 import type { AddRequest, NewEvent, Room } from '../../delivery/index.ts'
 import { refusedReason } from '../added-deliveries.ts'
-import type { Query } from '../sql.ts'
+import { raw, type Query } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
+import { isSuppressed } from '../suppressions.ts'
 import { changeCounts, wholeStore } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
 import type { LeaseTerm } from './leases.ts'
-import { holdGate, isSuppressed } from './dialect.ts'
+import { holdGate } from './dialect.ts'
 
 /**
  * A row of the result. An event is `fresh` or `suppressed`; its position is that in the batch. A delivery is
@@ -82,7 +83,9 @@ const counted = changeCounts(
    FROM delivery GROUP BY destination_id`,
 )
 
-const suppressed = `type <> 'delete' AND ${isSuppressed('event.source_id', ['event.user_id', 'event.previous_id'])}`
+const isDropped = (userId: string): string =>
+  isSuppressed(raw('event.source_id'), raw(`event.${userId}`)).sql
+const suppressed = `type <> 'delete' AND (${isDropped('user_id')} OR ${isDropped('previous_id')})`
 
 /** `$3` is the id before those of the deliveries; null for the next ids of the sequence. */
 const stored = `

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { raw, run, sql, type Dialect, type Script } from '../sql.ts'
-import { everySource } from '../suppressions.ts'
 
 /**
  * The first part of a statement that adds events, or that looks up suppressed users before its transaction
@@ -34,22 +33,6 @@ export const dialect: Dialect = Object.freeze({
 /** Returns half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */
 export function keyDigest(text: string): string {
   return hash('sha256', text).slice(0, 32)
-}
-
-/**
- * Returns an SQL condition: calls from a source, or from a replay of it, are dropped because a user is
- * suppressed. A statement checks only once whether there are suppressed users at all.
- *
- * @param sourceId - an expression; a column must be named with its table
- * @param userIds - expressions of the same kind; null for no user
- */
-export function isSuppressed(sourceId: string, userIds: readonly string[]): string {
-  return `((SELECT EXISTS (SELECT 1 FROM evroute_suppressions)) AND EXISTS (
-    SELECT 1 FROM unnest(ARRAY[${userIds.join(', ')}]::text[]) AS subject (user_id)
-    CROSS JOIN LATERAL (
-      SELECT source_id FROM evroute_suppressions WHERE user_id = subject.user_id OFFSET 0) dropped
-    WHERE dropped.source_id IN ('${everySource}', ${sourceId})
-      OR starts_with(${sourceId}, dropped.source_id || '/')))`
 }
 
 /**
