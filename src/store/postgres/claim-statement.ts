@@ -110,8 +110,8 @@ export function nextDueQuery(
 ): Query {
   const asked = destinationIds.flatMap((destinationId) =>
     lanes.map((lane) => {
-      const of = { destinationId, lane }
-      return { ...of, dueFromMs: floors.lookFrom(of) }
+      const dueFromMs = floors.lookFrom({ destinationId, lane })
+      return { destinationId, lane, dueFromMs }
     }),
   )
   const values = [...isFree(own, nowMs).values, ...givenLanes.values(asked)]

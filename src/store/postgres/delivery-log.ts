@@ -155,10 +155,9 @@ export class DeliveryLogTables {
   async retry(request: RetryRequest): Promise<number> {
     const count = await this.#change(() => retry(logEngine, request))
     const { destinationId } = request.filter
-    const due = destinationId && [
-      { destinationId, lane: 'manual', dueAtMs: request.nowMs } as const,
-    ]
-    if (count > 0) this.#parts.announce(due || undefined)
+    const due = { lane: 'manual', dueAtMs: request.nowMs } as const
+    const dueTimes = destinationId === undefined ? undefined : [{ destinationId, ...due }]
+    if (count > 0) this.#parts.announce(dueTimes)
     return count
   }
 
