@@ -89,9 +89,10 @@ export async function readLedger(
     destinationId === undefined
       ? raw('')
       : sql`WHERE destination_id IN (${raw(wholeStore)}, ${toStored(destinationId)})`
-  const [row] = await database.rows<Record<string, unknown>>(
-    sql`SELECT ${raw(ledgerSums)} FROM evroute_counts ${of}`,
-  )
+  const name = destinationId === undefined ? 'ledger' : 'ledger_of_destination'
+  const query = sql`SELECT ${raw(ledgerSums)} FROM evroute_counts ${of}`
+  const { values } = query
+  const [row] = await database.rows<Record<string, unknown>>({ name, sql: query.sql, values })
   return ledgerOf(row ?? {})
 }
 
