@@ -60,27 +60,38 @@ export interface Query {
 
 /** A statement or a part of one. A part that occurs several times passes its values once. */
 export class Sql implements Query {
-  readonly sql: string
-  readonly values: readonly SqlValue[]
   readonly #texts: readonly string[]
   readonly #parts: readonly (SqlValue | Sql)[]
+  #written: Pick<Query, 'sql' | 'values'> | undefined
 
   /** @param texts - the texts before, between and after the parts */
   constructor(texts: readonly string[], parts: readonly (SqlValue | Sql)[]) {
     this.#texts = texts
     this.#parts = parts
+  }
+
+  get sql(): string {
+    return this.#write().sql
+  }
+
+  get values(): readonly SqlValue[] {
+    return this.#write().values
+  }
+
+  #write(): Pick<Query, 'sql' | 'values'> {
+    if (this.#written !== undefined) return this.#written
     const values: SqlValue[] = []
-    const written = new Map<Sql, string>()
+    const known = new Map<Sql, string>()
     const write = (part: SqlValue | Sql = null): string => {
       if (!(part instanceof Sql)) return `$${values.push(part)}`
       const text =
-        written.get(part) ??
+        known.get(part) ??
         part.#texts.reduce((before, next, index) => before + write(part.#parts[index - 1]) + next)
-      written.set(part, text)
+      known.set(part, text)
       return text
     }
-    this.sql = write(this)
-    this.values = values
+    this.#written = { sql: write(this), values }
+    return this.#written
   }
 }
 
