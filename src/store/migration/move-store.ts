@@ -69,9 +69,11 @@ type Compared = readonly ComparedFigure[]
  * @throws EvrouteError `store_in_use`, `store_unusable`
  */
 export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
-  const source = await SqliteExport.open(request.path, request.newId)
-  const openTarget = (): Promise<PostgresImport> => PostgresImport.open(request.url)
-  return between(source, openTarget, (target) => move(source, target, request))
+  const target = new PostgresImport(request.url, { isReadOnly: false })
+  return between(SqliteExport.open(request.path, request.newId), target, async (source) => {
+    await target.makeTables()
+    return move(source, target, request)
+  })
 }
 
 /** The plan of a move. */
@@ -93,27 +95,26 @@ export async function planMove({
   path,
   url,
 }: Pick<MoveRequest, 'path' | 'url'>): Promise<MovePlan> {
-  const source = await SqliteExport.look(path)
-  const openTarget = (): PostgresImport => PostgresImport.connectToLook(url)
-  return between(source, openTarget, async (target) => {
+  const target = new PostgresImport(url, { isReadOnly: true })
+  return between(SqliteExport.look(path), target, async (source) => {
     const isMoved = await target.has(source.move)
     return { place: target.place, figures: source.figures(), isMoved }
   })
 }
 
-/** Opens the target, works, and closes both. */
+/** Works on the file and the database, and closes both. */
 async function between<Result>(
-  source: SqliteExport,
-  openTarget: () => Promise<PostgresImport> | PostgresImport,
-  work: (target: PostgresImport) => Promise<Result>,
+  opening: Promise<SqliteExport>,
+  target: PostgresImport,
+  work: (source: SqliteExport) => Promise<Result>,
 ): Promise<Result> {
-  let target: PostgresImport | undefined
+  let source: SqliteExport | undefined
   try {
-    target = await openTarget()
-    return await work(target)
+    source = await opening
+    return await work(source)
   } finally {
-    source.close()
-    await target?.close()
+    source?.close()
+    await target.close()
   }
 }
 

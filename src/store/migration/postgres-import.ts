@@ -34,31 +34,20 @@ export class PostgresImport {
   readonly place: string
   readonly #database: Database
 
-  private constructor(url: string, isReadOnly: boolean) {
+  /** Connects to the database only when it is first used. */
+  constructor(url: string, { isReadOnly }: { readonly isReadOnly: boolean }) {
     this.#database = new Database(url, { connectionsMax, isReadOnly })
     this.place = databaseTitle(url)
   }
 
   /**
-   * Connects to a database, and makes the tables if there are none.
+   * Makes the tables if there are none.
    *
-   * @throws EvrouteError `store_unusable` if it cannot be reached or used, or its tables are of a
+   * @throws EvrouteError `store_unusable` if the database cannot be reached or used, or its tables are of a
    * newer version
    */
-  static async open(url: string): Promise<PostgresImport> {
-    const target = new PostgresImport(url, false)
-    try {
-      await migrate(target.#database)
-      return target
-    } catch (error) {
-      await target.close()
-      throw error
-    }
-  }
-
-  /** Connects to a database for reading only. */
-  static connectToLook(url: string): PostgresImport {
-    return new PostgresImport(url, true)
+  makeTables(): Promise<void> {
+    return migrate(this.#database)
   }
 
   /** Tells whether a move is complete, and changes nothing. Throws the errors of {@link begin}. */
