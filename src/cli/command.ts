@@ -26,7 +26,7 @@ interface OptionParts {
   readonly conflicts?: readonly string[]
   readonly group?: string
   readonly isRequired?: boolean
-  /** Whether the help text appends the default. If not, `text` states it. */
+  /** Whether the help shows the default after `text`. If not, `text` states it. */
   readonly isDefaultShown?: boolean
 }
 
@@ -46,7 +46,7 @@ export class CommandOption<Value> {
     return new CommandOption(this.#parts, otherwise)
   }
 
-  /** Sets a default that the help text appends. */
+  /** Sets a default, which the help shows after the option's text. */
   default(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
     return new CommandOption({ ...this.#parts, isDefaultShown: true }, otherwise)
   }

@@ -76,7 +76,7 @@ export class Nesting {
     this.#closer = closer
   }
 
-  /** The number of open arrays, or of open objects, whichever kind the part is; 0 outside of them. */
+  /** How many brackets of the kind that began the current part are open; 0 between parts. */
   get depth(): number {
     return this.#depth
   }

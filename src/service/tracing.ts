@@ -72,7 +72,7 @@ const suppressed = ROOT_CONTEXT.setValue(
 
 const headerKey = createContextKey('traceparent of a webhook')
 
-/** A request of undici, as its diagnostics channel names it: `headers` are names and values in turn. */
+/** A request in a message of undici's diagnostics channel. `headers` alternates names and values. */
 interface CreatedRequest {
   readonly headers: readonly string[]
   readonly addHeader: (name: string, value: string) => void

@@ -14,7 +14,7 @@ const options = {
     ).or(0),
     timeoutMs: option(
       '--timeout <duration>',
-      'how long the receiver waits [5s, or within]',
+      'time limit [that of within, otherwise 5s]',
       duration,
     ),
   }),

@@ -33,7 +33,7 @@ export const addBackupCommand = command({
   name: 'backup',
   summary: 'copy the store of a running service into a file',
   description: 'Copies a store in SQLite as it is at one moment, even while a service is using it.',
-  arguments: [['<file>', 'the backup; it must not exist']],
+  arguments: [['<file>', 'the file to write the backup to; it must not exist yet']],
   options: storeOptions,
   after: `Examples:
   evroute backup evroute-2026-11-24.db

@@ -170,7 +170,7 @@ type Part = readonly [keyof Ledger, keyof Style]
 
 /**
  * Formats the summary line of a command that moves events. It consists of equations, which show that the
- * counts balance. Terms that are zero are left out. Without `read`, so is the first equation.
+ * counts balance. Terms that are zero are left out. If the ledger has no `read`, it has no first equation.
  */
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,

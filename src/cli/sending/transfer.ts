@@ -251,7 +251,7 @@ function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
   // A duplicate may have failed in an earlier run.
   const hasFailedBefore = ledger.duplicate > 0 && outlet.hasFailedBefore === true
   if (hasFailedBefore) {
-    report.note('Deliveries from earlier runs to the same --to have failed or expired')
+    report.note('Some deliveries of earlier runs to the same URLs have failed or expired')
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.rejected > 0) codes.push(exitCodes.badInput)

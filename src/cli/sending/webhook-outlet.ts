@@ -116,7 +116,7 @@ function pipelineOver(store: Store, { options, runtime, target }: WebhookOutletP
   })
 }
 
-/** Composes requests with bodies in the style of a target; undefined for the sender's own requests. */
+/** Composes requests whose bodies have the target's `bodyStyle`; undefined if it has none. */
 function composeInStyle({ destination, bodyStyle }: WebhookTarget): ComposeRequest | undefined {
   if (bodyStyle === undefined) return undefined
   const { sharedSecret } = destination

@@ -25,8 +25,9 @@ export interface KeyRecipe extends Mistake {
 
 const otherSecretsMax = 50
 
-const spaceFix = 'Use the secret without white space and line breaks around it on both sides.'
-const quotesFix = 'Use the secret without the quotes around it on both sides.'
+const spaceFix =
+  'Use the secret without surrounding white space and line breaks, in the sender and in the receiver.'
+const quotesFix = 'Use the secret without the quotes around it, in the sender and in the receiver.'
 const missingFix =
   'Set the variable that contains the secret of the sender. The sender must not start without it.'
 const decodedFix = 'Use the text of the secret, encoded as UTF-8, as the key.'
@@ -52,8 +53,9 @@ const missing: readonly KeyRecipe[] = ['', 'undefined', 'null', 'None'].map((tex
 function withoutSurroundings(secret: string): readonly KeyRecipe[] {
   const trimmed = secret.trim()
   const unquoted = /^(["'`])(.+)\1$/s.exec(trimmed)?.[2]
-  const space = 'The secret has white space around it: the signature was made without it'
-  const quotes = 'The secret has quotes around it: the signature was made without them'
+  const space =
+    'The secret has white space around it, but the signature was made with the trimmed secret'
+  const quotes = 'The secret has quotes around it, but the signature was made without them'
   return [
     ...(trimmed === secret ? [] : [recipe(['secret_space', space, spaceFix], trimmed)]),
     ...(unquoted === undefined ? [] : [recipe(['secret_quotes', quotes, quotesFix], unquoted)]),

@@ -43,7 +43,7 @@ const nothingNoted: Noted = { repeatOf: null, parts: undefined }
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  /** Facts about the events visited last, which include all visited events that the log still keeps. */
+  /** Facts about visited events: all that the log still keeps, and perhaps some that it has dropped. */
   readonly #noted: Noted[] = []
   /** The number of the newest event with each messageId, oldest first. */
   readonly #messages = new Map<string, number>()

@@ -47,7 +47,7 @@ export function takePart({ members, known, nextNumber, wasListed }: PartRequest)
   let entered = 0
   const outcomes = members.map((member, place): TakeOutcome => {
     const line = known[place]
-    if (line === undefined) throw new Error('the stored facts about a line are missing')
+    if (line === undefined) throw new Error('the store returned nothing about a line of the list')
     const { isSuppressed, key } = line
     const kept = written.get(key) ?? line.kept
     const number = kept?.number ?? nextNumber + entered

@@ -123,7 +123,7 @@ export const logEngine: LogEngine = {
 
 interface LogParts {
   readonly reading: Database
-  /** The same database, for writes. */
+  /** Writes to the database that `reading` reads. */
   readonly working: Database
   readonly partitions: RequestPartitions
   /** Runs a write, or rejects if the store must not be written to now. */

@@ -29,7 +29,7 @@ import { settleQuery, type SettledRow } from './settle-statement.ts'
 interface DeliveryQueueParts {
   /** The database for adds, which may wait for a connection. */
   readonly adding: Database
-  /** The same database for claims and settlements. */
+  /** Connections to that database for claims and settlements. */
   readonly delivering: Database
   readonly partitions: RequestPartitions
   readonly holder: number

@@ -9,8 +9,8 @@ export interface OverheadServerSettings extends TrackerSettings {
   readonly tracker: TrackerName
 }
 
-/** What it is asked: for its port, or to wait until all calls have been answered. */
-export type OverheadServerQuestion = 'port' | 'flush'
+/** What it is asked: its port, to wait until all calls have been answered, or its CPU so far in microseconds. */
+export type OverheadServerQuestion = 'port' | 'flush' | 'cpu'
 
 const { tracker: name, ...settings } = programSettings() as OverheadServerSettings
 const tracker = await createTracker(name, settings)
@@ -23,8 +23,16 @@ app.get('/orders/:orderId', ({ params: { orderId } }, response) => {
 
 const server = app.listen(0, '127.0.0.1', () => {
   answerQuestions(async (question: OverheadServerQuestion) => {
-    if (question === 'port') return (server.address() as AddressInfo).port
-    await tracker.flush()
-    return 0
+    switch (question) {
+      case 'port':
+        return (server.address() as AddressInfo).port
+      case 'flush':
+        await tracker.flush()
+        return 0
+      case 'cpu': {
+        const { user, system } = process.cpuUsage()
+        return user + system
+      }
+    }
   })
 })

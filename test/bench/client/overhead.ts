@@ -23,6 +23,12 @@ const names = [
 ] as const satisfies TrackerName[]
 type Name = (typeof names)[number]
 
+/** Answers per second, and the CPU of the server for each. */
+interface Measured {
+  readonly perSecond: number
+  readonly cpuUs: number
+}
+
 interface Server {
   readonly program: Program<OverheadServerQuestion, number>
   readonly origin: string
@@ -37,13 +43,16 @@ export async function benchClientOverhead(): Promise<BenchReport> {
   const servers = new Map<Name, Server>()
   try {
     for (const name of names) servers.set(name, await startServer(name, sink))
-    const measure = async (name: Name, count: number): Promise<number> => {
+    const measure = async (name: Name, count: number): Promise<Measured> => {
       const server = servers.get(name)
       if (server === undefined) throw new Error(`There is no server for ${name}`)
-      const perSecond = await load(server.origin, count)
-      await server.program.ask('flush')
+      const { program, origin } = server
+      const cpuBeforeUs = await program.ask('cpu')
+      const perSecond = await load(origin, count)
+      await program.ask('flush')
+      const cpuUs = ((await program.ask('cpu')) - cpuBeforeUs) / count
       await sink.expectCalls(name === 'none' ? 0 : count)
-      return perSecond
+      return { perSecond, cpuUs }
     }
     for (const name of names) await measure(name, warmUpRequests)
     return report(await inTurn(names, rounds, (name) => measure(name, requests)))
@@ -78,21 +87,31 @@ async function load(origin: string, count: number): Promise<number> {
   return perSecond
 }
 
-function report(rates: ReadonlyMap<Name, readonly number[]>): BenchReport {
-  const of = (name: Name): readonly number[] => rates.get(name) ?? []
-  const analyticsNodeKept = ratiosOf(of('@segment/analytics-node'), of('none')).median
+function report(measured: ReadonlyMap<Name, readonly Measured[]>): BenchReport {
+  const rates = (name: Name): readonly number[] =>
+    (measured.get(name) ?? []).map(({ perSecond }) => perSecond)
+  const cpus = (name: Name): readonly number[] =>
+    (measured.get(name) ?? []).map(({ cpuUs }) => cpuUs)
+  const none = 'none'
+  const segment = '@segment/analytics-node'
   return {
     bench: 'client-overhead',
-    measured: `${requests} requests over ${connections} connections to an express app, each of which tracks a call; the limit tracks none; medians of ${rounds} rounds`,
+    measured: `${requests} requests over ${connections} connections to an express app, each of which tracks a call; the limit tracks none; medians of ${rounds} rounds; CPU of the app in microseconds for each request`,
     cases: (['evroute', 'evroute joining'] as const).map((name) => ({
       name: name === 'evroute' ? `flushAt ${flushAt}` : `flushAt ${flushAt}, batchMax 250`,
-      rate: median(of(name)),
+      rate: median(rates(name)),
       unit: 'requests/s',
       beside: {
-        limit: ratiosOf(of(name), of('none')),
-        '@segment/analytics-node': ratiosOf(of(name), of('@segment/analytics-node')),
+        limit: ratiosOf(rates(name), rates(none)),
+        "limit's CPU": ratiosOf(cpus(name), cpus(none)),
+        [segment]: ratiosOf(rates(name), rates(segment)),
       },
-      figures: { analyticsNodeKept: Number(analyticsNodeKept.toFixed(2)) },
+      figures: {
+        cpuUs: median(cpus(name)),
+        limitCpuUs: median(cpus(none)),
+        analyticsNodeCpuUs: median(cpus(segment)),
+        analyticsNodeKept: Number(ratiosOf(rates(segment), rates(none)).median.toFixed(2)),
+      },
     })),
     mustReach: '80 % of the limit',
     packages: ['@segment/analytics-node', 'express', 'undici'],

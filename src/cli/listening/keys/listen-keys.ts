@@ -44,7 +44,7 @@ export interface ListenScreen {
   readonly io: Io
   /** Starts to read keys, until `close`. */
   open(targets: KeyTargets): void
-  /** Shows a new request now, after a pause, or never. */
+  /** Shows a new request now, or when the user ends the pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
   /** Closes the screen. Later writes go directly to the streams. */
   close(): Promise<void>
