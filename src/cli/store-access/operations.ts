@@ -20,7 +20,7 @@ import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
 
-import { findTarget, readAccess, regulationRecords, withStore, type Access } from './readers.ts'
+import { findTarget, readAccess, regulationRecords, withStore } from './readers.ts'
 import {
   askConfiguredService,
   inUse,
@@ -65,30 +65,31 @@ const farFutureMs = Number.MAX_SAFE_INTEGER
  * Runs a command on the service or the store that the options name. If the store is in memory, or another process is
  * delivering from it, the configured service does the work.
  */
-export const runOperations = runnerOf(withOperations)
+export const runOperations = runnerOf(withOperations, remote)
 
 /** Runs a dry run, which only reads the store and delivers nothing. Another process may be delivering from it. */
-export const runPreview = runnerOf(withPreviews)
+export const runPreview = runnerOf(withPreviews, remote)
 
-interface OpeningParts {
+/** A store that this process can open, and the configuration for the work on it. */
+interface FoundStore {
   readonly io: Io
-  readonly access: Access
   readonly runtime: Runtime
-  readonly json: boolean
+  readonly configuration: Configuration
+  readonly storeUrl: string
 }
 
-type Open<Opened> = (
-  parts: OpeningParts,
-  work: (opened: Opened) => Promise<ExitCode>,
-) => Promise<ExitCode>
+type Work<Opened> = (opened: Opened) => Promise<ExitCode>
 
 type Runner<Opened> = (
   values: AccessValues,
   io: Io,
-  work: (run: Opened & WorkRun) => Promise<ExitCode>,
+  work: Work<Opened & WorkRun>,
 ) => Promise<ExitCode>
 
-function runnerOf<Opened>(open: Open<Opened>): Runner<Opened> {
+function runnerOf<Opened>(
+  open: (found: FoundStore, work: Work<Opened>) => Promise<ExitCode>,
+  ask: (api: ServiceApi) => Opened,
+): Runner<Opened> {
   return async (values, io, work) => {
     const access = await readAccess(values, io)
     const output = await commandOutput(values, io)
@@ -97,15 +98,21 @@ function runnerOf<Opened>(open: Open<Opened>): Runner<Opened> {
     const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
     const report = await Report.open(io, look, elapsedMs)
     const watch = watchDeliveries(json ? undefined : report)
-    const runtime = createRuntime({ log: report.log, observer: watch })
     let parts = (): readonly string[] => []
     const showProgress: WorkRun['showProgress'] = (shown) => (parts = shown)
     const stdout = new DataWriter(io)
+    const begin: Work<Opened> = (opened) => {
+      report.begin(() => [...parts(), ...watch.progress()].join(' · '))
+      return work({ ...opened, ...output, stdout, report, showProgress, elapsedMs })
+    }
     try {
-      return await open({ io, access, runtime, json }, (opened) => {
-        report.begin(() => [...parts(), ...watch.progress()].join(' · '))
-        return work({ ...opened, ...output, stdout, report, showProgress, elapsedMs })
-      })
+      if (access.kind === 'service') return await begin(ask(new ServiceApi(access, io.stop)))
+      const reading = { path: access.path, json, log: report.log }
+      const { configuration } = await readForCommand(reading, io)
+      const target = await findTarget(access, io, configuration)
+      if (target.kind === 'service') return await begin(ask(target.api))
+      const runtime = createRuntime({ log: report.log, observer: watch })
+      return await open({ io, runtime, configuration, storeUrl: target.url }, begin)
     } catch (error) {
       throw namingColumnFlag(error)
     } finally {
@@ -114,14 +121,8 @@ function runnerOf<Opened>(open: Open<Opened>): Runner<Opened> {
   }
 }
 
-async function withOperations<Result>(
-  parts: OpeningParts,
-  work: (operations: OpenedOperations) => Promise<Result>,
-): Promise<Result> {
-  const found = await findWork(parts)
-  if (found.kind === 'service') return work(remote(found.api))
-  const { configuration, url: storeUrl } = found
-  const service = await openOffline(configuration, storeUrl, parts)
+async function withOperations(found: FoundStore, work: Work<OpenedOperations>): Promise<ExitCode> {
+  const service = await openOffline(found)
   if (!(service instanceof OfflineService)) return work(remote(service))
   const { audiences, regulations } = service
   const create: ChangedRegulations['create'] = async (request) => {
@@ -132,49 +133,24 @@ async function withOperations<Result>(
     return await work({
       audiences,
       regulations: { ...regulationRecords(regulations), create },
-      offline: { service, storeUrl },
+      offline: { service, storeUrl: found.storeUrl },
     })
   } finally {
     await service.close()
   }
 }
 
-async function withPreviews<Result>(
-  parts: OpeningParts,
-  work: (operations: OpenedAudiences) => Promise<Result>,
-): Promise<Result> {
-  const found = await findWork(parts)
-  if (found.kind === 'service') return work(remote(found.api))
-  const { configuration, url } = found
-  const { runtime, io } = parts
+function withPreviews(found: FoundStore, work: Work<OpenedAudiences>): Promise<ExitCode> {
+  const { configuration, storeUrl, runtime, io } = found
   const opening = { write: false, reveal: false, missing: () => undefined }
-  return withStore(url, opening, ({ audiences: store }) => {
+  return withStore(storeUrl, opening, ({ audiences: store }) => {
     const preview = { store, configuration: () => configuration, runtime, ending: io.stop }
     return work({ audiences: new AudiencePreviews(preview), offline: undefined })
   })
 }
 
-async function findWork({
-  access,
-  io,
-  json,
-  runtime,
-}: OpeningParts): Promise<
-  | { readonly kind: 'service'; readonly api: ServiceApi }
-  | { readonly kind: 'store'; readonly url: string; readonly configuration: Configuration }
-> {
-  if (access.kind === 'service') return { kind: 'service', api: new ServiceApi(access, io.stop) }
-  const reading = { path: access.path, json, log: runtime.log }
-  const { configuration } = await readForCommand(reading, io)
-  const target = await findTarget(access, io, configuration)
-  return target.kind === 'service' ? target : { ...target, configuration }
-}
-
-async function openOffline(
-  configuration: Configuration,
-  storeUrl: string,
-  { io, runtime }: OpeningParts,
-): Promise<OfflineService | ServiceApi> {
+async function openOffline(found: FoundStore): Promise<OfflineService | ServiceApi> {
+  const { configuration, runtime, storeUrl, io } = found
   try {
     return await OfflineService.open({ configuration, runtime, storeUrl })
   } catch (error) {

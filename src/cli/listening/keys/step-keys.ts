@@ -33,10 +33,12 @@ type Effect<Kind extends string, Fields = object> = Kind extends unknown
   ? { readonly kind: Kind } & Readonly<Fields>
   : never
 
+type EventEffect = Effect<'show' | 'resend' | 'save' | 'edit' | 'curl', { event: ReceivedEvent }>
+
 /** An action that a key triggers. */
 export type KeyEffect =
   | Effect<'tell', { text: string }>
-  | Effect<'show' | 'resend' | 'save' | 'edit' | 'curl', { event: ReceivedEvent }>
+  | EventEffect
   | Effect<'compare', { event: ReceivedEvent; other: ReceivedEvent }>
   | Effect<'fail_next', { failure: NextFailure }>
   | Effect<'clear' | 'interrupt' | 'suspend' | 'open_page' | 'show_held'>
@@ -196,14 +198,9 @@ function stepNumber(
   if (key.kind === 'backspace') return inMode(state, { ...mode, digits: digits.slice(0, -1) })
   if (key.kind === 'escape') return { state: left, effects: [] }
   if (key.kind !== 'enter') return { state, effects: [] }
-  return mode.purpose === 'pick'
-    ? pickNumbered(left, digits, events)
-    : compareNumbered(left, digits, events)
-}
-
-function pickNumbered(state: KeysState, digits: string, events: Events): KeysStep {
+  if (mode.purpose === 'compare') return compareNumbered(left, digits, events)
   const picked = events.find(({ seq }) => seq === Number(digits))
-  return picked === undefined ? notKept(state, digits) : withCurrent({ ...state, picked }, 'show')
+  return picked === undefined ? notKept(left, digits) : withCurrent({ ...left, picked }, 'show')
 }
 
 /** Without a number, compares with the previous request of the same type. */
@@ -215,12 +212,9 @@ function compareNumbered(state: KeysState, digits: string, events: Events): Keys
       ? events.findLast(({ seq, type }) => type === event.type && seq < event.seq)
       : events.find(({ seq }) => seq === Number(digits))
   if (other !== undefined) return { state, effects: [{ kind: 'compare', event, other }] }
-  return digits === ''
-    ? tell(
-        state,
-        'There is no earlier request of this type. To compare with a different request, enter its number.',
-      )
-    : notKept(state, digits)
+  if (digits !== '') return notKept(state, digits)
+  const hint = 'To compare with a different request, enter its number.'
+  return tell(state, `There is no earlier request of this type. ${hint}`)
 }
 
 function notKept(state: KeysState, digits: string): KeysStep {
@@ -231,10 +225,7 @@ function interrupted(state: KeysState): KeysStep {
   return { state: { ...state, mode: { kind: 'ending' } }, effects: [{ kind: 'interrupt' }] }
 }
 
-function withCurrent(
-  state: KeysState,
-  kind: 'show' | 'resend' | 'save' | 'edit' | 'curl',
-): KeysStep {
+function withCurrent(state: KeysState, kind: EventEffect['kind']): KeysStep {
   const event = state.picked ?? state.last
   if (event === undefined) return tell(state, 'No request has been shown yet.')
   return { state, effects: [{ kind, event }] }
@@ -243,16 +234,12 @@ function withCurrent(
 function paused(state: KeysState): KeysStep {
   const { arrivedInPause: arrived } = state
   if (arrived === undefined) {
-    return tell(
-      { ...state, arrivedInPause: 0 },
-      'Paused: requests are still answered and saved. Press p again to show them.',
-    )
+    const text = 'Paused: requests are still answered and saved. Press p again to show them.'
+    return tell({ ...state, arrivedInPause: 0 }, text)
   }
-  const { state: next, effects } = tell(
-    { ...state, arrivedInPause: undefined },
-    `Resumed: ${countOf(arrived, 'request')} arrived.`,
-  )
-  return { state: next, effects: [...effects, { kind: 'show_held' }] }
+  const text = `Resumed: ${countOf(arrived, 'request')} arrived.`
+  const next = { ...state, arrivedInPause: undefined }
+  return { state: next, effects: [{ kind: 'tell', text }, { kind: 'show_held' }] }
 }
 
 function stepFailure(state: KeysState, key: Key): KeysStep {
