@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { joined, raw, sql } from '../../src/store/sql.ts'
+
+test('a statement numbers its values, and takes its parts as they are', () => {
+  const { sql: text, values } =
+    sql`SELECT ${raw('id')} FROM ${raw('rows')} WHERE a = ${'x'} AND b = ${2}`
+  expect(text).toBe('SELECT id FROM rows WHERE a = $1 AND b = $2')
+  expect(values).toEqual(['x', 2])
+})
+
+test('a part that occurs twice passes its values once, at any depth', () => {
+  const user = sql`CAST(${'u_1'} AS text)`
+  const { sql: text, values } = sql`SELECT ${user}, ${null}, (SELECT ${sql`lower(${user})`})`
+  expect(text).toBe('SELECT CAST($1 AS text), $2, (SELECT lower(CAST($1 AS text)))')
+  expect(values).toEqual(['u_1', null])
+})
+
+test('equal values of two parts stay two values', () => {
+  expect(sql`${1} ${1}`.values).toEqual([1, 1])
+})
+
+test('joined parts have the text between each two', () => {
+  expect(joined(['a', 'b', 'c'], ', ').sql).toBe('$1, $2, $3')
+  expect(joined([], ', ').sql).toBe('')
+})
