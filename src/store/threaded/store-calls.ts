@@ -34,9 +34,7 @@ interface StoreAccess extends Pick<ThreadSettings, 'path' | 'access'> {
 /** The argument of a method. */
 export type Argument<Method> = Method extends (argument: infer Given) => unknown ? Given : never
 /** The result of a method. */
-export type Answer<Method> = Method extends (argument: never) => Promise<infer Given>
-  ? Given
-  : never
+type Answer<Method> = Method extends (argument: never) => Promise<infer Given> ? Given : never
 
 /**
  * The calls to the thread of a store, and their answers. Calls run in their order. It keeps the

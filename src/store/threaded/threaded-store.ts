@@ -6,7 +6,7 @@ import { leasedOf } from '../added-deliveries.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { writeSettleMessage } from './settle-message.ts'
 import { startThread, type StartThread } from './start-thread.ts'
-import { StoreCalls, type Answer, type Argument } from './store-calls.ts'
+import { StoreCalls, type Argument } from './store-calls.ts'
 import type { ThreadParts } from './answer-calls.ts'
 
 /** An add with this many events or more is sent at once. */
@@ -28,7 +28,7 @@ export async function openThreadedStore(
   onUpgrade?: (progress: UpgradeProgress) => void,
 ): Promise<Store> {
   const calls = await StoreCalls.open({ path, access: 'deliver', onUpgrade }, start)
-  const reading = new ReadingThread(path, start)
+  const reading = new ReadingThread(() => StoreCalls.open({ path, access: 'read' }, start))
   return {
     ...methodsOf(calls, 'store', [
       'checkWritable',
@@ -61,9 +61,9 @@ export async function openThreadedStore(
       const places = await calls.ask('messages', 'settle', message)
       return places.flatMap((place) => inOrder[place] ?? [])
     },
-    list: (request) => reading.ask('list', request),
-    story: (key) => reading.ask('story', key),
-    audit: () => reading.ask('audit', undefined),
+    list: async (request) => (await reading.calls()).ask('store', 'list', request),
+    story: async (key) => (await reading.calls()).ask('store', 'story', key),
+    audit: async () => (await reading.calls()).ask('store', 'audit', undefined),
     // SQLite empties the log only for the last connection.
     close: () => calls.close(reading.close()),
   }
@@ -100,35 +100,18 @@ function withoutLeased({ outcomes, refused }: Addition): AddResult {
  * and ends with the store.
  */
 class ReadingThread {
-  readonly #path: string
-  readonly #start: StartThread
+  readonly #start: () => Promise<StoreCalls>
   #calls: Promise<StoreCalls> | undefined
   #isClosed = false
 
-  constructor(path: string, start: StartThread) {
-    this.#path = path
+  constructor(start: () => Promise<StoreCalls>) {
     this.#start = start
   }
 
   /** @throws the errors of the log; EvrouteError `store_closed` after `close()` */
-  async ask<Method extends 'list' | 'story' | 'audit'>(
-    method: Method,
-    argument: Argument<ThreadParts['store'][Method]>,
-  ): Promise<Answer<ThreadParts['store'][Method]>> {
+  async calls(): Promise<StoreCalls> {
     if (this.#isClosed) throw closedError()
-    const calls = await this.#open()
-    return calls.ask('store', method, argument)
-  }
-
-  /** Ends the look-up in progress, and the thread. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    const calls = await this.#calls?.catch(() => undefined)
-    await calls?.close()
-  }
-
-  async #open(): Promise<StoreCalls> {
-    this.#calls ??= StoreCalls.open({ path: this.#path, access: 'read' }, this.#start)
+    this.#calls ??= this.#start()
     try {
       return await this.#calls
     } catch (error) {
@@ -136,5 +119,12 @@ class ReadingThread {
       this.#calls = undefined
       throw error
     }
+  }
+
+  /** Ends the look-up in progress, and the thread. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const calls = await this.#calls?.catch(() => undefined)
+    await calls?.close()
   }
 }
