@@ -11,7 +11,7 @@ export interface CommandContext {
   readonly run: RunCommand
 }
 
-/** Runs a command with its own streams. */
+/** Runs a command with the given streams. */
 export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
 
 /** Adds a command to the program, or to a command that has subcommands. */
@@ -57,7 +57,7 @@ export class CommandOption<Value> {
     return new CommandOption({ ...this.#parts, isRequired: true }, otherwise as NonNullable<Value>)
   }
 
-  /** Lists the values for help and completion. Other values are refused, unless the option has its own parser. */
+  /** Lists the values for help and completion. Without a parser, the option refuses other values. */
   choices(choices: readonly string[]): CommandOption<Value> {
     return new CommandOption({ ...this.#parts, choices }, this.otherwise)
   }

@@ -18,8 +18,8 @@ export type TreeSignal =
   | { readonly kind: 'none' }
 
 /**
- * Starts a program in its own process group. Windows has no groups, and a detached program would open a window
- * there, so it shares the console.
+ * Starts a program in a new process group. Windows has no groups. There, the program shares the console, because a
+ * detached program would open a window.
  */
 export function spawnTree({ program, args, env, stdio }: TreeCommand): ChildProcess {
   const detached = process.platform !== 'win32'

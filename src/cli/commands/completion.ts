@@ -35,7 +35,7 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
 /** Suggests every visible command. The library writes suggestions to the stdout of the process. */
 async function suggestionsFor(program: Command) {
   const { default: tab } = await import('@bomb.sh/tab/commander')
-  // The library adds its own commands. Give it a separate program without ours of the same name.
+  // The library adds a command of the same name as ours. So give it a separate program without our command.
   const mirror = new Command(program.name())
   for (const command of program.createHelp().visibleCommands(program)) {
     if (program.commands.includes(command) && command.name() !== completionCommandName) {

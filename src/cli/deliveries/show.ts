@@ -57,7 +57,7 @@ export async function listDeliveries(
   const shownAt = new Set<string>()
   let shown = 0
   let isMore = false
-  // Ask for one more than the limit, to learn whether there are more.
+  // Ask for one more than the limit, to find out whether there are more.
   for await (const page of pagesOf(run, { filter, limit: limit + 1 })) {
     const deliveries = page.slice(0, limit - shown)
     shown += deliveries.length

@@ -11,9 +11,8 @@ const leftoversGraceMs = 500
 const leftoversLookMs = 20
 
 /**
- * A command in its own process group, with the standard streams of this process. When this process ends, so do
- * all processes of the command, unless they left the group or this process got a SIGKILL. On Windows, a process
- * whose parent has ended cannot be reached.
+ * A command in a new process group, with the standard streams of this process. When this process ends, it ends all
+ * processes of the group, unless it got a SIGKILL. On Windows, a process whose parent has ended cannot be reached.
  */
 export class Child {
   /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */
@@ -30,7 +29,7 @@ export class Child {
         if (typeof code === 'number') return code
         return 128 + constants.signals[signal as NodeJS.Signals]
       },
-      // On Windows, a missing program is only reported now, by the shell.
+      // On Windows, the shell reports only now that the program is missing.
       (error: unknown) => Promise.reject(cannotRun(program, error)),
     )
     // A second signal or an error ends this process at once.
