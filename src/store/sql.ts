@@ -34,7 +34,7 @@ export interface Dialect {
    * SQLite.
    */
   readonly keyOf: (text: string) => string
-  /** Returns an expression for a key column, from an expression for a result of `keyOf`. */
+  /** Converts an SQL expression for a result of `keyOf` to the type of a key column. */
   readonly key: (expression: Sql) => Sql
   /** A common table expression that delays new regulations until the transaction ends. */
   readonly gate: Sql

@@ -216,7 +216,7 @@ export class AudienceChanges {
     yield* countLeft(audience.id, keys.length)
   }
 
-  /** Finds for each user whether its calls are dropped, and whether it has another member. */
+  /** Finds, for each user, whether its calls are dropped and whether it is still a member. */
   *#findUsers(
     audience: AudienceRow,
     identities: readonly MemberIdentity[],

@@ -35,7 +35,7 @@ function bitOf(number: number): number {
 export class Sync {
   readonly key: string
   readonly audienceId: number
-  /** Identifies it in the store. */
+  /** Identifies the sync in the store. */
   readonly number: number
   /** The members that its list has named; updated after each commit. */
   readonly listed: ListedMembers = new ListedMembers()

@@ -9,8 +9,8 @@ import type { LeaseTerm } from './leases.ts'
 import { holdGate } from './dialect.ts'
 
 /**
- * A row of the result. An event is `fresh` or `suppressed`; its position is that in the batch. A delivery is
- * `leased`, or `refused` because the backlog of its destination is full; its position is that among all
+ * A row of the result. An event is `fresh` or `suppressed`; its position counts the events of the batch. A
+ * delivery is `leased`, or `refused` because the backlog of its destination is full; its position counts all
  * deliveries of the batch. Positions begin at 1.
  */
 export interface AddedRow {
@@ -28,7 +28,7 @@ interface BatchDelivery {
   readonly bodyPosition: number
 }
 
-/** A body of an event, which destinations share. */
+/** A body of an event. Deliveries of the event with the same body share it. */
 interface BatchBody {
   readonly eventPosition: number
   readonly body: string
@@ -87,7 +87,7 @@ const isDropped = (userId: string): string =>
   isSuppressed(raw('event.source_id'), raw(`event.${userId}`)).sql
 const suppressed = `type <> 'delete' AND (${isDropped('user_id')} OR ${isDropped('previous_id')})`
 
-/** `$3` is the id before those of the deliveries; null for the next ids of the sequence. */
+/** The ids of the deliveries follow `$3`. If `$3` is null, they come from the sequence. */
 const stored = `
   given AS MATERIALIZED (
     SELECT *, ${suppressed} AS is_suppressed
@@ -150,8 +150,8 @@ const stored = `
 
 /**
  * Adds a batch in one statement. If two transactions add the same messageId, the first to insert it stores
- * the event; the other waits and finds a duplicate. All transactions lock messageIds in the same order. If a
- * batch repeats a messageId, its first event that is not suppressed counts.
+ * the event; the other waits and finds a duplicate. All transactions lock messageIds in the same order. Of
+ * the events in a batch with the same messageId, only the first one that is not suppressed can be stored.
  */
 const sql = `
   WITH ${holdGate}, ${stored}, counted AS (${counted})

@@ -32,7 +32,7 @@ export class ClosingClient extends Client {
 
   /** Ends the session, waits at most 2 s for the server, and resolves once the connection is closed. */
   override end(): Promise<void>
-  /** Ends the session in the same way, and calls back. */
+  /** Ends the session, waits at most 2 s for the server, and calls back once the connection is closed. */
   override end(callback: () => void): void
   override end(callback?: () => void): Promise<void> | undefined {
     const timer = systemClock.schedule(goodbyeMs, () => this.connection.stream.destroy())

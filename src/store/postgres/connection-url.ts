@@ -47,7 +47,7 @@ const openParameters = [
   ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslrootcert'],
 ]
 
-/** Returns a URL in which the password is masked, and each parameter that is not known to be harmless. */
+/** Masks the password in a URL, and each parameter that is not known to be harmless. */
 export function maskedUrl(url: string, mask: string): string {
   const [, scheme = '', userInfo, target = '', query] =
     /^([a-z]+:\/\/)(?:([^/?]*)@)?([^?]*)(?:\?([^]*))?$/i.exec(url) ?? []
@@ -60,7 +60,7 @@ export function maskedUrl(url: string, mask: string): string {
 }
 
 /**
- * Returns the URL for `pg`: the given one, with the settings of evroute's sessions.
+ * Adds the settings of evroute's sessions to a URL, for `pg`.
  *
  * Every `sslmode` except `disable` and `no-verify` means an encrypted connection to a server whose
  * certificate and name are checked. This includes `require`, which checks neither in `psql`. With

@@ -14,15 +14,15 @@ type CountName = LedgerLine | `purged_${keyof EndedCounts}`
 export const wholeStore = "''"
 
 /**
- * The number of rows for each count, which is their sum. A transaction locks its row until its commit is on
- * disk, so with a single row all writers to a destination would wait for one another. The backend's id
- * selects the row of a connection, so connections seldom share one.
+ * How many rows add up to a count. A transaction locks one of them until its commit is on disk. With a single
+ * row, all writers to a destination would wait for one another. The backend's id selects the row of a
+ * connection, so connections seldom share a row.
  */
 const slots = 16
 
 /**
- * Returns the last part of a statement, which changes counts. It locks them last and always in the same
- * order, so a transaction that has locked one waits for nothing else.
+ * Returns the part of a statement that changes counts; it must be the last part. All transactions lock counts
+ * last and in the same order, so they cannot deadlock.
  */
 export function changeCounts(names: readonly CountName[], changes: string): string {
   const columns = names.join(', ')

@@ -29,7 +29,7 @@ import { settleQuery, type SettledRow } from './settle-statement.ts'
 interface DeliveryQueueParts {
   /** The database for adds, which may wait for a connection. */
   readonly adding: Database
-  /** Connections to that database for claims and settlements. */
+  /** Connections to the same database, for claims and settlements. */
   readonly delivering: Database
   readonly partitions: RequestPartitions
   readonly holder: number
@@ -40,7 +40,7 @@ interface DeliveryQueueParts {
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
-/** Adds, leases and settles deliveries, as the DeliveryStore port says. */
+/** Implements the adds, claims and settlements of the DeliveryStore port. */
 export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
   readonly #leases: Leases

@@ -3,7 +3,7 @@ import { raw, run, sql, type Dialect, type Script } from '../sql.ts'
 
 /**
  * The first part of a statement that adds events, or that looks up suppressed users before its transaction
- * adds events. Such a transaction and one that calls {@link awaitEvents} wait for each other. The lock is on
+ * adds events. While the transaction runs, {@link awaitEvents} waits, and the other way round. The lock is on
  * a table that is always empty.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
@@ -37,7 +37,7 @@ export function keyDigest(text: string): string {
 
 /**
  * Waits until all transactions that add events have ended. Until this transaction ends, no other transaction
- * adds events. Later ones see its changes.
+ * adds events. Later transactions see the changes of this one.
  */
 export function awaitEvents(): Script<void> {
   return run(raw('LOCK TABLE evroute_gate IN EXCLUSIVE MODE'))

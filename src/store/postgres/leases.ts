@@ -11,9 +11,9 @@ export interface LeaseTerm {
 }
 
 /**
- * The leases of this process. The process keeps a lease even after it expires. Its next lease will have the
- * number `next`. A lease with a lower number that is not in `numbers` was lost together with the server's answer, so no process sends its
- * deliveries.
+ * The leases of this process, which keeps them even after they expire. `numbers` lists them, and `next` is
+ * the number of the next one. A row whose lease has a lower number that is not listed was leased, but the
+ * server's answer was lost. So no process sends that delivery.
  */
 export interface OwnLeases {
   readonly holder: number

@@ -12,7 +12,10 @@ import type { Database } from './database.ts'
 import type { Notifications } from './notifications.ts'
 import type { ServerClock } from './server-clock.ts'
 
-/** When a process joined a destination, and when it last named the destination; null if it still names it. */
+/**
+ * When a process joined a destination, and when it left; null if it has not left. It leaves with the last
+ * heartbeat that names the destination.
+ */
 type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
 /** A live process, as the last heartbeat found it. */
@@ -58,7 +61,7 @@ export class LiveProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
   readonly #notifications: Notifications
-  /** The destinations that each process of this object named last, as JSON. */
+  /** By process id, the destinations in the last heartbeat, as JSON. */
   readonly #named = new Map<string, string>()
   #known: ReadonlyMap<string, LiveProcess> = new Map()
 
@@ -173,9 +176,9 @@ function literal(text: string): string {
 }
 
 /**
- * Returns the place of a process among the live ones, for each destination that it names; undefined if it is
- * not among them. A process that left a destination counts for as long as a dead one, because it may have
- * requests in flight.
+ * Returns the place of a process among the live ones, for each destination that it names; undefined if the
+ * process is not live. A process that left a destination counts for as long as a dead one, because it may
+ * have requests in flight.
  */
 function placesOf(
   processId: string,

@@ -13,7 +13,6 @@ const reconnectMs = { first: 500, greatest: 30_000 }
 /** The limit for connecting and for the LISTEN statement. */
 const answerTimeoutMs = 10_000
 
-/** Options of {@link Notifications}. */
 interface NotificationsOptions {
   readonly url: string
   /** The number of this process, which ignores its own notifications. */

@@ -9,7 +9,7 @@ const dayMs = 24 * 60 * 60 * 1_000
 /** Requests that an endpoint answered with 2xx have their own partitions. */
 type Kind = 'success' | 'failure'
 
-/** How many days ahead partitions are made, so that a transaction that holds the tables has time to end. */
+/** Partitions are made this many days ahead, so that a transaction that holds the tables has time to end. */
 const daysAhead = 3
 
 /** The pause after a failure, which is usually caused by a transaction that holds the tables. */

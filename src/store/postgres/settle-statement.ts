@@ -89,9 +89,9 @@ const counted = countRows(
 /**
  * Ends only leases that this process still holds: a later lease has a different holder or number. A leased
  * row is always pending. The statement does not test that, because the planner might then read all pending
- * rows. A delivered webhook counts even if another process has leased its delivery since, unless a
- * settlement has changed the state or the number of attempts. `accepted_at` rules out a row that got the same id after
- * a backup was restored.
+ * rows. A delivered webhook counts even if another process has leased its delivery since, unless a settlement
+ * has changed the state or the number of attempts. `accepted_at` rules out a row that got the same id after a
+ * backup was restored.
  */
 const settled = `
   UPDATE evroute_deliveries delivery SET
@@ -130,7 +130,8 @@ const late = `
   FOR KEY SHARE OF delivery`
 
 /**
- * Writes requests to the log. Skips those of purged deliveries, and leaves out the answers to erased ones.
+ * Writes requests to the log. Skips requests of purged deliveries, and leaves out the answers to erased
+ * deliveries.
  */
 const logged = `
   INSERT INTO evroute_requests (written_at, ${requests.columns})

@@ -31,10 +31,10 @@ const firstCounts = [
  *   may be too long for a key in an ordered index
  * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation locks it
  *   exclusively
- * - `regulations`: each with the progress of its erasure. A regulation covers deliveries up to `last_id`;
- *   `streams` says how many ids up to `last_notification_id` belong to its notifications. `stage` is the
- *   next stage, `at_key` and `at_id` the last row that it read. `streams` also has the state of the
- *   notifications: when the regulation was created, and once it has finished, at that time
+ * - `regulations`: each with the progress of its erasure. A regulation covers deliveries up to `last_id`. Its
+ *   notifications have the last ids up to `last_notification_id`. `streams` counts them by state; it is
+ *   written when the regulation is created, and again when it finishes. `stage` is the next stage, `at_key`
+ *   and `at_id` the last row that the stage read
  * - `regulation_left`: deliveries that were leased when the erasure reached them
  * - `audiences`: `members` counts the members. `numbers` is the last number that was given to a member; no
  *   two members ever share one. `sync` is the number of the current sync. A sync that finds a different
@@ -173,9 +173,8 @@ const clocksMs = 24 * 60 * 60 * 1_000
  *   requests through deliveries. The settings keep the planner from reading whole partitions while it has no
  *   statistics of a new one
  * - `live_processes`: a row for each process, so that a heartbeat writes as much for a thousand destinations
- *   as for one. Times are by the server's clock. `destinations` has for each id when the process joined, and
- *   when it last named the destination if it no longer does. `version` is the time when `destinations` was
- *   written
+ *   as for one. Times are by the server's clock. `destinations` has, for each destination, when the process
+ *   joined and when it left; null if it has not left. `version` is the time when `destinations` was written
  * - The row of a delivery keeps the request of a first try that succeeded, which most deliveries have.
  *   `try_at` is null if there is none
  * - `traceparent` of a delivery is the trace context of the request that brought the event

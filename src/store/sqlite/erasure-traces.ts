@@ -58,7 +58,7 @@ export class ErasureTraces {
 
   /** Copies the log into the file and truncates it. Returns false if another connection is reading. */
   emptyLog(): boolean {
-    // Its first column is `busy`.
+    // The first column of the result is `busy`.
     return this.#alone(() => pragma(this.#database, 'wal_checkpoint(TRUNCATE)') === 0)
   }
 

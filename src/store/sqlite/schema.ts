@@ -193,7 +193,7 @@ function addUpgradeFunctions(database: Database): void {
 /** The progress of an upgrade. */
 export interface UpgradeProgress {
   readonly file: string
-  /** Its size before the upgrade, in bytes. */
+  /** The size of the file before the upgrade, in bytes. */
   readonly bytes: number
   /** Statements that have run. */
   readonly done: number

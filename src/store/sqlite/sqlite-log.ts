@@ -40,9 +40,9 @@ interface Connection {
  * The delivery log of a file, from which a process with the lock may be delivering. The log never makes or
  * upgrades a file, and leaves checkpoints to the delivering process.
  *
- * Only the delivering process knows its leases. If this process retries a delivery that is leased there, the
- * delivery is tried again after its current round, unless that round ends it. For the same reason, `purge`
- * ends no pending delivery.
+ * Only the delivering process knows its leases. If this process retries a delivery that the other one has
+ * leased, the delivery is tried again after its current round, unless that round ends it. For the same
+ * reason, `purge` ends no pending delivery.
  */
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']

@@ -23,10 +23,10 @@ export const sharedTables = `
  * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one row. Ids grow, so
  *   the rows of a commit lie on few pages
  * - `deliveries`: the columns `try_…` have the request of a first try that succeeded, `traceparent` has the
- *   trace context of the request that brought the event; null if there is none.
- *   `deliveries_waiting` has the pending deliveries of each lane, in the order in which they are due.
- *   A purge finds old deliveries in `deliveries_delivered` and `deliveries_ended`, and those whose retry
- *   window is over in `deliveries_expiring`. Untried deliveries are not there, so an add does not write to it.
+ *   trace context of the request that brought the event; null if there is none. `deliveries_waiting` has the
+ *   pending deliveries of each lane, in the order in which they are due. A purge finds old deliveries in
+ *   `deliveries_delivered` and `deliveries_ended`, and those whose retry window is over in
+ *   `deliveries_expiring`. Untried deliveries are not there, so an add does not write to it.
  *   `deliveries_by_message` and `deliveries_by_user` begin with the bucket: the entry of a new delivery is
  *   among those of the last few thousand, on pages that the same commits write. An index by messageId alone
  *   would make an add write twice as much. A look-up takes about 12 ms per million deliveries
@@ -36,8 +36,8 @@ export const sharedTables = `
  * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources
  * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have the last ids up to
  *   `last_notification_id`. `stage` is its next step, `at_key` and `at_id` the last row that the step has
- *   reached. `streams` has the state of its notifications when it was created, or once it has finished, at
- *   that time
+ *   reached. `streams` counts its notifications by state; it is written when the regulation is created, and
+ *   again when it finishes
  * - `regulation_left`: the deliveries that were leased when an erasure reached them
  * - `audiences`: `numbers` is the last number that was given to a member; no two members of an audience ever
  *   share one. `sync` is the sync in progress

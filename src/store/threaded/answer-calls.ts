@@ -18,8 +18,8 @@ type Method = (argument: unknown) => Promise<unknown>
 type Tell = (answer: ThreadAnswer) => void
 
 /**
- * Opens a store, and runs the calls of another thread until one of them closes the store. Stops listening
- * then, or if the store cannot be opened, so that this thread ends.
+ * Opens a store, and runs the calls of another thread until one of them closes the store. Then, or if the
+ * store cannot be opened, it closes the port, so that this thread ends.
  *
  * @param port - receives the calls
  */

@@ -8,7 +8,7 @@ import type { ThreadRequest, ThreadSettings } from './thread-messages.ts'
 
 /**
  * The part of a Worker that its callers use. Its events are `message` with several `ThreadAnswer`, `error`
- * with the error with which it failed, and `exit` with its exit code.
+ * with the error that ended the thread, and `exit` with the exit code.
  */
 export interface StoreThread extends Pick<EventEmitter, 'on'>, Pick<Worker, 'ref' | 'unref'> {
   /** Sends calls, which the thread runs one after the other. */
