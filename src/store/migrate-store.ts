@@ -18,8 +18,9 @@ export interface MigrationRequest
 /**
  * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run starts over.
  *
- * @throws SettingError for a URL of the wrong engine; EvrouteError `store_in_use` if a process is delivering from the
- *   file; `store_unusable` if the file or the database is missing or cannot be used, or if the database is not empty
+ * @throws SettingError for a URL of the wrong engine; EvrouteError `store_in_use` if a process is delivering
+ * from the file; `store_unusable` if the file or the database is missing or cannot be used, or if the
+ * database is not empty
  */
 export async function migrateStore({
   from,

@@ -41,7 +41,7 @@ function isFirstTry(settlement: LeaseEnd): boolean {
 
 /**
  * Tells whether a request is a first try that succeeded. The row of a delivery does not store the fields that
- * are the same in all of these.
+ * all such requests share.
  */
 function hasSucceeded(request: RequestRecord, { delivery }: LeaseEnd): boolean {
   const { destinationId, lane, attempt, outcome, error } = request

@@ -159,8 +159,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Waits for an answer. If it is lost, ends the lease, so that this process can claim the deliveries again:
-   * the server may have leased them.
+   * Waits for an answer. If the answer is lost, the server may have leased deliveries. The lease then ends,
+   * so that this process can claim them again.
    */
   async #answer<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
     try {

@@ -77,10 +77,9 @@ interface StoreParts {
  * the server's `synchronous_commit` makes it.
  *
  * A lease expires by the clocks of the processes. Each clock must agree with the server's to within 5 s. A
- * process whose clock does not agree adds, claims, retries and purges nothing. When a process dies, other
- * processes can claim its deliveries after `leaseMs`, in the same lane and without counting an attempt. A
- * late settlement of such a lease changes nothing. A living process never leases a delivery that it still
- * has.
+ * process whose clock disagrees cannot add, claim, retry or purge. When a process dies, other processes can
+ * claim its deliveries after `leaseMs`, in the same lane and without counting an attempt. A late settlement
+ * of such a lease changes nothing. A living process never leases a delivery that it still has.
  *
  * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and
  * rejects as temporarily unusable. If they were stored, a second `add` of the same events answers

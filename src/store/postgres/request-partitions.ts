@@ -36,7 +36,7 @@ export class RequestPartitions {
       return await write()
     } catch (error) {
       if (!isPartitionMissing((error as Error).cause)) throw error
-      // A process with a different clock has dropped the partition.
+      // Another process, whose clock differs, has dropped the partition.
       this.#made.delete(day)
       await this.#make(day)
       return await write()

@@ -141,7 +141,9 @@ function storedTexts(json: string | null): readonly string[] {
   return (JSON.parse(json ?? '[]') as string[]).map(fromStored)
 }
 
-/** Tells whether the notifications must be counted. The row of a finished regulation has their counts. */
+/**
+ * Tells whether the notifications must be counted. The row of a finished regulation already has the counts.
+ */
 function isCounted({ finished_at: finishedAtMs }: RegulationRow): boolean {
   return finishedAtMs === null
 }

@@ -48,8 +48,8 @@ interface Binding {
 const ownSqliteNodeMajor = 24
 
 /**
- * The oldest version of SQLite that is safe to use. Older ones can damage a file if its log is reset while the
- * log is being read.
+ * The oldest version of SQLite that is safe to use. Older ones can damage a file if its log is reset while
+ * the log is being read.
  */
 const sqliteVersionMin = '3.51.3'
 

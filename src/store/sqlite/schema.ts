@@ -166,8 +166,8 @@ const upgradeFrom11 = `
 `
 
 /**
- * The formats that can be upgraded, and the SQL that turns each into the next one. `room` is the temporary space
- * that it takes, as a share of the file's size.
+ * The formats that can be upgraded, and the SQL that turns each into the next one. `room` is the temporary
+ * space that it takes, as a share of the file's size.
  */
 const upgrades = [
   { from: 8, room: 0.5, sql: upgradeFrom8 },

@@ -26,10 +26,10 @@ export const sharedTables = `
  *   trace context of the request that brought the event; null if there is none. `deliveries_waiting` has the
  *   pending deliveries of each lane, in the order in which they are due. A purge finds old deliveries in
  *   `deliveries_delivered` and `deliveries_ended`, and those whose retry window is over in
- *   `deliveries_expiring`. Untried deliveries are not there, so an add does not write to it.
- *   `deliveries_by_message` and `deliveries_by_user` begin with the bucket: the entry of a new delivery is
- *   among those of the last few thousand, on pages that the same commits write. An index by messageId alone
- *   would make an add write twice as much. A look-up takes about 12 ms per million deliveries
+ *   `deliveries_expiring`. That index leaves out untried deliveries, so an add does not write to it.
+ *   `deliveries_by_message` and `deliveries_by_user` begin with the bucket. So the entry of a new delivery is
+ *   next to those of the last few thousand deliveries, on pages that the same commits write. An index by
+ *   messageId alone would make an add write twice as much. A look-up takes about 12 ms per million deliveries
  * - `requests`: the other requests
  * - `seen`: the messageIds for deduplication
  * - `counts`: the ledger

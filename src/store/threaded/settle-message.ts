@@ -3,15 +3,15 @@ import type { RequestRecord } from '../../model/index.ts'
 import { firstTriesOf } from '../log/first-tries.ts'
 import type { EndRequest } from '../sqlite/settling.ts'
 
-/** A first try that succeeded, without the fields that are the same in all of these. */
+/** A first try that succeeded, without the fields that all successful first tries share. */
 interface FirstTry
   extends
     Pick<Lease, 'id' | 'destinationId' | 'lease' | 'acceptedAtMs'>,
     Pick<RequestRecord, 'messageId' | 'url' | 'atMs' | 'durationMs' | 'status' | 'excerpt'> {}
 
 /**
- * A {@link SettleRequest} for the store's thread. First tries that succeeded, which most webhooks are, have less than
- * half as many fields as their settlements and requests, so that cloning them takes a third of the time.
+ * A {@link SettleRequest} for the store's thread. Most webhooks succeed at the first try. A {@link FirstTry}
+ * has less than half as many fields as its settlement and request, so cloning it takes a third of the time.
  */
 export interface SettleMessage extends EndRequest<LeaseEnd> {
   /** First tries that succeeded. `settlements` and `requests` have the others. */

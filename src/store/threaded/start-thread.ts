@@ -11,7 +11,7 @@ import type { ThreadRequest, ThreadSettings } from './thread-messages.ts'
  * with the error that ended the thread, and `exit` with the exit code.
  */
 export interface StoreThread extends Pick<EventEmitter, 'on'>, Pick<Worker, 'ref' | 'unref'> {
-  /** Sends calls, which the thread runs one after the other. */
+  /** Sends calls, which the thread starts in this order. */
   postMessage(requests: readonly ThreadRequest[]): void
 }
 

@@ -37,8 +37,8 @@ export type Argument<Method> = Method extends (argument: infer Given) => unknown
 type Answer<Method> = Method extends (argument: never) => Promise<infer Given> ? Given : never
 
 /**
- * The calls to the thread of a store, and their answers. Calls run in their order. It keeps the
- * process alive as long as a caller waits for an answer.
+ * The calls to the thread of a store, and their answers. Calls start in the order in which they were made.
+ * The thread keeps the process alive as long as a caller waits for an answer.
  */
 export class StoreCalls {
   readonly #path: string

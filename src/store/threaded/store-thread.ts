@@ -1,4 +1,4 @@
-// The program of the thread that a store works in.
+// The program of the thread of a store.
 import { parentPort, workerData } from 'node:worker_threads'
 import { answerCalls } from './answer-calls.ts'
 import type { ThreadSettings } from './thread-messages.ts'

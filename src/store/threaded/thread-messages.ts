@@ -9,7 +9,7 @@ import type { ThrownError } from './thrown-error.ts'
 export interface ThreadSettings {
   /** The file. */
   readonly path: string
-  /** Whether the thread delivers from the file, or reads it beside the one that does. */
+  /** Whether the thread delivers from the file, or reads it while another thread delivers. */
   readonly access: 'deliver' | 'read'
   /** The port of the events that the thread waits for. */
   readonly events: MessagePort
@@ -39,7 +39,7 @@ export type ThreadAnswer =
       readonly changes: readonly MembershipChange[]
     }
 
-/** The events that were wanted, or why there are none. */
+/** The events that a call asked for, or why there are none. */
 export type MadeEvents =
   | { readonly kind: 'made'; readonly events: readonly NewEvent[] }
   | { readonly kind: 'failed'; readonly error: ThrownError }
