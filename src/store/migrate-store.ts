@@ -35,7 +35,8 @@ export async function migrateStore({
 /**
  * Plans a migration, and changes nothing.
  *
- * @throws the errors of {@link migrateStore} before it begins
+ * @throws SettingError for a URL of the wrong engine; EvrouteError `store_unusable` if the move could not
+ * begin
  */
 export async function planMigration(places: MigrationPlaces): Promise<MovePlan> {
   const { planMove } = await import('./migration/move-store.ts')

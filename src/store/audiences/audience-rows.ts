@@ -119,7 +119,7 @@ export function identityOf({
   }
 }
 
-/** The keys of a member's user, and of the member among those of its user. */
+/** The key of a member's user, and the key of the member itself. */
 export interface MemberKeys {
   readonly user_key: string
   readonly member_key: string

@@ -39,7 +39,7 @@ export interface LogEngine {
 /** A range of deliveries in an index. */
 interface Range {
   readonly condition: Sql
-  /** As in `ORDER BY id`; none by default. */
+  /** The order of the rows, as in `ORDER BY id`; none by default. */
   readonly order?: Sql
   /** Whether the index covers all destinations together; false if it is by destination. */
   readonly isOfAll?: boolean

@@ -89,7 +89,7 @@ export interface MovePlan {
 /**
  * Plans a move, and changes nothing.
  *
- * @throws EvrouteError `store_unusable` if it would not begin
+ * @throws EvrouteError `store_unusable` if the move could not begin
  */
 export async function planMove({
   path,

@@ -12,7 +12,7 @@ export interface MovedColumn {
   readonly name: string
   /** Its type in PostgreSQL. */
   readonly type: string
-  /** Its expression in SQLite: its name, if it is a column there. */
+  /** Its expression in SQLite: the same name, if SQLite has this column. */
   readonly source: string
 }
 

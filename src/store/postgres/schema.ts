@@ -19,8 +19,8 @@ const changeTriesMax = 200
 
 /**
  * Upgrades a database to the tables of this version, unless it has them. If several processes start at once,
- * one upgrades and the others wait. Processes that use the database wait for a few seconds at a time, however
- * long another transaction holds its tables.
+ * one upgrades and the others wait. Processes that use the database wait for a few seconds at a time, even if
+ * another transaction holds the tables for longer.
  *
  * `evroute_migrations` has the changes that a program must know to use the store. `evroute_steps` has those
  * that only added something: a program works without knowing them.

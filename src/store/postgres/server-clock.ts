@@ -9,7 +9,7 @@ const differenceMaxMs = 5_000
 /** How long a reading of the server's clock can be used. Each heartbeat makes a new reading. */
 const knownForMs = 10_000
 
-/** A reading of the server's clock, made between the question and the answer. */
+/** The time that the server's clock showed at some moment between the question and the answer. */
 interface Reading {
   readonly serverMs: number
   readonly roundTripMs: number
@@ -50,7 +50,10 @@ export class ServerClock {
     return isKnown ? work() : this.ask(session).then(work)
   }
 
-  /** Asks the server for its time. Throws like {@link ServerClock.inAgreement}. Concurrent callers share the answer. */
+  /**
+   * Asks the server for its time. Throws like {@link ServerClock.inAgreement}. Concurrent callers share the
+   * answer.
+   */
   ask(session: Session): Promise<void> {
     const asking =
       this.#asking.get(session) ?? this.#ask(session).finally(() => this.#asking.delete(session))

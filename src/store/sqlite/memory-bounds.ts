@@ -33,8 +33,8 @@ interface Waiting {
 }
 
 /**
- * Keeps the memory of a store flat for any number of events. Each transaction that ends deliveries deletes
- * the oldest ended ones. `add` waits for room, first come, first served.
+ * Keeps the memory of a store flat for any number of events. Each transaction that ends too many deliveries
+ * for the log deletes the oldest ended ones. `add` waits for room, first come, first served.
  */
 export class MemoryBounds implements Companion {
   readonly #bounds: Required<MemoryBoundsOptions>

@@ -31,7 +31,7 @@ interface Moment {
   readonly succeeded: ReadonlyMap<LeaseEnd, RequestRecord>
 }
 
-/** An SQL condition: the delivery `d` has been erased. Late answers to it are not kept either. */
+/** An SQL condition: the delivery `d` has been erased. Late answers to an erased delivery are not kept. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
