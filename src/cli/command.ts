@@ -152,9 +152,9 @@ type ArgumentParts = readonly [term: string, text: string, otherwise?: string]
 interface CommandParts<Table extends Options, Args> extends CommandTexts {
   readonly arguments?: readonly ArgumentParts[]
   readonly options: Table
-  /** Changes what the other parts cannot express. */
+  /** Makes changes that the other fields cannot express. */
   readonly adjust?: (command: Command) => void
-  /** Returns the exit code. The program reports errors, and returns the exit code for them. */
+  /** Returns the exit code, or throws. The program reports a thrown error and returns its exit code. */
   readonly run: (values: ValuesOf<Table>, context: CommandContext, args: Args) => Promise<number>
 }
 
@@ -175,7 +175,7 @@ export function command<Table extends Options, Args extends readonly unknown[]>(
         added.getOptionValue(option.attributeName()) as unknown,
       ])
       const values = withDefaults(options, Object.fromEntries(entries) as Partial<ValuesOf<Table>>)
-      // Excess arguments, if the command allows any, are not processed.
+      // Excess arguments are only in `args`: `processedArgs` has just the declared ones.
       const given = args.length === 0 ? added.args : added.processedArgs
       context.end(await run(values, context, given as unknown as Args))
     })

@@ -29,7 +29,10 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 /** Exit codes from most to least severe. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** Returns the most severe of several exit codes; 0 for none. That of a child process is a bit more severe than 5. */
+/**
+ * Returns the most severe of several exit codes; 0 for none. An unknown code, from a child process, is slightly
+ * more severe than 5.
+ */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok
@@ -70,7 +73,10 @@ export function isOutputClosed({ stop }: Pick<Io, 'stop'>): boolean {
   return stop.reason === 'output_closed'
 }
 
-/** Whether an error only means that the command must end early. Libraries may add the reason as the cause. */
+/**
+ * Whether an error only means that the command must end early. Libraries may wrap the abort reason: it is then the
+ * cause of their error.
+ */
 export function isEnd(error: unknown, { stop }: Pick<Io, 'stop'>): boolean {
   if (!stop.aborted) return false
   if (error === stop.reason) return true

@@ -72,7 +72,7 @@ export function timestampFlag(text: string): string {
   )
 }
 
-/** Checks a text for {@link momentMs}, and returns it. */
+/** Checks that {@link momentMs} can parse a text, and returns the text. */
 export function momentFlag(text: string): string {
   if (momentMs(text, 0) !== undefined) return text
   throw new InvalidArgumentError(
@@ -139,7 +139,7 @@ export async function handlerIn(language: string): Promise<string> {
   )
 }
 
-/** Makes the options for output, with the texts of two of them. */
+/** Makes the options for output. `quiet` and `verbose` are their help texts. */
 export function outputOptions({
   quiet = 'print only the result',
   verbose = 'print a line for every request',

@@ -5,7 +5,7 @@ import type { Io } from './io.ts'
 
 /** Says that a command is reading from the terminal. Otherwise it would seem to hang. */
 export function tellOfTerminalInput(paths: readonly string[], io: Io): void {
-  // To access stdin is to open it, which takes time.
+  // Check the paths first: accessing stdin opens it, which takes time.
   if (!paths.includes('-') || io.stdin.isTTY !== true) return
   io.stderr.write(
     'Reading from the terminal. Press Ctrl-D to end the input, Ctrl-C to end the command.\n',
@@ -59,7 +59,7 @@ const columnFlags = new Map([
   ['valueColumn', '--value-column'],
 ])
 
-/** Makes an error about a missing column name the flag, not the setting. Returns other errors unchanged. */
+/** Replaces the setting by the flag in an error about a missing column. Returns other errors unchanged. */
 export function namingColumnFlag(error: unknown): unknown {
   if (!(error instanceof SettingError)) return error
   const { setting, message, hint } = error

@@ -44,10 +44,10 @@ export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 /**
  * Returns the streams, environment and signals of this process, and a function that releases them.
  *
- * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130. SIGQUIT,
- * and SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run in each
- * case. A process without a terminal ignores SIGHUP, because nohup may have started it: Node resets the signals
- * that its parent ignores.
+ * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130. SIGQUIT, and
+ * SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run in each case. A
+ * process without a terminal ignores SIGHUP. nohup may have started it, and Node undoes nohup's setting to ignore
+ * SIGHUP.
  */
 export async function processIo(): Promise<Io & { readonly release: () => void }> {
   const interruption = new AbortController()
@@ -146,7 +146,7 @@ export class DataWriter {
     if (isOutputGone(this.#io.stop) || this.#io.stdout.write(text)) return
     // A command that ends early doesn't wait for a drain.
     if (this.#io.stop.aborted) return
-    // Listen right after the write: a drain event that came earlier does not repeat.
+    // Listen at once, because a missed `drain` event does not repeat.
     this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
   }
 

@@ -11,7 +11,7 @@ export interface TriedCommand {
   readonly rest: readonly string[]
 }
 
-/** Finds the command that a command line names, ignoring words that are not commands. */
+/** Finds the command that a command line names. Its arguments begin with the first word that is not a command. */
 export function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
   // Options of the program itself take no values.
   const first = argv.findIndex((word) => !word.startsWith('-'))

@@ -24,7 +24,8 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     return ended
   } catch (thrown) {
     if (isEnd(thrown, io)) return codeOfEnd(io)
-    // Commander throws after it has printed help or the version. If process.exitCode is set, the error has that code.
+    // Commander throws after it has printed help or the version. The code of its error is not 0 if process.exitCode
+    // is set.
     if (thrown instanceof CommanderError && (isHelpShown || thrown.exitCode === 0)) {
       return exitCodes.ok
     }
@@ -106,7 +107,7 @@ const descriptionColumnsMin = 20
 const epilogue = `
 \`evroute <command> --help\` shows flags and examples. Try \`evroute demo\`.`
 
-/** Builds the command line, with the command that the arguments name. */
+/** Builds the program. Loads only the command that the arguments name; without a name, loads all. */
 export async function createProgram(context: CommandContext): Promise<Command> {
   const { io } = context
   const program = new Command('evroute')

@@ -14,7 +14,7 @@ export function readSecret(value: string | undefined, io: Io): Promise<string | 
  * Reads the value of a flag: for `@file` the contents of the file, without the final line break; for `env:NAME` the
  * variable; otherwise the value itself.
  *
- * @param flag - the flag that errors name
+ * @param flag - the flag to name in errors
  * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file` for a file
  */
 export async function readGiven(
@@ -23,7 +23,7 @@ export async function readGiven(
   flag: string,
 ): Promise<string | undefined> {
   if (given === undefined) return undefined
-  // An empty secret would disable signatures without a message.
+  // An empty secret would silently disable signatures.
   if (given === '') {
     const hint = 'Check the variable that it comes from.'
     throw new SettingError(flag, `Cannot use an empty ${flag}`, hint)
@@ -56,7 +56,7 @@ export async function requireSecret(value: string | undefined, io: Io): Promise<
 /**
  * Reads the values of headers like {@link readGiven}. A value may be empty.
  *
- * @param flag - the flag that errors name
+ * @param flag - the flag to name in errors
  */
 export async function readHeaders(
   headers: Readonly<Record<string, string>> | undefined,

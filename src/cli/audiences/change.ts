@@ -59,7 +59,7 @@ interface EndedChange {
   readonly isDryRun: boolean
 }
 
-/** Delivers the calls about a change. A dry run makes none, and a service that ends early keeps them. */
+/** Delivers the calls about a change, unless it was a dry run or a running service ended it early. */
 async function finish(change: EndedChange, run: AudiencesRun): Promise<ExitCode> {
   const { code, outcome, isDryRun } = change
   await drained(run)
@@ -109,7 +109,7 @@ function interruptedSync({ read }: SyncCounts, isDryRun: boolean, run: Audiences
   return interrupted(what, isDryRun, run)
 }
 
-/** Reports that a change ended early. Returns 0 without a report if the reader of stdout closed it. */
+/** Reports that a change ended early. If stdout was closed, returns 0 and reports nothing. */
 function interrupted(what: string, isDryRun: boolean, { io, report }: AudiencesRun): ExitCode {
   const code = codeOfEnd(io)
   if (io.stop.aborted && code === exitCodes.ok) return code

@@ -37,7 +37,7 @@ export function refusalError(
   }
 }
 
-/** Makes the error for the key of no audience, with a suggestion. */
+/** Makes the error for an unknown key, with a hint about the known keys. */
 export function unknownAudience(key: string, knownKeys: readonly string[]): EvrouteError {
   const message = `There is no audience or computed trait "${plainText(key)}"`
   return usageError(message, knownHint(key, 'keys', knownKeys))

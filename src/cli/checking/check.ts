@@ -20,7 +20,7 @@ import { DataWriter, writeData, type Io } from '../io.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
 
-/** Checks a handler. Prints a verdict for each case, and the mistakes that explain the wrong ones. */
+/** Checks a handler. Prints a verdict for each case, then the mistakes that explain the failed cases. */
 export async function check(url: string, values: CheckValues, io: Io): Promise<ExitCode> {
   const { types, only, timeoutMs } = values
   const handler = values.language === undefined ? '' : `\n${await handlerIn(values.language)}`

@@ -53,7 +53,7 @@ const addList = command({
   isDefault: true,
   summary: 'list deliveries, newest first',
   description: 'Lists the deliveries that match every flag, newest first.',
-  // A mistyped name of a command arrives here as an argument. The error of `refuseArguments` says so.
+  // A mistyped subcommand arrives here as an argument. `refuseArguments` reports it.
   adjust: (added) => added.allowExcessArguments(),
   options: {
     ...filterOptions(['pending', 'delivered', 'failed', 'expired']),

@@ -86,7 +86,7 @@ function shiftFlag(text: string): TimeShiftBy {
   throw new InvalidArgumentError('It must be now, or a duration such as 2h or -7d.')
 }
 
-/** Decides the target. Refuses options that don't apply to what the files contain, rather than ignoring them. */
+/** Decides the target. Refuses options that don't apply to the content of the files. */
 function replayTarget(
   options: GivenSendingOptions,
   { resign, shiftBy, secret }: ReplayValues,

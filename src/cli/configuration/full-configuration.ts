@@ -13,7 +13,7 @@ export interface SettingSchema {
 interface Described {
   readonly schema: SettingSchema
   readonly value: JsonValue
-  /** Whether the value is in a comment. Examples inside it get no second comment. */
+  /** Whether the value is in a comment. An example inside it gets no `//` of its own. */
   readonly isOff: boolean
 }
 
@@ -21,7 +21,7 @@ const columnsMax = 96
 
 /**
  * Formats a configuration with every setting in the schema, each below its description. A setting that is not given
- * has its default, or without a default an example in a comment.
+ * has its default. If it has no default, a comment shows an example.
  */
 export function fullConfiguration(given: JsonObject, schema: SettingSchema): string {
   return `${valueLines({ schema, value: given, isOff: false }).join('\n')}\n`
@@ -47,7 +47,7 @@ function valueLines({ schema, value, isOff }: Described): readonly string[] {
   return [JSON.stringify(value)]
 }
 
-/** Formats a setting. If it is unset, or a section that is off, adds an example in a comment. */
+/** Formats a setting. Adds an example in a comment if the setting is unset, or is a section that is off. */
 function settingLines(
   name: string,
   { schema, value, isOff }: Omit<Described, 'value'> & { readonly value: JsonValue | undefined },

@@ -31,7 +31,7 @@ export async function init({ path, force, full, json }: InitValues, io: Io): Pro
     // Last, so that a configuration never exists without its secrets.
     { path, text: await textOf(configuration, full), isSecret: false },
   ]
-  // Name the configuration first in an error, because users know it.
+  // Check the configuration first, so that the error names the file that users know.
   for (const file of force ? [] : files.toReversed()) {
     // Check the link itself, not its target.
     if (await isThere(file.path, lstat)) throw thereAlready(file.path)
@@ -142,7 +142,7 @@ export const starterConfiguration: JsonObject = Object.freeze({
   ],
 })
 
-/** @param configuration - undefined if `serve` reads it by default */
+/** @param configuration - the path for `serve --config`; undefined if `serve` needs none */
 function nextSteps(
   program: string,
   secretsFolder: string,

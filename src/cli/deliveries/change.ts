@@ -54,7 +54,7 @@ async function note(notes: readonly string[], { io, color }: ReadersRun): Promis
   for (const text of notes) io.stderr.write(`${style.faint(text)}\n`)
 }
 
-/** @param change - changes deliveries up to a limit and returns their number */
+/** @param change - changes at most `limit` deliveries and returns how many */
 async function changeAll(
   change: (limit: number) => Promise<number>,
   { io }: ReadersRun,

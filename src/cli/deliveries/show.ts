@@ -80,7 +80,7 @@ function narrowTexts({ dropped }: TextTable<DeliveryFields>): readonly string[] 
   return dropped.length === 0 ? [] : [`The terminal is too narrow for ${dropped.join(', ')}.`]
 }
 
-/** The minimum width of ids: enough for any number. The number is enough to identify a delivery. */
+/** The minimum width of ids: enough for any number, which alone identifies a delivery. */
 const idColumnsMin = 18
 
 /** Makes a table of deliveries, most important column first. */

@@ -5,7 +5,7 @@ import { formatPast, formatSecond, momentOf } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
-/** The status of a destination, as far as it explains why its deliveries wait. */
+/** The part of a destination's status that explains why its deliveries wait. */
 export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabled'> {
   readonly endpoints: readonly Pick<EndpointFields, 'url' | 'probeAt' | 'rate' | 'faults'>[]
 }
@@ -65,7 +65,7 @@ function waitFor({ endpoints }: DestinationStatus, { holds }: DeliveryFields, no
   return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
 }
 
-/** Returns the fields that the record of a waiting delivery has in addition. */
+/** Returns the additional fields in the record of a waiting delivery. */
 export function waitFields(wait: Wait | undefined): {
   readonly parked?: object
   readonly destinationIs?: 'disabled' | 'removed'
@@ -92,7 +92,7 @@ export function parkedText(wait: Wait | undefined, nowMs: number): string | unde
   return `parked: ${down}, next probe ${time}`
 }
 
-/** Lists failures at the endpoints of a destination that were not retried. */
+/** Lists the failures that were not retried, for each endpoint of a destination. */
 export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, since }) => {

@@ -91,8 +91,8 @@ interface Question extends Pick<ExpectValues, 'after' | 'timeoutMs' | 'token'> {
 /**
  * Asks a running receiver to wait for an expectation.
  *
- * @throws SettingError if no receiver answers or the receiver refuses; EvrouteError `expectation_unmet` if it
- * has already dropped events that would have to be counted
+ * @throws SettingError if no receiver answers or the receiver refuses; EvrouteError `expectation_unmet` if it has
+ * already dropped events that the expectation needs to count
  */
 async function askReceiver(
   expectation: Expectation,

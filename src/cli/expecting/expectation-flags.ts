@@ -60,7 +60,7 @@ export const reportOption = option(
   reportFlag,
 ).or([])
 
-/** The expectation options of a receiver that exits once they are decided. */
+/** The options of a receiver that exits once its expectations are decided. */
 export const expectationOptions = inGroup('Expectations:', {
   expect: option('--expect <text>', "exit when decided: 'type:track x3 within 5s'", repeatable).or(
     [],

@@ -201,8 +201,8 @@ export function countsText(counts: ReceivedCounts): string {
 const answerCharactersMax = 200
 
 /**
- * Formats warnings about a forwarded request: an error, a status other than 2xx with the first line of the
- * answer, or an answer that came after senders give up.
+ * Formats warnings about a forwarded request: an error, a status other than 2xx with the first line of the answer,
+ * or an answer after the senders' timeout.
  */
 export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   if (forwarding === null) return []
@@ -227,7 +227,7 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
 /** The statuses that applications use to refuse a signature. */
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
-/** Suggests how to find out why an application refused a valid signature; empty if it did not. */
+/** Suggests how to find out why an application refused a valid signature. Empty for any other request. */
 export function checkAdvice(
   { forward, signature }: Pick<ReceivedEvent, 'forward' | 'signature'>,
   program: string,

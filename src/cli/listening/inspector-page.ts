@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 
 /**
- * Returns the URL of the page of a receiver: on the loopback address if it listens there, otherwise with the token
- * of the page. Null if it does not listen there and there is no token.
+ * Returns the URL of a receiver's page. If the receiver listens on loopback, the URL has the loopback address.
+ * Otherwise, the URL contains the token; null without a token.
  *
  * @param url - the URL of the receiver
  * @param token - admits browsers on other machines; null if they are not admitted

@@ -262,7 +262,7 @@ function expectationLines(
   style: Style,
 ): readonly string[] {
   return expectations.map(({ text, count, withinMs }) => {
-    // A surplus request could still arrive until the wait ends.
+    // With an upper bound, a surplus request can arrive until the wait ends.
     const isEndless = count.atMost < Infinity && timeoutMs === undefined && withinMs === undefined
     const end = isEndless ? ` ${style.faint('until --timeout or Ctrl-C')}` : ''
     return `Expecting  ${plainText(text)}${end}`
@@ -284,7 +284,7 @@ function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io
   return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(options)}`
 }
 
-/** Returns flags for `send`, so that all retries of a scenario follow at once. */
+/** Returns the flags with which `send` sends all webhooks of a scenario and retries them at once. */
 function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
   const { webhooks } = scenarioNamed(scenario)

@@ -42,7 +42,7 @@ export class EventProgram {
 
   constructor(options: EventProgramOptions) {
     this.#options = options
-    // A second signal or an error ends this process at once.
+    // End the programs even if a second signal or an error ends this process at once.
     process.once('exit', this.#kill)
   }
 

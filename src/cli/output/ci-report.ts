@@ -60,7 +60,7 @@ export function githubSummary({ title, cases }: Report): string {
   ].join('\n')
 }
 
-/** Escapes text for the cell of a table. The inline code of Markdown would show the backslash of `\|`. */
+/** Escapes text for a table cell. Uses HTML, because Markdown's inline code would show the backslash of `\|`. */
 function cell(text: string): string {
   return `<code>${plainText(text).replace(/[&<>|`*_[\]\\]/g, (sign) => `&#${sign.charCodeAt(0)};`)}</code>`
 }
@@ -112,7 +112,7 @@ function caseXml(title: string, { name, failure }: ReportCase): string {
   ].join('\n')
 }
 
-/** Escapes an attribute, with its tabs and line breaks, which parsers would replace with spaces. */
+/** Escapes an attribute. Includes tabs and line breaks, because parsers would replace them with spaces. */
 function attribute(text: string): string {
   return text.replace(notInXml, '').replace(/[&<>"\t\n\r]/g, (sign) => entities[sign] ?? '')
 }

@@ -6,7 +6,7 @@ export function programName({ env }: Pick<Io, 'env'>): string {
   return env['npm_command'] === 'exec' ? 'npx evroute' : 'evroute'
 }
 
-/** Replaces `evroute` in the commands of a text, which are in backquotes, with the name to call it by. */
+/** Replaces `evroute` in the backquoted commands of a text with {@link programName}. */
 export function asCalled(text: string, io: Pick<Io, 'env'>): string {
   return text.replaceAll('`evroute ', `\`${programName(io)} `)
 }

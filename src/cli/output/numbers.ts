@@ -2,7 +2,7 @@ let counts: Intl.NumberFormat | undefined
 
 /** Formats a whole number with commas between thousands: `1,204`. */
 export function formatCount(count: number): string {
-  // Most numbers need no commas, and to make the formatter takes 10 ms.
+  // Most numbers need no commas, and creating the formatter takes 10 ms.
   if (count < 1_000) return String(count)
   counts ??= new Intl.NumberFormat('en')
   return counts.format(count)

@@ -3,12 +3,12 @@ import type { Ora } from 'ora'
 import type { Io } from '../io.ts'
 import { formatCount } from './numbers.ts'
 
-/** Commands that end before this show no progress. */
+/** Delay before the progress line appears. Shorter commands show none. */
 const showAfterMs = 500
 const refreshEveryMs = 200
 /** The interval between progress lines if stderr is not a terminal. */
 const logEveryMs = 60_000
-/** The columns of the spinner, of an echoed ^C, and a spare one. A line that wraps could not be erased. */
+/** Columns for the spinner, an echoed ^C, and one to spare. A line that wraps cannot be erased. */
 const signColumns = 5
 
 /** Removes the progress line. */

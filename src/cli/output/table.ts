@@ -9,7 +9,7 @@ export interface TableColumn<Row> {
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
-  /** The width down to which the column shrinks before columns are dropped. 8 by default. */
+  /** The column shrinks to this width before columns are dropped; 8 by default. */
   readonly columnsMin?: number
   /** Shortens a text that is too wide; by default at its end. */
   readonly cut?: (text: string, columnsMax: number) => string
@@ -32,8 +32,8 @@ interface ShownColumn<Row> {
 type Cell = readonly [text: string, look: keyof Style]
 
 /**
- * A table with a header and a line for each row. If it is too wide, first the widest columns shrink, then the
- * last columns are dropped, except the first. The first page determines the widths.
+ * A table with a header and a line for each row. If it is too wide, first the widest columns shrink, then columns
+ * are dropped from the end. The first column always stays. The first page determines the widths.
  */
 export class TextTable<Row> {
   readonly #columns: readonly TableColumn<Row>[]

@@ -22,7 +22,7 @@ interface Stored {
 }
 
 /**
- * Stores one or more regulations and prints their ids. If this process carries them out, waits for that and
+ * Stores one or more regulations and prints their ids. If this process carries them out, waits for the work and
  * reports the results.
  */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
@@ -126,7 +126,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Whether only the work of this process is unfinished: it could not rewrite the file of the store. */
+/** Whether only this process's own work is unfinished, because the store's file could not be rewritten. */
 function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)

@@ -11,8 +11,8 @@ const leftoversGraceMs = 500
 const leftoversLookMs = 20
 
 /**
- * A command in a new process group, with the standard streams of this process. When this process ends, it ends all
- * processes of the group, unless it got a SIGKILL. On Windows, a process whose parent has ended cannot be reached.
+ * A command in a new process group, with the standard streams of this process. When this process ends, it ends the
+ * whole group, except after a SIGKILL. On Windows, a process whose parent has ended cannot be reached.
  */
 export class Child {
   /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */
@@ -32,7 +32,7 @@ export class Child {
       // On Windows, the shell reports only now that the program is missing.
       (error: unknown) => Promise.reject(cannotRun(program, error)),
     )
-    // A second signal or an error ends this process at once.
+    // End the command even if a second signal or an error ends this process at once.
     process.once('exit', this.#kill)
   }
 

@@ -41,10 +41,10 @@ const lookMs = 20
 const quietMs = 100
 
 /**
- * Runs a command beside a receiver, and with `--serve` a service. Then waits for the expected requests. Leaves
- * no processes and no open ports behind.
+ * Runs a command beside a receiver, and with `--serve` a service. Then waits for the expected requests. Leaves no
+ * processes and no open ports behind.
  *
- * @returns the exit code of the command; if that is 0, whether the expectations were met
+ * @returns the exit code of the command; 5 if that is 0 but a check of the run failed
  */
 export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
   const options = await readOptions(values, words, io)
@@ -132,7 +132,7 @@ async function interruption({ interrupted }: Io): Promise<void> {
   if (!interrupted.aborted) await once(interrupted, 'abort')
 }
 
-/** Fails the run if deliveries are pending, because a later retry would change the counts. */
+/** Makes the failed check for pending deliveries. A later retry would change the counts. */
 function pendingCase(pending: number): ReportCase {
   return {
     name: 'no delivery is pending',
@@ -152,7 +152,7 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
   if (interrupted.aborted) pass()
   interrupted.addEventListener('abort', pass, { once: true })
   const endHangUps = onHangUp?.(() => child.signal('SIGHUP'))
-  // SIGTSTP would not stop the command, because it does not control the terminal.
+  // Send SIGSTOP: the command does not control the terminal, so SIGTSTP would not stop it.
   const endSuspensions = onSuspend?.(
     () => child.signal('SIGSTOP'),
     () => child.signal('SIGCONT'),

@@ -18,7 +18,7 @@ export interface TestBedOptions {
   readonly virtualClock: boolean
 }
 
-/** The environment variables of the command. An undefined one unsets the variable that the shell may have. */
+/** The environment variables that the command gets. An undefined value removes the variable. */
 export interface CommandEnvironment {
   readonly EVROUTE_URL: string
   readonly EVROUTE_SECRET: string

@@ -48,7 +48,7 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
       taken++
       // Use a separate source for each request, because a webhook that was received twice is sent twice.
       const sourceId = `capture:${taken}`
-      // A store keeps only one text per delivery.
+      // A store keeps one text per delivery, so put headers and body into one text.
       const text = JSON.stringify({ headers, body } satisfies CapturedContent)
       const deliveries = [{ destinationId: destination.id, body: text }]
       await pipeline.add([{ sourceId, messageId, type, userId, deliveries }])
@@ -123,9 +123,9 @@ function signingOf({ target, runtime }: CaptureOutletParts): Signing {
 }
 
 /**
- * Composes the request that sends a captured one again: with the same body, and the same headers except those
- * of the connection. Static headers of the endpoint replace captured headers of the same name. If there is a
- * new secret, new signatures replace the captured ones.
+ * Composes a request that repeats a captured one. It has the same body, and the same headers except those of the
+ * connection. Static headers of the endpoint replace captured headers of the same name. If there is a new secret,
+ * new signatures replace the captured ones.
  */
 function composeCaptured(
   { headers, body }: CapturedContent,

@@ -28,7 +28,7 @@ type CapturedRow =
   | { readonly kind: 'request'; readonly request: CapturedRequest }
   | ({ readonly kind: 'rejected' } & Rejection)
 
-/** Whether a row is a record of `listen`, about a request or anything else. */
+/** Whether a row is any record of `listen`, not only that of a request. */
 export function isListenRecord({ v, kind }: JsonObject): boolean {
   return v === 1 && typeof kind === 'string'
 }

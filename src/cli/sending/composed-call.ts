@@ -40,7 +40,7 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
 /** The fields that describe the call rather than the user. */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
 
-/** The ids, and `event`, which a track call requires. */
+/** The fields that a call always keeps from the sample: type, ids, and `event`, which a track call requires. */
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**

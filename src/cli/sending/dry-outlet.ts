@@ -109,7 +109,7 @@ function webhookPlanning(
   const intake = new Intake({ add, destinations, runtime })
   const show = (events: readonly AcceptedEvent[]): void => {
     for (const accepted of events) {
-      // Intake decides for connected destinations only.
+      // Decide for all destinations, because intake decides only for connected ones.
       const { decisions, deliveries } = planEvent(accepted.event, destinations)
       for (const [index, destination] of destinations.entries()) {
         const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body

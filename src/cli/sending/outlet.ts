@@ -16,7 +16,7 @@ export interface OutletLedger extends DeliveryLedger {
 
 /** Where a command sends its rows. */
 export interface Outlet {
-  /** The store that keeps undelivered webhooks, without its password; undefined without a store. */
+  /** The store that keeps undelivered webhooks: its URL without the password. Undefined without a store. */
   readonly storeName?: string | undefined
   /** Whether the store has failed or expired deliveries of earlier runs to the same destination. */
   readonly hasFailedBefore?: boolean
@@ -137,7 +137,7 @@ export class CallQueue {
 type DeletionRow =
   ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
 
-/** The rejection of a deletion that was to go to a service. Its tracking API accepts only calls. */
+/** The rejection of a deletion for a service, whose tracking API accepts only calls. */
 export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',

@@ -1,6 +1,6 @@
 import { sleep, type Clock, type Timer } from '../../runtime/index.ts'
 
-/** Timers fire a little late. Later turns make up for a delay up to this maximum. */
+/** Maximum delay that later turns make up for. Timers fire a little late. */
 const latenessMsMax = 100
 
 /** Spaces turns evenly, to meet a rate on average. */
@@ -27,8 +27,8 @@ export class Pace {
 }
 
 /**
- * A clock whose holds end when `stop` aborts, because the command must end early. Otherwise a virtual clock would
- * stand still while an endpoint does not answer, and no grace period would end.
+ * A clock that releases all holds when `stop` aborts. Otherwise, a slow endpoint would hold a virtual clock, and
+ * the grace period of the command would not end.
  */
 export class StoppableClock implements Clock {
   readonly #clock: Clock

@@ -18,7 +18,7 @@ import type { Style } from '../output/style.ts'
 import type { Plan, PlanReason } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 
-/** The retry policy of `delivery`. Importing it would load all the code that delivers. */
+/** A copy of the retry policy in `delivery`. Importing it would load all the code that delivers. */
 const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000, jitter: 0.2 }
 /** The shortest delay before a retry. */
 export const firstRetryMs = 8_000
@@ -169,8 +169,8 @@ export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string,
 type Part = readonly [keyof Ledger, keyof Style]
 
 /**
- * Formats the summary line of a command that moves events. It consists of equations, which show that the
- * counts balance. Terms that are zero are left out. If the ledger has no `read`, it has no first equation.
+ * Formats the summary line of a command that moves events. Its equations show that the counts balance, and leave
+ * out terms that are zero. Without `read` in the ledger, the line has no first equation.
  */
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,

@@ -39,7 +39,7 @@ import type { RowPosition, OutletLedger } from './outlet.ts'
 import type { Plan } from './dry-outlet.ts'
 import type { SendingOptions } from './sending-options.ts'
 
-/** Maximum number of lines about failed requests and deliveries before only the summary counts them. */
+/** Maximum number of lines about failed requests and deliveries. The rest are only counted. */
 const problemLinesMax = 20
 /** Maximum number of lines about rejected rows. It is high, because nothing else says which rows to fix. */
 const rejectionLinesMax = 100
@@ -58,7 +58,7 @@ export interface ReportOptions extends Pick<
 
 /** The result of a command that moves events. */
 export interface Closing {
-  /** Without `read` and `rejected` if the input does not consist of calls. */
+  /** Has no `read` and no `rejected` if the command reads no calls. */
   readonly ledger: OutletLedger & Partial<Ledger>
   readonly durationMs: number
   /** Rows that were not selected; undefined if the command selects none. */
@@ -250,7 +250,7 @@ export class Report implements Observer {
     })
   }
 
-  /** Writes the summary, whose counts balance. */
+  /** Removes the progress line and writes the summary. */
   summary({ ledger, durationMs, skipped }: Closing): void {
     this.#endProgress()
     if (this.#parts.options.json) {

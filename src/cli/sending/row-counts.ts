@@ -33,8 +33,8 @@ export class RowCounts {
   /**
    * Adds the counts of rows to the outlet's ledger.
    *
-   * @param end - `cut_with_store`: rows that did not reach the store don't count, because the next run reads
-   * them again. `cut`: there is no store, so they count as accepted and pending.
+   * @param end - `cut_with_store`: rows that did not reach the store don't count, because the next run reads them
+   * again. `cut`: without a store, rows that the command did not finish count as accepted and pending.
    */
   ledger(stored: OutletLedger, end: 'complete' | 'cut' | 'cut_with_store'): OutletLedger & Ledger {
     const { rejected, filtered } = this.#counts

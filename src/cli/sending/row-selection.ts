@@ -138,7 +138,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     return this.#select(identified, (row) => row)
   }
 
-  /** @param callOf - returns the call in a row, which has the type and the timestamp */
+  /** @param callOf - returns the call in a row, whose type and timestamp decide */
   #select(rows: readonly Row[], callOf: (row: JsonObject) => JsonObject): readonly Row[] {
     const selected = rows.filter(
       (row) => row.kind === 'bad' || isSelected(callOf(row.value), this.#selection),

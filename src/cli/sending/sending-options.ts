@@ -32,7 +32,7 @@ const flushAfterMsMax = 24 * 60 * 60 * 1_000
 /** Where calls or captured requests go. */
 export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget | ConfiguredTarget
 
-/** The endpoints of webhooks, which this process sends. */
+/** The endpoints of webhooks that this process sends. */
 export interface WebhookTarget {
   readonly kind: 'webhooks'
   readonly destination: Destination
@@ -126,7 +126,7 @@ export interface SendingOptions
   readonly virtualClock: boolean
 }
 
-/** The options of a command that has not looked yet whether its input contains calls or captured requests. */
+/** The options before the command knows whether its input contains calls or captured requests. */
 export interface GivenSendingOptions extends SendingOptions {
   readonly target: WebhookTarget | ServiceTarget
 }
@@ -214,7 +214,7 @@ async function serviceTarget(
   return { kind: 'service', endpoint: batchUrl, writeKey }
 }
 
-/** Refuses flags whose results would be wrong in a store, which outlives the command. */
+/** Refuses flags that `--store` excludes. A store outlives the command, so their results would be wrong in it. */
 function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   if (store === undefined) return
   if (dryRun) {
@@ -254,7 +254,7 @@ export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Dest
   return sourceId
 }
 
-/** Makes an id that is the same for the same URLs, and that contains the host for people to recognise. */
+/** Makes an id from the URLs: the same for the same URLs, with the host for people to recognise. */
 function destinationIdFor(urls: readonly string[]): string {
   const hash = createHash('sha256')
     .update([...urls].sort().join('\n'))

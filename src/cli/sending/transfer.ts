@@ -114,7 +114,7 @@ interface Sending extends TransferOptions {
 
 interface TransferError {
   readonly error: unknown
-  /** False for an error of the input. Otherwise, accepted rows may be unfinished. */
+  /** False if the input caused the error. If true, accepted rows may be unfinished. */
   readonly isOurs: boolean
 }
 

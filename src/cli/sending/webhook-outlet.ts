@@ -15,7 +15,7 @@ import {
 } from './outlet.ts'
 import { commandLineSourceId, sourceIdOf, type WebhookTarget } from './sending-options.ts'
 
-/** An interrupted run may continue much later and must still recognise its rows. */
+/** Keeps messageIds longer: an interrupted run may continue much later and must still recognise its rows. */
 const commandRetention = Object.freeze({
   ...defaultRetention,
   messageIdsMs: defaultRetention.failedMs,
@@ -116,7 +116,7 @@ function pipelineOver(store: Store, { options, runtime, target }: WebhookOutletP
   })
 }
 
-/** Composes requests whose bodies have the target's `bodyStyle`; undefined if it has none. */
+/** Returns a function that composes requests in the target's `bodyStyle`; undefined if it has none. */
 function composeInStyle({ destination, bodyStyle }: WebhookTarget): ComposeRequest | undefined {
   if (bodyStyle === undefined) return undefined
   const { sharedSecret } = destination
@@ -128,9 +128,9 @@ function composeInStyle({ destination, bodyStyle }: WebhookTarget): ComposeReque
 }
 
 /**
- * Makes V8 collect garbage when the heap is half as large again as its live objects. By default V8 waits
- * until the heap is four times as large. Calls that stream through are short-lived: to replay 100,000 of them
- * takes 130 MB instead of 180 MB, for an eighth more CPU.
+ * Makes V8 collect garbage when the heap exceeds its live objects by half. By default, V8 waits until the heap is
+ * four times as large. Calls are short-lived: replaying 100,000 of them takes 130 MB instead of 180 MB, for an
+ * eighth more CPU.
  */
 function collectEarly(): void {
   // V8 reads this flag after each collection, so it can change at run time.

@@ -85,8 +85,8 @@ async function drain(service: Service, serving: Serving, failed: AbortSignal): P
 }
 
 /**
- * Reloads the configuration on SIGHUP and when its file changes. If this is asked for before the service runs, it
- * happens when the service runs. An invalid configuration changes nothing.
+ * Reloads the configuration on SIGHUP and when its file changes. A reload that is requested before the service runs
+ * waits until it runs. An invalid configuration changes nothing.
  */
 class Reloads {
   readonly #path: string
@@ -103,7 +103,7 @@ class Reloads {
     this.#log = log
   }
 
-  /** Resolves when every later change will be noticed. */
+  /** Starts to watch. Once this resolves, no later change is missed. */
   async listen(): Promise<void> {
     const wanted = (): void => this.#want()
     const endHangUps = this.#io.onHangUp?.(wanted)
@@ -152,11 +152,11 @@ function problemsText(error: unknown): string {
   return error.problems.map((problem) => problemText(problem).split('\n', 1)[0]).join('; ')
 }
 
-/** Interval between two checks whether a file has changed, in milliseconds. */
+/** Interval between checks for a changed file, in milliseconds. */
 export const fileLookMs = 1_000
 
 /**
- * Calls `changed` for every change of a file after the promise has resolved, also if it is deleted or created.
+ * Watches a file once the promise has resolved. Calls `changed` after it was changed, created or deleted.
  *
  * @returns a function that stops watching
  */

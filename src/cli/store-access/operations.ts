@@ -51,10 +51,10 @@ interface WorkRun extends CommandOutput {
   readonly elapsedMs: () => number
 }
 
-/** What a command gets that changes audiences, or previews a change. */
+/** Passed to commands that change audiences or preview a change. */
 export type AudiencesRun = OpenedAudiences & WorkRun
 
-/** What a command gets that changes audiences or regulations. */
+/** Passed to commands that change audiences or regulations. */
 export type OperationsRun = OpenedOperations & WorkRun
 
 const retryNote =
@@ -175,7 +175,7 @@ function remote(api: ServiceApi): OpenedOperations {
 /**
  * Counts settled deliveries, for the progress line.
  *
- * @param next - gets all calls too; undefined for none
+ * @param next - another observer, which is called too; undefined for none
  */
 function watchDeliveries(next: Observer | undefined): Observer & {
   readonly progress: () => readonly string[]
@@ -201,7 +201,7 @@ export async function drained({ report, stdout }: WorkRun): Promise<void> {
 }
 
 /**
- * Delivers and erases everything that is possible now, and prints the summary. If a running service does that, only
+ * Delivers and erases as much as possible now, and prints the summary. If a running service does the work, only
  * says so.
  *
  * @param tellMore - prints more before the summary, and returns its exit code

@@ -44,7 +44,7 @@ import type { ServiceApi } from './service-api.ts'
 
 interface StoreAccess {
   readonly kind: 'store'
-  /** The configuration that names the store. */
+  /** The path of the configuration. It names the store unless `storeUrl` does. */
   readonly path: string
   /** Whether `--config` names the configuration. */
   readonly isPathGiven: boolean
@@ -117,7 +117,7 @@ type Target =
  * Finds the store or the service that a command works on. A configured store in memory can only be reached through
  * the configured service.
  *
- * @param configuration - of commands that need more of it than the store
+ * @param configuration - the configuration, if the command has read it already
  */
 export async function findTarget(
   access: Access,
@@ -139,7 +139,7 @@ export async function findTarget(
   return { kind: 'service', api: await askConfiguredService(read, inMemory, io.stop) }
 }
 
-/** Reads the URL of the store that the options name: that of `--store` or EVROUTE_STORE, else the configured one. */
+/** Returns the URL of the store: from `--store`, EVROUTE_STORE or the configuration, in this order. */
 export async function storeUrlOf(values: StoreValues, io: Io): Promise<string> {
   const access = await readStoreAccess(values, io)
   return access.storeUrl ?? (await readConfigurationOf(access, io)).store
@@ -186,7 +186,7 @@ export interface OpenedReaders {
   readonly regulations: RegulationRecords
 }
 
-/** What a command gets that reads a store or asks a service. */
+/** Passed to commands that read a store or ask a service. */
 export interface ReadersRun extends OpenedReaders, CommandOutput {
   readonly nowMs: number
 }
@@ -201,8 +201,8 @@ export interface ReadersValues extends AccessValues {
 
 /**
  * Opens the store or service that the options name, and runs the work. Another process may be delivering from the
- * store. If the store of a configuration does not exist, it counts as empty, unless the command changes it. A missing
- * store that an option names is an error.
+ * store. If the store of a configuration does not exist, a command that only reads finds an empty store. A missing
+ * store is an error if an option names it, or if the command changes it.
  */
 export async function runReaders(
   values: ReadersValues,

@@ -111,7 +111,7 @@ export class RemoteAudiences implements AudienceOperations {
     throw this.#api.brokenOff('it ended its answer early')
   }
 
-  /** @returns the last line */
+  /** @returns the line if it is the last; undefined otherwise */
   #take(record: ServiceRecord, listener: SyncListener): LastLine | undefined {
     const line = record as ProgressLine
     switch (line.kind) {
@@ -196,13 +196,13 @@ interface WhyAsked {
   readonly hint: string
 }
 
-/** Why a command asks a service if the store is in memory. */
+/** The reason to ask a service when the store is in memory. */
 export const inMemory: WhyAsked = {
   because: 'The store is memory:, so everything that a command does is lost when it ends',
   hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 
-/** Why a command asks a service if another process is delivering from the store. */
+/** Makes the reason to ask a service when another process is delivering from the store. */
 export function inUse(storeUrl: string): WhyAsked {
   return {
     because: `Another process is delivering from ${storeName(storeUrl)}`,

@@ -20,7 +20,7 @@ import type { Deliveries, ServiceAccess } from './readers.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
 const answerTimeoutMs = 30_000
-/** Extra time for the answer to a change after a signal. Without the answer, the outcome is unknown. */
+/** After a signal, extra time for the answer to a change. Without the answer, the outcome is unknown. */
 const changeGraceMs = 1_000
 
 /** A request to a service. It is a POST if it has a body. */
@@ -223,7 +223,10 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Yields the bytes. An error of reading them aborts `failure`, because the request fails with a different error. */
+/**
+ * Yields the bytes. If reading them fails, aborts `failure` with the error, because the request fails with a
+ * different one.
+ */
 async function* noting(
   bytes: AsyncIterable<Uint8Array>,
   failure: AbortController,
@@ -307,7 +310,7 @@ export function queryText(parameters: Parameters): string {
 function conditionsOf(filter: DeliveryFilter): Parameters {
   const { destinationId, id, sinceMs, untilMs } = filter
   const isOne = destinationId !== undefined && id !== undefined
-  // A long time ago can be before the earliest date that can be written, so send 1970 instead.
+  // A time can be too early to format as a date, so send 1970 at the earliest.
   const written = (atMs: number | undefined): string | undefined =>
     atMs === undefined ? undefined : formatTimestamp(Math.max(atMs, 0))
   return {

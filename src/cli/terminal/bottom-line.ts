@@ -82,7 +82,7 @@ export class BottomLine {
     this.#erase()
   }
 
-  /** Hides the line until the terminal keeps its new width. */
+  /** Hides the line until the width stops changing. */
   resized(): void {
     this.#hide()
     this.#drawIn(resizeMs)

@@ -108,13 +108,13 @@ export class ProcessTerminal implements Terminal {
   }
 }
 
-/** Whether this process may read the terminal. The system stops a process in the background that tries to. */
+/** Whether this process may read the terminal. The system stops a background process that reads it. */
 function isInForeground(): boolean {
   const groups = groupsOfProcess()
   return groups === undefined || ownsTerminal(groups)
 }
 
-/** The process group of this process, and the one that the terminal has in the foreground. */
+/** The process group of this process, and the foreground group of the terminal. */
 type ProcessGroups = readonly [own: number, terminal: number]
 
 /** Whether the first group owns the terminal. Without a foreground group there is no job control. */

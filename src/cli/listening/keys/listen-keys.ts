@@ -44,7 +44,7 @@ export interface ListenScreen {
   readonly io: Io
   /** Starts to read keys, until `close`. */
   open(targets: KeyTargets): void
-  /** Shows a new request now, or when the user ends the pause, or never. */
+  /** Calls `show` for a new request: at once, when the user ends a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
   /** Closes the screen. Later writes go directly to the streams. */
   close(): Promise<void>
@@ -100,7 +100,7 @@ class ListenKeys implements ListenScreen {
   #state: KeysState
   #targets: KeyTargets | undefined
   #savedSeq = 0
-  /** Functions that show the requests of a pause, oldest first. */
+  /** Functions that show the requests held by a pause, oldest first. */
   #held: (() => void)[] = []
   #heldMissing = 0
   /** Actions run one after another. */

@@ -80,7 +80,7 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
   }
 }
 
-/** So many characters at once must be pasted, probably into the wrong window. */
+/** At least this many characters at once count as pasted, probably into the wrong window. */
 const pastedMin = 8
 
 /**
