@@ -31,7 +31,7 @@ export class Batcher {
     return this.#calls.length
   }
 
-  /** Adds a call. Returns a full batch, if there is one, without the call if it would have exceeded `bytesMax`. */
+  /** Adds a call. Returns the batch if it is full. If the call doesn't fit, it begins the next batch. */
   push(call: EncodedCall): readonly EncodedCall[] | undefined {
     const overfull = this.#bytes + comma(this.#calls) + call.bytes > this.#limits.bytesMax
     const before = overfull ? this.flush() : undefined

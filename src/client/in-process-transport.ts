@@ -14,7 +14,7 @@ export type AcceptBatch = (
   batch: InProcessBatch,
 ) => Promise<{ readonly rejected: readonly RejectedCall[] }>
 
-/** Makes a transport to a function in this process. If it rejects, the calls fail with the code `internal`. */
+/** Makes a transport to a function in this process. If the function rejects, the calls fail as `internal`. */
 export function createInProcessTransport(accept: AcceptBatch): Transport {
   return Object.freeze({
     send: (batch: EncodedBatch) => handOver(batch, accept),

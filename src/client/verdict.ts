@@ -11,7 +11,7 @@ const textLengthMax = 300
 
 /**
  * Decides what an answer means. Every 2xx is accepted. 408, 429 and every 5xx except 501 and 505 are retried. A
- * 413, or a 400 that says so, is too large. Every other answer is refused, including redirects.
+ * 413 means too large, as does a 400 whose body says so. Every other answer is refused, including redirects.
  *
  * A 2xx with an incomplete body is retried, because the missing part may be the list of rejected calls. The
  * service deduplicates the other calls by their messageIds.

@@ -37,7 +37,7 @@ export interface AttemptContext {
   readonly post: PostDelivery
   /** When to try again. */
   readonly policy: RetryPolicy
-  /** Called with every request as it ends, before it settles the round. */
+  /** Called with each request once it has ended, before the round is settled. */
   readonly ended: (record: RequestRecord) => void
   /** Called with the settlement of the delivery: on the first success, or once every request has failed. */
   readonly settled: (settlement: Settlement) => void

@@ -64,11 +64,11 @@ export type BreakerChange =
   /** The endpoint gets its full concurrency again. */
   | { readonly kind: 'closed' }
 
-/** News from a process that it found an endpoint down, or up again. */
+/** Another process's news that an endpoint is down, or up again. */
 export interface SharedBreaker {
   /** How long to send no request; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** How much longer than that this process leaves the probe to others. */
+  /** After `openMs`, this process leaves the probe to other processes for this time. */
   readonly graceMs: number
   /**
    * The rank of the process that sent the news. If two processes find the endpoint down at the same time, the
@@ -82,9 +82,7 @@ interface OpenPhase {
   readonly probeAtMs: number
   /** When the first of all processes may probe the endpoint. */
   readonly roundAtMs: number
-  /**
-   * The rank of the process that found the endpoint down; Infinity if this process did and hasn't shared it.
-   */
+  /** The rank of the process that found the endpoint down; Infinity if this process did and hasn't told others yet. */
   readonly rank: number
   /** Maximum wait for a probe, even if the clock was set back. */
   readonly waitMs: number
@@ -95,7 +93,7 @@ interface OpenPhase {
 type Phase =
   | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  /** If an early probe fails, the `open` phase is restored, so the regular probe stays due when it was. */
+  /** If an early probe fails, the `open` phase is restored, with the same due time for the regular probe. */
   | { readonly kind: 'half-open'; readonly early: OpenPhase | undefined }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
@@ -104,7 +102,7 @@ type Phase =
  * at a time while it is down, and gradually more while it recovers.
  *
  * A breaker reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
- * breaker waits at most its full time again. Requests in the window keep the time between them, and
+ * breaker waits at most its full time again. The requests in the window all move back by the same time, so that
  * the newest counts as having just ended.
  *
  * Requests that started before the breaker opened count against the concurrency until they end. Their outcomes
@@ -155,8 +153,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Applies another process's news about the endpoint. This process's own requests count more: if its last one
-   * succeeded, news that the endpoint is down only makes the next failure open the breaker.
+   * Applies another process's news about the endpoint. This process trusts its own requests more: if its last
+   * request succeeded, news that the endpoint is down doesn't open the breaker, but the next failure will.
    *
    * @returns the change; undefined if there is none
    */

@@ -35,7 +35,7 @@ interface Claim {
 export interface StartTime {
   /** In milliseconds since 1970; in the past if the delivery only waits for room. */
   readonly atMs: number
-  /** Whether `idle()` need not wait for the delivery. */
+  /** Whether the delivery is not worth waiting for, as in {@link DestinationQueue.isOutOfReach}. */
   readonly isOutOfReach: boolean
 }
 
@@ -99,7 +99,7 @@ export class Claims {
     }
   }
 
-  /** Marks the lane as empty if the claim did not depend on due times. Otherwise the store must be asked again. */
+  /** Marks the lane as empty if the claim ignored due times. Otherwise the store must be asked again. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
     if (isAnswered && dueByMs === anyTimeMs) times.empty(destinationId, lane)
@@ -108,7 +108,7 @@ export class Claims {
 
   /**
    * When this class last looked for deliveries to claim, in milliseconds since 1970; now if the clock was set
-   * back. A delivery can fall due a millisecond after that, so alarms must be set for any later due time.
+   * back. A delivery that falls due even a millisecond later needs an alarm.
    */
   get lookedAtMs(): number {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())

@@ -43,7 +43,7 @@ export class DestinationQueue {
   /** Deliveries in the lane `first` that went ahead of deliveries waiting in the store. */
   readonly #ahead = new Set<LeasedDelivery>()
   readonly #promised: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
-  /** How many times in a row a different lane went first while a delivery was waiting in this one. */
+  /** For each lane, how many times in a row another lane went first while a delivery was waiting in this lane. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** When the queue noticed that its concurrency is 0. */
   #mutedSinceMs: number | undefined
@@ -51,7 +51,7 @@ export class DestinationQueue {
   /** Which sources the deliveries waiting in the store come from, if the destination has several sources. */
   readonly backlog = new SourceBacklog()
   #rounds = 0
-  /** How many of those rounds are retries. */
+  /** How many of the `#rounds` are retries. */
   #laterRounds = 0
 
   /** @param prefetch - counts the leased deliveries of all destinations */
@@ -253,8 +253,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Whether a delivery that can start at a given moment is not worth waiting for: the moment is more than a retry
-   * window away, or for a whole window the endpoints have been down or the concurrency has been 0.
+   * Whether a delivery that can start at `startAtMs` is not worth waiting for. True if `startAtMs` is more than a
+   * retry window away, or if the endpoints have been down or the concurrency has been 0 for a whole window.
    */
   isOutOfReach(startAtMs: number, nowMs: number): boolean {
     if (this.#concurrency === 0) this.#mutedSinceMs ??= nowMs

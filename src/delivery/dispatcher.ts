@@ -173,7 +173,7 @@ export class Dispatcher {
 
   /**
    * Records the due times that another process announced. Without `dueTimes`, asks the store about all
-   * destinations, for at most a tenth of the time.
+   * destinations, with pauses between the queries.
    */
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#queries.queryAll()
@@ -194,8 +194,8 @@ export class Dispatcher {
 
   /**
    * Resolves once no delivery to the destinations is pending or in flight, or once the dispatcher has stopped. It
-   * also waits for deliveries that it may not send now. With `keepsParked` it doesn't wait for deliveries that
-   * cannot start for a whole retry window, or have not been able to for that long.
+   * also waits for deliveries that it may not send now. With `keepsParked`, it doesn't wait for deliveries that
+   * have been held back for a whole retry window, or cannot start within the next one.
    *
    * @throws the error that made the store unusable
    */
@@ -365,7 +365,7 @@ export class Dispatcher {
     const { clock } = this.#runtime
     const startTimes = this.#claims.startTimes()
     const { lookedAtMs } = this.#claims
-    // A delivery that was already due at the last look is waiting for room: the end of a request plans again.
+    // A delivery that was due at the last look waits for room, so it needs no alarm: the end of a request plans again.
     const alarmAtMs = startTimes.reduce(
       (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
       this.#queries.nextAtMs ?? Infinity,

@@ -15,16 +15,16 @@ export interface DueTimeQueriesOptions {
 /** Maximum number of destinations in one query, so that concurrent claims wait only milliseconds. */
 const destinationsMax = 250
 
-/** The pause after a query about all destinations, as a multiple of the time that it took. */
+/** The pause after a query about all destinations, as a multiple of the query's duration. */
 const pausesPerQuery = 9
 
 /** Maximum pause, even if the clock was set during the query. */
 const pauseMaxMs = 60_000
 
 /**
- * Asks the store when deliveries are due: immediately about destinations whose due times are needed, and on
- * request about all, because another process may have added deliveries. Queries about all destinations take at
- * most a tenth of the time.
+ * Asks the store when deliveries are due. Asks at once about destinations whose due times are needed. On request,
+ * asks about all destinations, because another process may have added deliveries. It pauses after each of these
+ * queries, so that they run for at most a tenth of the time.
  */
 export class DueTimeQueries {
   readonly #options: DueTimeQueriesOptions

@@ -1,7 +1,7 @@
 import { hiddenEndpoint, type Destination, type RequestRecord } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 
-/** A lasting fault of an endpoint that retries cannot fix. */
+/** A lasting fault of an endpoint. Retries cannot fix it. */
 export interface EndpointFault {
   /** The reason: `status_<n>`, the code of a certificate error, or the kind of refused address. */
   readonly reason: string

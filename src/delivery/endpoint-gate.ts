@@ -81,7 +81,7 @@ export class EndpointGate {
     return this.#pace.perSecond
   }
 
-  /** The operator's limit in requests per second, which rounds wait for; `Infinity` for none. */
+  /** The operator's limit in requests per second; `Infinity` for none. Rounds wait until it admits a request. */
   get limit(): number {
     return this.#pace.limit
   }

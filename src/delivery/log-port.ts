@@ -23,16 +23,13 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
-  /**
-   * The name of a track event, page or screen; null if it has none, or if it comes after ids of thousands of
-   * characters.
-   */
+  /** The name of a track event, page or screen; null if there is none, or if very long ids precede it in the body. */
   readonly eventName: string | null
   /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null
   /** The state. A delivery that is being sent is `pending`. */
   readonly state: LoggedState
-  /** Why its next round is due or, once the delivery has ended, why its last round was. */
+  /** Why its next round is due. Once the delivery has ended, why its last round was due. */
   readonly lane: Lane
   /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
@@ -166,8 +163,9 @@ export interface DeliveryLog {
   retry(request: RetryRequest): Promise<number>
   /**
    * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
-   * failed delivery. Leased deliveries are left alone. But if the store is a file, the leases of the process that
-   * delivers from it are not visible here: a delivery that it still sends then counts as delivered.
+   * failed delivery. Leased deliveries are left alone, except in a file: leases of the process that delivers from
+   * the file are not visible to other processes. If that process still sends a discarded delivery successfully, the
+   * delivery counts as delivered.
    *
    * @returns how many ended; fewer than `limit` once none is left
    */

@@ -15,15 +15,15 @@ interface ActiveSecond {
 
 /** The minimum hold after a 429. It doubles with each further 429 in a row. */
 const holdMsFirst = 1_000
-/** Maximum of that minimum when it doubles. */
+/** The minimum doubles up to this time. */
 const doubledHoldMsMax = 30_000
 /** Each hold is randomly lengthened by up to this share, so that processes don't resume all at once. */
 const holdJitter = 0.2
 /** Maximum share of the rate that remains after a 429. */
 const keptShareMax = 0.9
-/** Minimum of that share: perhaps the endpoint accepted few because other senders keep it busy. */
+/** Minimum share that remains: perhaps the endpoint accepted few requests because other senders keep it busy. */
 const keptShareMin = 0.5
-/** If requests are sent at the full rate, the rate doubles in this time after a 429. */
+/** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000
 /**
  * Steepness of the curve. A cut to 90 % is made up for after 9 s; the rate doubles in 12 s, and grows 50-fold
@@ -61,7 +61,7 @@ export class Pace {
   #perSecondAtCut = Infinity
   #perSecond = Infinity
   #limit = Infinity
-  /** How far along the curve the rate is: time since the last cut, counted in intervals of accepted requests. */
+  /** The position on the curve: the sum of the intervals of all requests accepted since the last cut. */
   #grownMs = 0
   #cuts = 0
   /** Number of 429s since the last accepted request. */

@@ -21,12 +21,12 @@ export const placeHoldsMs: number = processGoneMs - limits.endpointDeadlineMs - 
  * a process uses a place to start requests only for {@link placeHoldsMs}, and each request ends within its
  * deadline of 5 s or one second later:
  *
- * - Each place that started a request still in flight is younger than {@link processGoneMs}. Its process had been
- *   a member for that long before it sent anything, or was alone when it joined. So all of these places count one
- *   another's processes, in the order in which they joined.
- * - Let there be k such processes. The place with number i among them counts at least k processes in all, and at
- *   least i before it. More processes or a later place never make a part larger. So each part is at most as large
- *   as it would be with only these k, and those parts add up to `concurrency`.
+ * - Consider the processes with requests in flight. Each used a place younger than {@link processGoneMs} to start
+ *   them. Before it sent anything, it had been a member for {@link processGoneMs}, or it was alone when it joined.
+ *   So the places of these processes count one another, in the order in which the processes joined.
+ * - Let there be k of these processes. The place with number i among them counts at least k processes in all, and
+ *   at least i before it. More processes or a later place never make a part larger. So each part is at most as
+ *   large as it would be with only these k, and those parts add up to `concurrency`.
  *
  * When a process leaves, or counts as gone, its requests have ended. The others take over its part with their next
  * heartbeat. A process that restarts again and again takes parts from those before it, but the first one always

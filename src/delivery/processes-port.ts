@@ -46,14 +46,15 @@ export const processGoneMs = 10_000
  * The processes that deliver from one store. They share the concurrency of each endpoint. The delivery room owns
  * this port, and the engines that several processes can deliver from implement it.
  *
- * The engine handles calls of `heartbeat` and `leave` one at a time: each sees all that were answered before. It
- * dates heartbeats with its own clock, so clocks of different machines are never compared. Every method rejects
- * with EvrouteError `store_unusable` if the engine cannot be used, and with `store_closed` after `close()`.
+ * The engine handles calls of `heartbeat` and `leave` one at a time: each call sees the effects of all calls that were
+ * answered before it. The engine dates heartbeats with its own clock, so clocks of different machines are never
+ * compared. Every method rejects with EvrouteError `store_unusable` if the engine cannot be used, and with
+ * `store_closed` after `close()`.
  */
 export interface DeliveringProcesses {
   /**
-   * Records that a process is alive. At a destination that it did not name in the last {@link processGoneMs} it
-   * joins anew, with the last rank. If it stops naming a destination, it counts as gone there after the same time.
+   * Records that a process is alive. A process that stops naming a destination counts as gone there after
+   * {@link processGoneMs}. If it names the destination again after that, it joins anew, with the last rank.
    *
    * @returns its place at each of the destinations, in any order
    */

@@ -87,7 +87,7 @@ export class Shortage {
   }
 
   #grow(requestsMax: number): void {
-    // A full set of requests that end raises the limit by one.
+    // The limit rises by one for every `#requestsMax` requests that end.
     this.#requestsMax += 1 / this.#requestsMax
     if (this.#requestsMax < requestsMax) return
     this.#requestsMax = Infinity

@@ -18,7 +18,7 @@ interface Knowledge {
  * The due times that a dispatcher knows, so that it claims only from lanes in which deliveries are waiting. Due
  * times that arrive while the store is being asked are merged with its answer.
  *
- * A due time that is too early costs one useless claim. A missing one is found by the next question to the store.
+ * A due time that is too early costs one useless claim. The next query to the store finds a missing due time.
  */
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()

@@ -34,7 +34,7 @@ interface AddressRefusal {
  * refused, because it is a mistake or an attack.
  */
 export class AddressGuard {
-  /** The options of the guard, for making a guard like it. */
+  /** The options of the guard, from which an equal guard can be made. */
   readonly options: AddressGuardOptions
   /** The forward proxy that connections go through; undefined for none. */
   readonly proxy: string | undefined
@@ -86,7 +86,7 @@ export class AddressGuard {
     return addresses
   }
 
-  /** {@link resolve} for connections. Node doesn't call it for an address, so call {@link refusalOf} as well. */
+  /** {@link resolve} for connections. Node doesn't call it for an IP address, so call {@link refusalOf} too. */
   readonly lookup: LookupFunction = lookupBy((host) => this.resolve(host))
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {

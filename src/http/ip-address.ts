@@ -27,8 +27,8 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Reads a block such as `10.0.0.0/8`, or an address as a block of one; undefined for all other text, and if bits are
- * set after the prefix, because either the address or its network may be meant.
+ * Reads a block such as `10.0.0.0/8`, or an address as a block of one; undefined for all other text. Also undefined
+ * if bits after the prefix are set, because the text may mean the address or its network.
  */
 export function parseBlock(text: string): AddressBlock | undefined {
   const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
@@ -37,7 +37,7 @@ export function parseBlock(text: string): AddressBlock | undefined {
   const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
   const freeBits = widthsBits[address.family] - prefixBits
   if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
-  // The prefix of a mapped block has at least 96 bits, because a mapped address has bits set before that.
+  // The prefix of a mapped block has at least 96 bits, because the 96th bit of a mapped address is set.
   return isInBlock(address, mapped)
     ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
     : { ...address, prefixBits }

@@ -28,7 +28,7 @@ export type ConnectionLimits = Readonly<Record<keyof typeof defaultConnectionLim
 export const defaultConnectionLimits = Object.freeze({
   /** How long a request's line and headers may take to arrive. */
   headersTimeoutMs: 10_000,
-  /** How long a request may take, unless its body has its own limit; longer than a body, plus reading on. */
+  /** How long a request may take, unless its body has its own limit. Allows for `bodyDeadlineMs` and `lingerMs`. */
   requestTimeoutMs: 60_000,
   // Load balancers keep connections for 60 s (nginx, AWS). A server that closes them earlier sometimes does
   // so while the balancer sends a request, and the client gets a reset or a 502.
@@ -57,7 +57,7 @@ export interface Listening {
   readonly port: number
   /** The server's address as a URL without a path or final slash. */
   readonly url: string
-  /** Stops accepting connections, and closes all after `graceMs` of real time (500 by default) for requests to end. */
+  /** Stops accepting connections. Closes all once requests have ended, or after `graceMs` of real time (default 500). */
   close(graceMs?: number): Promise<void>
 }
 
@@ -102,7 +102,7 @@ async function serverOf(
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.headersBytesMax,
-    // Node checks only every 30 s, so a timeout could last that much longer.
+    // By default, Node checks only every 30 s, so a timeout could last 30 s longer.
     connectionsCheckingInterval: Math.ceil(limits.headersTimeoutMs / 4),
     requireHostHeader: answerFault === undefined,
   }
@@ -138,7 +138,7 @@ function tellOfClosing(response: ServerResponse): void {
 /** Limits how much of a body is read after its request was answered. Node would read any length. */
 async function boundRest(request: IncomingMessage): Promise<void> {
   if (request.complete) return
-  // If something else reads the rest, Node doesn't discard it without a limit.
+  // Read the rest here. Otherwise Node would discard it, without a limit.
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 

@@ -13,11 +13,11 @@ export interface BodyLimits {
 
 /** Limits of a body that shares a budget with others. */
 export interface SharedBodyLimits extends BodyLimits {
-  /** The caller releases it once the bytes are no longer used. */
+  /** The body's part of the budget. The caller releases it once the bytes are no longer used. */
   readonly share: FairShare
 }
 
-/** How reading a request's body ended. `bytes` are those that arrived within the limit, never inflated. */
+/** How reading a request's body ended. `bytes` arrived within the limit, and are not inflated. */
 export type BodyReading =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
   /** The body exceeds the limit. If `isRead`, the rest was read and discarded. */
@@ -39,7 +39,7 @@ export const bodyPace: Consumption['pace'] & object = Object.freeze({
   bytesMin: 5 * 1_024,
 })
 
-/** Bytes read for each byte that may be kept: most clients read their answer only after they have sent all. */
+/** Bytes to read per byte that may be kept. Most clients read the answer only after they have sent the whole body. */
 const readFactor = 16
 
 /** Reads a body's bytes as they were sent. Never rejects. */

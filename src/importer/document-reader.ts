@@ -58,7 +58,8 @@ export class DocumentReader {
   }
 
   /**
-   * Adds the last row of an unfinished document, and a bad row for its missing end. `damage` is its cause, if known.
+   * Adds the last row of an unfinished document, and a bad row for the missing end. `damage` says why the end is
+   * missing, if known.
    */
   end(rows: Row[], damage?: string): void {
     const isCallWhole = this.#nesting.depth === 0 && !this.#scanner.inString

@@ -60,7 +60,7 @@ async function* withWholeHead(
 /** Maximum number of inflated bytes that zlib returns at once. */
 const inflatedChunkBytes = 64 * 1024
 
-/** Bytes per call to zlib, which drops the output of a call that finds damage, and can inflate a thousandfold. */
+/** Input bytes per call to zlib. Few, because output can be 1,000 times as long, and is lost in a call that fails. */
 const pieceBytes = 1024
 
 class Inflater {

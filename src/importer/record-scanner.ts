@@ -1,6 +1,6 @@
 import { lineFeed, quote } from './json-bytes.ts'
 
-/** Finds the ends of CSV records, which are line feeds outside of quotes. A quote opens a cell only at its start. */
+/** Finds the ends of CSV records, which are line feeds outside of quotes. A cell is quoted only if it begins with a quote. */
 export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)
   #line: number

@@ -56,7 +56,7 @@ export function badRow<Code extends BadTableRow['code']>(
   return { kind: 'bad', line, code, message }
 }
 
-/** Parses one row; undefined if the text is blank. The row may begin after `line`, on which the text begins. */
+/** Parses one row; undefined if the text is blank. The text begins on `line`; the row may begin on a later one. */
 export function parseRow(
   { bytes, isCut }: WholeText,
   line: number,
@@ -103,7 +103,7 @@ export function parseJson(text: Buffer): ParsedJson {
   try {
     return { kind: 'valid', value: JSON.parse(json) }
   } catch (error) {
-    // Newer engines add the line and column within the row. People would take them for those in the file.
+    // Newer engines add the line and column within the row. Remove them: people would look for them in the file.
     const problem = messageOf(error).replace(/ \(line \d+ column \d+\)$/, '')
     return { kind: 'invalid', problem: `JSON: ${problem}` }
   }

@@ -38,8 +38,8 @@ export interface PipelineOptions {
    */
   readonly isStoreOwn?: boolean
   /**
-   * The processes that deliver from the store, if others than this one may. They share the concurrency of each
-   * endpoint. Nothing is sent until the store has answered the first heartbeat.
+   * The processes that deliver from the store; undefined if no other process may. They share the concurrency of
+   * each endpoint. Nothing is sent until the store has answered the first heartbeat.
    */
   readonly processes?: DeliveringProcesses | undefined
   /** Whether to send deliveries; true by default. If false, they are left to other processes. */

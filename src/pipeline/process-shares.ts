@@ -72,8 +72,8 @@ interface Answer {
 
 /**
  * Determines how much this process may send to each endpoint if several processes share a store. The answers to
- * its heartbeats tell how many others send. The process must not send after {@link placeHoldsMs} without an
- * answer, because others may have taken over, nor while its clock and the store's disagree.
+ * its heartbeats tell how many others send. After {@link placeHoldsMs} without an answer, the process must not
+ * send, because others may have taken over. It also must not send while its clock and the store's disagree.
  */
 export class ProcessShares implements Peers {
   readonly #options: ProcessSharesOptions
@@ -228,8 +228,8 @@ export class ProcessShares implements Peers {
 }
 
 /**
- * Whether a process may use its share of a destination: it is alone there, or long enough for all others to
- * know it.
+ * Whether a process may use its share of a destination: it is alone there, or has been a member for so long that
+ * all others know it.
  */
 function hasRoom({ destinationId, processes, memberMs }: ProcessPlace): boolean {
   if (destinationId === storeWide) return true

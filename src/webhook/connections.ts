@@ -22,7 +22,7 @@ export { TlsFiles }
  */
 const receivedBytesMax = 1024 * 1024
 
-/** Maximum age of a connection. A new connection resolves the name again, so traffic follows a name that moves. */
+/** Maximum age of a connection. A new connection resolves the host name again, and so finds a changed address. */
 const connectionAgeMsMax = 60_000
 /** Each age is shortened by a random share up to this, so that connections are not all replaced together. */
 const ageSpread = 0.25
@@ -102,8 +102,8 @@ export class Connections {
     const { answerLimits, onConnection } = this.#options
     try {
       const answer = await connection.request(make(), answerLimits)
-      // Otherwise undici would open a new connection in place of one that was cut off in the middle of an
-      // answer, although no request needs it.
+      // If an answer was cut off, end the connection. Otherwise undici would replace it, although no request needs
+      // a new one.
       if (!answer.isWhole) await connection.end()
       return answer
     } catch (error) {

@@ -14,7 +14,7 @@ export interface ThreadSenderOptions extends Pick<
   readonly guard: Omit<AddressGuardOptions, 'resolveName'> | undefined
 }
 
-/** A message to a thread. `sender` is the number of a sender, `request` that of a request. */
+/** A message to a thread. `sender` and `request` are the numbers of a sender and of one of its requests. */
 export type SenderMessage =
   | { readonly kind: 'open'; readonly sender: number; readonly options: ThreadSenderOptions }
   | {

@@ -30,9 +30,9 @@ export class SenderThreads {
   }
 
   /**
-   * Opens a sender in one of the threads. Opens it in this thread if a thread cannot have what it needs: a
-   * function that composes requests or resolves names, a clock other than the system's, or the program of the
-   * thread, which bundlers leave out.
+   * Opens a sender in one of the threads. Opens the sender in this thread if it needs something that cannot be sent
+   * to a thread: a function that composes requests or resolves names, or a clock other than the system's. Does the
+   * same if the program of the thread is missing, because bundlers leave it out.
    */
   open(options: SenderOptions): Sender {
     const { compose, guard, clock = systemClock } = options
@@ -56,7 +56,7 @@ interface OpenedSender extends Pick<SenderOptions, 'onConnection' | 'log'> {
   closed: () => void
 }
 
-/** A thread, which keeps the process alive only while requests are in flight or a sender closes. */
+/** A thread. It keeps the process alive only while requests are in flight or a sender is closing. */
 class SenderThread {
   readonly #worker: Worker
   readonly #senders = new Map<number, OpenedSender>()
