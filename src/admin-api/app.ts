@@ -45,7 +45,10 @@ export function adminApp(options: AdminApiOptions): RequestListener {
   }
 }
 
-/** No total timeout, because a list may take hours to arrive; each reader of a body has its own time limit. */
+/**
+ * Requests have no total timeout, because a list may take hours to arrive. Each reader of a body has its own time
+ * limit.
+ */
 export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
   requestTimeoutMs: 0,
 })

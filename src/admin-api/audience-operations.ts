@@ -121,7 +121,7 @@ function listenerOf(
   let toldAtMs = clock.nowMs()
   const sendProgress = (record: ApiRecord): void => {
     const nowMs = clock.nowMs()
-    // Report at once after the clock was set back, instead of waiting until it catches up.
+    // If the clock was set back, report now instead of waiting until the clock catches up.
     if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
     toldAtMs = nowMs
     sendRecords([record])

@@ -4,8 +4,8 @@ import { foreignSign, isForeignOrigin, isLoopbackAddress } from '../http/index.t
 import type { Refusal } from './answer.ts'
 
 /**
- * Refuses requests that may come from a foreign web page: those with another Origin than the API's, and, against DNS
- * rebinding, those whose Host is not a loopback name. An API that other machines can reach accepts every Host.
+ * Refuses a request that may come from a foreign web page: its Origin differs from that of the API, or its Host is not
+ * a loopback name (against DNS rebinding). An API that other machines can reach accepts every Host.
  */
 export function foreignRequest(
   headers: Pick<IncomingHttpHeaders, 'host' | 'origin'>,

@@ -127,7 +127,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): Operation {
   }
 }
 
-/** Copies each field, so that no secret of a destination is sent, even if fields are added to it. */
+/** Copies field by field, so that a secret that is added to destinations later is not sent. */
 function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
   const { id, enabled, sourceIds, filter, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger

@@ -43,7 +43,7 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
 }
 
 /**
- * Requires an Origin and JSON, which no form can send, of all requests except reads. This stops pages on other
+ * Requires an Origin and a JSON content type, except for reads. No form can send JSON. This stops pages on other
  * origins, even on other ports of this machine, whose requests also carry the cookie.
  */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {

@@ -42,7 +42,7 @@ export interface AdminApiOptions {
     discarded(deliveries: number): void
     readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
     readonly sources: Pick<SourceActivity, 'of'>
-    /** When the oldest due delivery was due, in milliseconds since 1970; null if none is due. */
+    /** The earliest due time of the deliveries that are due, in milliseconds since 1970; null if none is due. */
     readonly oldestDueAtMs: number | null
   }
   readonly sessions: PageSessions

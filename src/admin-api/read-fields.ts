@@ -7,7 +7,7 @@ export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** Makes the accepted values the message of every issue. {@link read} adds the given value. */
+/** Sets the message of every issue to the accepted values. {@link read} adds the given value. */
 export function accepts(accepted: string): {
   /** Returns the message. */
   readonly error: () => string

@@ -32,7 +32,10 @@ interface UploadOptions {
   readonly drained: () => Promise<void>
 }
 
-/** The body of a request, of any length. It is read, and its time is limited, only when the consumer asks for more. */
+/**
+ * The body of a request, of any length. Reads a chunk only when the consumer asks for it, and limits the time of each
+ * read.
+ */
 export class Upload implements AsyncIterable<Uint8Array> {
   readonly #request: IncomingMessage
   readonly #options: UploadOptions

@@ -29,7 +29,7 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
       continue
     }
     const { message: reason, readBytes } = part
-    // The damage cut off the last line, so that line needs no report of its own.
+    // The damage cut off the last line. Report the damage, but not the line.
     const pieces = lines.end().map((piece) => (piece.kind === 'event' ? piece : other(piece.bytes)))
     yield { kind: 'pieces', pieces }
     yield { kind: 'damaged', reason, readBytes }

@@ -60,7 +60,7 @@ export class Archive {
     this.#append = append
   }
 
-  /** Writes events after the earlier ones. An abort drops events that still wait; others may be written. */
+  /** Writes events after the earlier ones. An abort drops the events unless their write has already begun. */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
     if (events.length === 0) return
     await new Promise<void>((resolve, reject) => {

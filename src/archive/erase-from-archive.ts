@@ -34,7 +34,7 @@ export const problemsMax = 100
 /** The writer that appends to the archive during the erasure. It leaves out events that match the erasure. */
 interface ArchiveWriter {
   isOpen(name: string): boolean
-  /** Makes it write later events to new files. */
+  /** Closes the current file. Later events go to new files. */
   closeFile(): Promise<void>
   betweenWrites(task: () => Promise<void>): Promise<void>
 }

@@ -86,7 +86,7 @@ class Rewriting {
   readonly #problems = new RowProblems()
   #events = 0
   #isAnythingKept = false
-  /** The byte from which on the file can't be decompressed. */
+  /** The position of the first byte that can't be decompressed. */
   #readBytes: number | undefined
 
   constructor(path: string, options: FileErasureOptions) {
@@ -210,7 +210,7 @@ export async function syncFolder(path: string, files: FileChanges): Promise<void
   }
 }
 
-/** Collects the first problem of a file and the number of others, because every row may have one. */
+/** Collects the first problem of a file and the number of others, because every row may have a problem. */
 class RowProblems {
   #first: string | undefined
   #others = 0

@@ -37,7 +37,7 @@ const membersOfRowMax = 100
 /** The maximum size of the value of a computed trait, as JSON in UTF-8 bytes. */
 const valueBytesMax = 8 * 1024
 
-/** Reads members from rows. Fields may hold several identifiers, each combination of which is a member. */
+/** Reads members from rows. A field may hold several identifiers. Each combination of identifiers is a member. */
 export class MemberFields {
   readonly #named: readonly string[]
   readonly #userIds: UserIdFields

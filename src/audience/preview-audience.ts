@@ -7,7 +7,7 @@ import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audienc
 interface PreviewOptions extends Omit<SyncOptions, 'store'> {
   /** Only read. */
   readonly store: AudienceReader
-  /** An empty store to write to instead, into which the members are copied first. */
+  /** An empty store to write to instead. The members are copied into it first. */
   readonly scratch: AudienceStore
 }
 

@@ -49,7 +49,9 @@ export interface TakeRequest extends SyncRequest {
 export type TakeOutcome =
   'entered' | 'changed' | 'unchanged' | 'repeated' | 'contradicted' | 'suppressed'
 
-/** The outcome of part of a list; `superseded` if a newer sync of the audience has begun, so that nothing changed. */
+/**
+ * The outcome of part of a list. If a newer sync of the audience has begun, it is `superseded`, and nothing changed.
+ */
 export type TakeResult =
   | { readonly kind: 'taken'; readonly outcomes: readonly TakeOutcome[] }
   | { readonly kind: 'superseded' }
@@ -61,7 +63,7 @@ export interface ReleaseRequest extends SyncRequest {
   readonly after: MemberIdentity | null
 }
 
-/** The outcome of a release; `superseded` if a newer sync of the audience has begun, so that nothing changed. */
+/** The outcome of a release. If a newer sync of the audience has begun, it is `superseded`, and nothing changed. */
 export type ReleaseResult =
   | {
       readonly kind: 'released'
@@ -96,9 +98,9 @@ export interface AudienceReader {
  * An interrupted sync has sent exactly the changes that it stored, and the next sync resumes from there. Deliveries
  * wait in the lane `first`; the caller wakes the dispatcher.
  *
- * A call reports each identifier that enters. Identifiers with the same userId, or without one the same anonymousId,
- * belong to one user, who stays a member until the last identifier leaves. Only that identifier is reported with a
- * call. Suppressed users are not reported.
+ * Every identifier that enters is reported with a call. Identifiers with the same userId belong to one user.
+ * Identifiers without a userId belong to one user if they have the same anonymousId. A user stays a member until the
+ * last identifier leaves, and only that identifier is reported with a call. Suppressed users are not reported.
  */
 export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */

@@ -31,8 +31,8 @@ export type SyncOutcome =
 
 /**
  * Replaces the members of an audience with those of a list, and sends an identify call for each identifier that
- * changes, in constant memory. Throws SettingError if the list lacks the named columns: for CSV, before anything is
- * stored; for JSON, at the end of the list. Then no member leaves.
+ * changes. Uses constant memory. Throws SettingError if the list lacks the named columns: for CSV, before anything is
+ * stored; for JSON, at the end of the list, before any member leaves.
  */
 export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
   const { store, audience, runtime } = options

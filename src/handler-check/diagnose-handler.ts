@@ -60,7 +60,9 @@ const takesEverything: Rule = (evidence) => {
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
 }
 
-/** Applies if the handler accepts a certain wrong signature instead of the right one. It shows how the handler signs. */
+/**
+ * Applies if the handler refuses the right signature and accepts a known wrong one, which shows how the handler signs.
+ */
 const wrongKey: Rule = (evidence) => {
   if (evidence.had('plain', 'taken')) return []
   const lost = evidence.wrong(isLost)

@@ -80,8 +80,8 @@ export class Evidence {
   }
 
   /**
-   * Whether the handler refused a valid webhook because it judged the signature to be wrong: with the same status as a
-   * forged webhook. With a different status, it refuses the content, such as a field that it doesn't know.
+   * Whether the handler refused a valid webhook with the same status as a forged one. It then judged the signature to
+   * be wrong. With a different status, it refuses the content, such as a field that it doesn't know.
    */
   isMistakenForForgery(verdict: CaseVerdict): boolean {
     const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')
@@ -102,7 +102,7 @@ export class Evidence {
     return this.wrong(({ id }) => ids.includes(id))
   }
 
-  /** Makes the finding that explains the given verdicts. Returns no finding if there are none. */
+  /** Makes the finding that explains the given verdicts. Returns no finding if no verdicts are given. */
   explain(
     explained: readonly CaseVerdict[],
     [code, message, fix]: MistakeText,

@@ -22,7 +22,7 @@ export function hasCrashed(afterCase: string, error: string): MistakeText {
   return ['crashed', message, 'Catch exceptions from the verification, and answer 401.']
 }
 
-/** Explains why a handler answers every case with the same status; undefined for other statuses than those below. */
+/** Explains why a handler answers every case with the same status; undefined if the status has no known explanation. */
 export function statusTexts(status: number, reaction: Reaction): MistakeText | undefined {
   const answered = `It answers everything with ${status}`
   if (status === 404 || status === 410) {
@@ -197,7 +197,7 @@ function formIgnored(message: string, fix: string): MistakeText {
   return ['form_ignored', `${message} ${note}`, fix]
 }
 
-/** Mistakes because of which valid webhooks are lost. */
+/** Mistakes that lose valid webhooks. */
 export const lossTexts = {
   types: [
     'types_refused',

@@ -18,7 +18,10 @@ export function checkWholeNumber(
   )
 }
 
-/** Throws SettingError for options that do not exist, because JavaScript callers would not notice them. */
+/**
+ * Throws SettingError for an option that does not exist, such as a misspelt one. A JavaScript caller would not notice
+ * it otherwise.
+ */
 export function checkOptionNames<Options extends object>(
   options: Options,
   known: Readonly<Record<keyof Options, true>>,

@@ -2,7 +2,7 @@
 const wide =
   /[\p{Emoji_Presentation}\ufe0f\p{Script=Han}\p{Script=Hangul}\u3000-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/u
 const narrow = /^[\x20-\x7e]*$/
-/** Made when it is first needed, because that takes 5 ms. */
+/** Made on first use, because making a segmenter takes 5 ms. */
 let segmenter: Intl.Segmenter | undefined
 
 /** Splits text into the characters that a reader sees, such as a letter with its accents or a joined emoji. */

@@ -14,7 +14,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(durationMs) ? durationMs : undefined
 }
 
-/** Formats milliseconds for a person, rounded down from one second on: `480ms`, `5s`, `2m 30s`, `3h 46m`. */
+/** Formats milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`. Rounds down durations of a second or more. */
 export function formatDuration(durationMs: number): string {
   const wholeMs = Math.round(durationMs)
   if (wholeMs < 1_000) return `${wholeMs}ms`

@@ -16,8 +16,8 @@ export const limits = Object.freeze({
   /** Events in one batch that intake accepts. */
   intakeBatchEventsMax: 2_500,
   /**
-   * Bytes of a batch's context and integrations, multiplied by the number of its events, which is the text that
-   * merging adds. Real clients stay far below this. They send 4 KB with 100 events, or a library's name with 2,500.
+   * Bytes that merging adds to a batch: its context and integrations, times the number of its events. Real clients stay
+   * far below this. They send 4 KB with 100 events, or a library's name with 2,500.
    */
   intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   /** Endpoints of one destination. */

@@ -33,7 +33,10 @@ export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObj
   }
 }
 
-/** Moves `context.integrations`, where some clients write them, to the top level, unless it has its own. */
+/**
+ * Moves `context.integrations`, where some clients write them, to the top level. Drops them if the call already has
+ * integrations there.
+ */
 export function liftIntegrations(call: JsonObject): JsonObject {
   const { context } = call
   if (!isJsonObject(context) || !Object.hasOwn(context, 'integrations')) return call

@@ -4,7 +4,7 @@ export function nearestName(wrong: string, known: readonly string[]): string | u
   let fewest = Infinity
   for (const name of known) {
     const edits = editDistance(wrong.toLowerCase(), name.toLowerCase())
-    // Up to a third of wrong letters is a typing error. More of them make a different word.
+    // A name with more than a third of wrong letters is probably a different word, not a typing error.
     if (edits < fewest && edits <= Math.max(wrong.length, name.length) / 3) {
       nearest = name
       fewest = edits

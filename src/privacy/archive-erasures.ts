@@ -82,7 +82,7 @@ export class ArchiveErasures {
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
-      // Another process may have stored this regulation while this process erased for an earlier one.
+      // If another process stored this regulation, a replay may still be running here.
       await endReplays?.()
       const erased =
         this.#erased.get(id) ?? (await eraseArchives({ sourceIds, userIds, untilMs, signal }))

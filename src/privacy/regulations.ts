@@ -163,7 +163,7 @@ export class Regulations implements RegulationReader {
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
-        // End replays before storing the regulation: it would not cover events that a replay adds later.
+        // End replays before storing the regulation, which does not cover events that a replay adds later.
         this.#archives.add(id)
         await endReplays?.()
       }

@@ -87,7 +87,7 @@ export function accepted(status: number): HttpAnswer {
 
 type Given = Pick<Decision, 'reply' | 'status' | 'injected'>
 
-/** Makes the error answer to a request; undefined if the answer that its path asks for or the plan applies. */
+/** Returns the error answer to a request; undefined if the path or the plan decides the answer. */
 function refuse(
   { content, signature }: Unanswered,
   { problem, answer: asked }: PathDirectives,

@@ -84,7 +84,7 @@ export class EventLog {
    * @returns a function that removes the listener
    */
   listen(listener: EventListener): () => void {
-    // A set would keep a listener that is added twice only once.
+    // Wrap the listener: a set would ignore a listener that is added a second time.
     const wrapped: EventListener = (event) => listener(event)
     this.#listeners.add(wrapped)
     return () => void this.#listeners.delete(wrapped)

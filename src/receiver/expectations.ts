@@ -27,8 +27,8 @@ export interface ExpectOptions {
   /** Counts only events with a higher `seq`; default 0, all since the start. */
   readonly after?: number | undefined
   /**
-   * The expected count, only for an expectation that is an object: a number for exactly that many, or a range. A range
-   * without `atMost` has no maximum. The default is at least one. An expectation that is a text contains its count.
+   * The expected count: a number for exactly that many, or a range. A range without `atMost` has no maximum. The
+   * default is at least one. Only for an expectation that is an object, because a text contains its count.
    */
   readonly count?:
     number | (Pick<CountRange, 'atLeast'> & Partial<Pick<CountRange, 'atMost'>>) | undefined

@@ -264,7 +264,7 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
 }
 
-/** Returns the decision with the answer that forwarding the request gave. */
+/** Replaces the answer of a decision with the answer from forwarding. */
 export function answeredBy({ answer }: Forwarded, decision: Decision): Decision {
   return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
 }

@@ -211,10 +211,10 @@ export class Receiver implements AsyncDisposable {
    * the body must contain, such as `{ type: 'track', event: 'Order Completed' }`. Counts the webhooks since the start,
    * or those after the event in the option `after`.
    *
-   * Resolves as soon as the expectation is decided. Without a maximum count, the event that meets it decides it. With a
-   * maximum, as in `x3` and `never`, an expectation can only be met when its time is up, because until then one more
-   * webhook can arrive. The time is 5 s on the receiver's clock unless `timeoutMs` or `within` says otherwise. Requests
-   * that are {@link underWay} when the time is up are awaited, because they arrived in time and count.
+   * Resolves as soon as the expectation is decided. Without a maximum count, it is met as soon as enough webhooks have
+   * arrived. With a maximum, as in `x3` and `never`, it can only be met when its time is up, because until then one
+   * more webhook can arrive. The time is 5 s on the receiver's clock unless `timeoutMs` or `within` says otherwise.
+   * When the time is up, waits for requests that are {@link underWay}: they arrived in time, so they count.
    *
    * @returns the counted events that are still kept, oldest first
    * @throws ExpectationError if the time is up or the receiver closes first, or if too many webhooks arrive; MatchError
@@ -312,9 +312,10 @@ export class Receiver implements AsyncDisposable {
     await this.#delay(response, decision.delayMs)
     const forwarded = await this.#forward({ request, response, inspection, decision })
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
-    // Log before answering, so that a test that awaited the answer finds the event.
+    // Log before answering: a test that has received the answer must find the event.
     await this.#log.add(() => {
-      // Expectations that wait for this request continue once the listeners have been called, even if one is slow.
+      // End the arrival before the listeners run: a slow listener must not delay expectations that wait for this
+      // request.
       endArrival()
       return recordOf({
         request,

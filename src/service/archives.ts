@@ -48,7 +48,8 @@ export class Archives {
 
   /**
    * Archives the accepted events in the results, if their source has an archive. Includes duplicates, because an
-   * earlier run may have ended before it archived the original. Throws `cannot_write_file`, also after 5 s.
+   * earlier run may have ended before it archived the original. Throws `cannot_write_file` if the write fails or takes
+   * more than 5 s.
    */
   async keep(
     source: ConfiguredSource | undefined,
@@ -73,7 +74,9 @@ export class Archives {
     }
   }
 
-  /** Gives writes `graceMs` to end, also those that begin later, then aborts them. Resolves once all have ended. */
+  /**
+   * Gives writes `graceMs` to end, including writes that begin later, then aborts them. Resolves once all have ended.
+   */
   async close(graceMs: number): Promise<void> {
     this.#endsAtMs = this.#clock.nowMs() + graceMs
     const timer = this.#clock.schedule(graceMs, () => {

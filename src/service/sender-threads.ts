@@ -2,15 +2,15 @@ import { availableParallelism } from 'node:os'
 import { SenderThreads } from '../webhook/index.ts'
 
 /**
- * From so many cores on, a sender thread has a core of its own beside the main thread, the store's thread and
+ * Minimum number of cores for a sender thread to have one of its own, beside the main thread, the store's thread and
  * the system.
  */
 const coresMin = 4
 
 /**
- * Returns the threads that send a service's webhooks; undefined if its main thread does.
+ * Returns the threads that send a service's webhooks; undefined if the main thread sends them.
  *
- * @param configured - how many; null for one if the machine has enough cores
+ * @param configured - the number of threads; null for one thread, or for none if the machine has fewer than four cores
  */
 export function senderThreads(configured: number | null): SenderThreads | undefined {
   const threadsMax = configured ?? (availableParallelism() >= coresMin ? 1 : 0)

@@ -97,8 +97,8 @@ export class ServiceRegulations implements RegulationOperations {
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
     const { archives, archived, configuration, shared, keepsArchives = true } = this.#options
-    // Don't await anything before register(), so that it reads the same sources: each archive that is reported
-    // as erased must belong to one of them.
+    // Don't await anything between this line and register(), which reads the sources too. Each archive that is reported
+    // as erased must belong to one of these sources.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()

@@ -3,9 +3,8 @@ import { openStore, type OpenStoreOptions, type Store } from '../store/index.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 /**
- * Opens the store of a service. A store in memory gets no bound, because it would make callers wait, and the service
- * refuses calls instead. Throws a SettingError for the role `ingest` or `deliver` if no other process can use the
- * store.
+ * Opens the store of a service. A store in memory gets no bound: a bound would make callers wait, whereas the service
+ * refuses calls. Throws a SettingError for the role `ingest` or `deliver` if no other process can use the store.
  */
 export async function openServiceStore(
   { configuration, role = 'all' }: ServiceOptions,

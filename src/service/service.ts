@@ -312,7 +312,7 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  /** Holds the events of a batch in memory while they are stored only if they will be archived. */
+  /** Stores a batch. Keeps its events in memory meanwhile only if they will be archived. */
   #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const isArchived = this.#sourceOf(batch)?.archive !== undefined
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))

@@ -37,7 +37,7 @@ export function destinationStates(
   )
 }
 
-/** Returns the configured sources with their destinations, and the URL to which they send. */
+/** Returns the configured sources with their destinations, and the URL that the sources send to. */
 export function sourcesState(
   { listen, sources, destinations }: Configuration,
   { url }: Pick<ServiceAddress, 'url'>,

@@ -31,7 +31,7 @@ import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /**
  * Maximum memory for bodies that are being read, inflated and stored. A body that doesn't fit is refused with
- * `queue_full`. A client on its own may use half of it: 64 of the largest bodies.
+ * `queue_full`. If there is only one client, it may use half of the memory, which is 64 of the largest bodies.
  */
 const bodiesBytesMax = 64 * 1024 * 1024
 
@@ -114,7 +114,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   })
 }
 
-/** Answers every request of a service that only delivers with 503, so that clients retry their calls. */
+/** Answers every request with 503, for a service that only delivers. Clients then retry their calls. */
 export function closedTrackingPort(clock: Clock): RequestListener {
   const answer = refusalAnswer(
     refuse('store_unavailable', 'This process only delivers: post to one that accepts calls'),
@@ -135,8 +135,8 @@ The page of the service is on its admin port. \`evroute serve\` prints its addre
 type OriginOf = (request: IncomingMessage) => Pick<Request, 'ip' | 'protocol' | 'host'>
 
 /**
- * Stops express from changing the prototypes of requests and responses, which would make each request take twice as
- * long, because V8 drops its optimisations for the objects. Returns a function for the properties that few requests
+ * Stops express from changing the prototypes of requests and responses. V8 would drop its optimisations for these
+ * objects, and each request would take twice as long. Returns a function that reads the properties that few requests
  * need.
  */
 function leavePrototypes(app: Express): OriginOf {
@@ -227,7 +227,10 @@ interface Answering extends Reading {
   readonly decide: (body: RequestBody) => ReturnType<Decide>
 }
 
-/** Reads the body to its end before answering, so that the connection can be reused, unless that takes too long. */
+/**
+ * Answers a request once its body is read to the end, so that the connection can be reused. If the body takes too long,
+ * answers before its end.
+ */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -309,7 +312,7 @@ function clientOf(
   { isBrowserPath, originOf }: { readonly isBrowserPath: boolean; readonly originOf: OriginOf },
 ): ClientConnection {
   const { headers, socket } = request
-  // Read it now: after the client has disconnected, a socket knows only an address that was read before.
+  // Read the address now. After the client has disconnected, a socket knows its address only if it was read before.
   const { remoteAddress } = socket
   let ip: string | undefined
   return {

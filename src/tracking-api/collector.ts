@@ -26,7 +26,10 @@ export interface TrackingRequest {
 
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** What the answer needs to know about calls that are being stored, whose content must not stay in memory. */
+/**
+ * The facts that an answer needs while its calls are being stored. Without their content, which must not stay in
+ * memory.
+ */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */

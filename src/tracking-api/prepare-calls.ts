@@ -22,7 +22,10 @@ export interface SentCall {
 export interface PreparedCalls {
   /** Calls for intake, with the fields of the batch and the connection. */
   readonly calls: readonly unknown[]
-  /** The type of each call that is valid, except perhaps for its nesting; undefined if intake will reject it. */
+  /**
+   * The type of each valid call; undefined for a call that intake will reject. Intake may still reject a valid call for
+   * its nesting.
+   */
   readonly checkedTypes: readonly (CallType | undefined)[]
   readonly sent: readonly SentCall[]
   readonly tooLarge: readonly RejectedCall[]

@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 const form = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
 /**
- * Returns the trace context of a request as a `traceparent` of version 00; undefined if it is missing or invalid. Of
- * a higher version it keeps the ids and whether the trace is sampled, as the standard requires.
+ * Returns the trace context of a request as a `traceparent` of version 00; undefined if it is missing or invalid. From
+ * a higher version, keeps the ids and whether the trace is sampled, as the standard requires.
  */
 export function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
   const { traceparent } = headers

@@ -24,7 +24,7 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 
 /** Remembers the breaker states of the configured endpoints, which start closed. */
 export class BreakerBoard {
-  /** By destination and URL. The hidden URL is kept, because making it takes a digest. */
+  /** By destination and URL. An entry keeps its URL without secret parts, because hiding them takes a digest. */
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. */

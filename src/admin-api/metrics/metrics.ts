@@ -353,7 +353,7 @@ function gaugesIn(registry: Registry) {
 
 let processRegistry: Registry | undefined
 
-/** Returns the metrics of this process, which all its services share, because prom-client cannot stop measuring. */
+/** Returns the metrics of this process. All its services share them, because prom-client cannot stop measuring. */
 function processMetrics(): Registry {
   if (processRegistry === undefined) {
     processRegistry = new Registry()

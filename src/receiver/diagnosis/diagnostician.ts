@@ -11,10 +11,13 @@ import { SuspectBody, type BodyRecipe, type BodySource, type SuspectRequest } fr
 const hmacsMax = 200
 const hashedBytesMax = 16 * 1024 * 1024
 
-/** Average interval between searches: at most 20 a second. For large bodies, the bytes are added to the interval. */
+/**
+ * The time that a search reserves, so that there are at most 20 searches a second on average. A search over a large
+ * body reserves more: 1 ms for each `bytesPerMs` bytes.
+ */
 const spacingMs = 50
 const bytesPerMs = 256
-/** How many milliseconds of intervals a burst of searches may use up in advance. */
+/** How far into the future a burst of searches may reserve time. */
 const burstMs = 2_000
 
 /** The mistakes that made a signature wrong. */

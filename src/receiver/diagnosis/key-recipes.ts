@@ -19,7 +19,10 @@ export interface NamedSecret {
 /** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe extends Mistake {
   readonly key: Buffer
-  /** Whether the mistake is never tried together with a mistake in the body, to save time for likelier pairs. */
+  /**
+   * Whether the mistake is only tried alone. Pairs with a mistake in the body are unlikely, and would take time from
+   * likelier pairs.
+   */
   readonly isAlone?: boolean
 }
 
@@ -43,7 +46,7 @@ export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly Key
   ]
 }
 
-/** The keys of senders that have no secret and don't notice it. */
+/** The keys of senders that don't notice that their secret is missing. */
 const missing: readonly KeyRecipe[] = ['', 'undefined', 'null', 'None'].map((text) => {
   const used = text === '' ? 'an empty secret' : `the text "${text}" as the secret`
   const finding = `The signature was made with ${used}`

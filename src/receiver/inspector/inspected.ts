@@ -9,7 +9,7 @@ import type { Waits } from '../waits.ts'
 export interface Inspected {
   readonly log: EventLog
   readonly expectations: Expectations
-  /** End when the receiver closes. */
+  /** Waits that end when the receiver closes. */
   readonly waits: Waits
   readonly secret: string | undefined
   readonly clock: Clock

@@ -7,13 +7,16 @@ import type { ReceivedEvent } from '../received-event.ts'
 import { isFailed, summariesMax, type EventSummaries } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
 
-/** All requests that arrive within this real time are sent in one message. */
+/** How long to collect requests for one message, in real time. */
 const quietFrameMs = 40
-/** The time during a burst. It is longer, so that the page draws less often and leaves the CPU to the receiver. */
+/**
+ * How long to collect requests during a burst. The longer time lets the page draw less often, which leaves the CPU to
+ * the receiver.
+ */
 const crowdedFrameMs = 100
 /** A message with at least this many requests begins a burst. */
 const crowdedMin = 20
-/** As soon as this many requests are waiting, they are sent, because a receiver keeps only 1,000 by default. */
+/** Number of requests that are sent without waiting any longer, because a receiver keeps only 1,000 by default. */
 const waitingMax = 900
 /** Maximum summaries in a message for a client that samples: more than most screens show. */
 const sampleMax = 30
@@ -40,8 +43,8 @@ export interface SummaryStream {
  * Sends server-sent events until the signal aborts:
  *
  * - `reset` comes first, unless the client has already received messages from this run
- * - `webhooks` has summaries. In a burst, a client that samples gets only the newest, and the numbers of the other
- *   requests as `crowd`, because making summaries takes time and nobody can read thousands a second
+ * - `webhooks` has summaries. In a burst, a client that samples gets only the newest summaries. For the other requests
+ *   it gets only the numbers, as `crowd`, because making summaries takes time and nobody can read thousands a second
  * - `missed` has the numbers of requests that are no longer kept
  */
 export async function streamSummaries(
@@ -103,7 +106,7 @@ function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
   return runs
 }
 
-/** Returns how long to collect the next batch: no time after a full one, because the log may drop events. */
+/** Returns how long to collect the next batch; 0 after a full batch, because the log may drop events. */
 function frameAfter(count: number): number {
   if (count >= summariesMax) return 0
   return count >= crowdedMin ? crowdedFrameMs : quietFrameMs
@@ -120,7 +123,7 @@ class ArrivalBell {
   readonly #signal: AbortSignal
   readonly close: () => void
   #ring: (() => void) | undefined
-  /** The number of the awaited event. Earlier ones don't ring. */
+  /** The lowest event number that rings. */
   #ringSeq = 0
 
   constructor(log: EventLog, signal: AbortSignal) {

@@ -23,7 +23,7 @@ export class SummaryMemory {
   readonly #subjectsMax: number
   /** The traits of each user and group, the least recently seen first. */
   readonly #subjects = new Map<string, Map<string, string>>()
-  /** The new name of each user by the previous one, the least recently set first. */
+  /** The new name of each user by the previous name, the least recently set first. */
   readonly #aliases = new Map<string, string>()
   /** The number of the first request with each messageId, the least recently repeated first. */
   readonly #firsts = new Map<string, number>()
@@ -81,7 +81,10 @@ export class SummaryMemory {
     remember(this.#aliases, [previous, known], this.#subjectsMax)
   }
 
-  /** Stores the traits of a user or group. Returns them with their previous values, even under an earlier name. */
+  /**
+   * Stores the traits of a user or group. Returns them with their previous values, including those from an earlier
+   * name.
+   */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
     const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {

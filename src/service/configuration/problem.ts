@@ -28,7 +28,7 @@ export class ConfigurationError extends EvrouteError {
   /** The first line of the message, which counts the problems. The message then has a line for each problem. */
   readonly summary: string
 
-  /** @param name - the path of the file as the user wrote it, or what to call the configuration */
+  /** @param name - the path of the file as the user wrote it, or a name for the configuration */
   constructor(name: string, problems: readonly ConfigurationProblem[]) {
     const { length } = problems
     const count = length === 1 ? '1 setting is wrong' : `${length} settings are wrong`

@@ -11,7 +11,9 @@ export type JsonOutcome =
       readonly hint: string | undefined
     }
 
-/** Reads JSON that may have comments and trailing commas. The outcome quotes nothing, because it may be secret. */
+/**
+ * Reads JSON that may have comments and trailing commas. The outcome never quotes the text, which may contain secrets.
+ */
 export function readJson(text: string): JsonOutcome {
   const errors: ParseError[] = []
   try {

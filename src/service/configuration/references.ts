@@ -189,7 +189,7 @@ function checkEndpoints(
   )
 }
 
-/** A problem doesn't show an invalid URL, because it may come from a variable with a secret. */
+/** Checks a URL. Does not quote an invalid one, because it may come from a variable with a secret. */
 function checkEndpointUrl(
   { path, value }: Placed<string>,
   guard: AddressGuard | undefined,

@@ -49,7 +49,10 @@ export function isSecretPlace(path: DocumentPath): boolean {
   return secretPlaces.some((place) => place.length === path.length && leadsTo(path, place))
 }
 
-/** Tells whether problems must not show the value at a path: a secret, or something in place of a list of them. */
+/**
+ * Tells whether problems must not show the value at a path. The value may be a secret, or may stand in place of an
+ * object or a list with secrets.
+ */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return [...secretPlaces, storePlace].some((place) => leadsTo(path, place))
 }
