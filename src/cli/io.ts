@@ -46,7 +46,7 @@ export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
  *
  * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130. SIGQUIT, and
  * SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run in each case. A
- * process without a terminal ignores SIGHUP. nohup may have started it, and Node undoes nohup's setting to ignore
+ * process without a terminal ignores SIGHUP: nohup may have started it, and Node undoes nohup's setting to ignore
  * SIGHUP.
  */
 export async function processIo(): Promise<Io & { readonly release: () => void }> {

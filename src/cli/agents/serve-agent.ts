@@ -30,7 +30,6 @@ export async function serveAgent(
   return exitCodes.ok
 }
 
-/** A connection over stdin and stdout. */
 class Connection extends StdioServerTransport {
   readonly ended: Promise<unknown>
   readonly #end: AbortController

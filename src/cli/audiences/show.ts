@@ -41,7 +41,6 @@ function tableColumns(nowMs: number): readonly TableColumn<Audience>[] {
   ]
 }
 
-/** Maximum number of members per request. */
 const pageMembersMax = 500
 
 /** Shows an audience and its first members. */

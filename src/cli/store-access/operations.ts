@@ -233,7 +233,7 @@ export async function finishWork(
   return gravest([...codes, verdict(ledger, offline, run)])
 }
 
-/** @returns the exit codes of the errors */
+/** @returns the exit code of the error; empty without one */
 async function deliver(
   { service }: OfflineWork,
   { io, report }: WorkRun,

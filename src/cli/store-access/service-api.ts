@@ -306,7 +306,6 @@ export function queryText(parameters: Parameters): string {
   return query.size === 0 ? '' : `?${query.toString()}`
 }
 
-/** Converts a filter to the parameters of the API. */
 function conditionsOf(filter: DeliveryFilter): Parameters {
   const { destinationId, id, sinceMs, untilMs } = filter
   const isOne = destinationId !== undefined && id !== undefined
