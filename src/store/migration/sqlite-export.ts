@@ -104,11 +104,15 @@ export class SqliteExport {
     // Keep the statement, because an iterator does not protect it from garbage collection.
     this.#statements.push(statement)
     let some: Row[] = []
-    for (const row of statement.iterate()) {
-      some.push(row as Row)
-      if (some.length < rowsAtOnce) continue
-      yield some
-      some = []
+    try {
+      for (const row of statement.iterate()) {
+        some.push(row as Row)
+        if (some.length < rowsAtOnce) continue
+        yield some
+        some = []
+      }
+    } catch (error) {
+      throw storeError(this.#path, error)
     }
     if (some.length > 0) yield some
   }

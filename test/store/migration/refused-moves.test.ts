@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { planMove } from '../../../src/store/migration/move-store.ts'
@@ -10,6 +10,9 @@ import { change, move, placesIn, stopAfter } from './moved-places.ts'
 
 const databases = new PostgresDatabases()
 const { newPlace, ask } = placesIn(databases)
+
+/** The size of SQLite's pages. */
+const pageBytes = 4_096
 
 describe('a move that cannot be made', () => {
   test('names a file that is missing, of another program, newer, or delivered from', async () => {
@@ -26,6 +29,28 @@ describe('a move that cannot be made', () => {
     await store.close()
     await change(place.copy, 'PRAGMA user_version = 99')
     await expect(move({ ...place, path: place.copy })).rejects.toThrow('newer version')
+  })
+
+  test('names a file with a damaged row, and leaves the database empty', async () => {
+    const place = await newPlace()
+    const body = JSON.stringify({ text: `${'x'.repeat(20_000)}marked${'x'.repeat(20_000)}` })
+    const store = await openStore(`sqlite:${place.path}`)
+    const deliveries = [{ destinationId: 'crm', body }]
+    const events = [{ ...event('long', 'crm'), deliveries }]
+    await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+    await store.close()
+    // A page of a long body begins with the number of the next page.
+    const bytes = await readFile(place.path)
+    const inPage = bytes.indexOf('marked')
+    bytes.fill(0xff, inPage - (inPage % pageBytes), inPage - (inPage % pageBytes) + 4)
+    await writeFile(place.path, bytes)
+    await expect(move(place)).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: `Cannot use the store ${place.path}: database disk image is malformed`,
+    })
+    expect(await ask(place, 'SELECT count(*)::int AS count FROM evroute_messages')).toEqual([
+      { count: 0 },
+    ])
   })
 
   test('names a file that is being moved', async () => {
