@@ -2,7 +2,7 @@
 export { backUpStore } from './back-up-store.ts'
 export { migrateStore, planMigration, type MigrationPlaces } from './migrate-store.ts'
 export type { MoveOutcome, MovePlan, MoveProgress } from './migration/move-store.ts'
-export type { ComparedFigure, StoreFigures } from './migration/moved-tables.ts'
+export type { ComparedFigure } from './migration/moved-tables.ts'
 export {
   openDeliveryLog,
   openStore,

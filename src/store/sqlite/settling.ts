@@ -51,7 +51,7 @@ export class Settling {
   readonly #giveBack: Statement
   readonly #addRequests: RowsStatement
 
-  /** @param forget - only for a store in memory without a log */
+  /** @param parts - `forget` is set only for a store in memory without a log */
   constructor(database: Database, parts: { counts: Counts; forget: Forget | undefined }) {
     this.#counts = parts.counts
     this.#forget = parts.forget
