@@ -125,7 +125,7 @@ function operationsRouter(options: AdminApiOptions): Router {
     if (entry.method === 'get') router.get(entry.path, handlerOf(entry.operation))
     else router.post(entry.path, postHandlerOf(entry, options))
   }
-  // Add these after all operations: a parameter in one path can match the last part of another.
+  // Add these routes after all operations: a parameter in one path can match the last part of another path.
   for (const { path } of table) {
     const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
     const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')

@@ -42,7 +42,10 @@ export interface AdminApiOptions {
     discarded(deliveries: number): void
     readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
     readonly sources: Pick<SourceActivity, 'of'>
-    /** The earliest due time of the deliveries that are due, in milliseconds since 1970; null if none is due. */
+    /**
+     * The earliest due time of the pending deliveries that are not in flight, in milliseconds since 1970, possibly in
+     * the future; null if there are none or it is unknown.
+     */
     readonly oldestDueAtMs: number | null
   }
   readonly sessions: PageSessions

@@ -98,7 +98,10 @@ export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   readonly problems: readonly Problem[]
   /** The ledger of the store. */
   readonly ledger: DeliveryLedger
-  /** When the oldest pending delivery was due; null if none is due, or if a different process reports it. */
+  /**
+   * The earliest due time of the pending deliveries that are not in flight, possibly in the future; null if there are
+   * none, or if a different process reports it.
+   */
   readonly oldestDueAt: string | null
   /** Milliseconds from acceptance to a 2xx answer, over the last 1,000 deliveries of this process. */
   readonly latency: {

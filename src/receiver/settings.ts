@@ -54,8 +54,8 @@ export interface ReceiverOptions {
    */
   readonly allowUnverified?: boolean | undefined
   /**
-   * Whether a program of yours gets the requests too; default false. The page then shows which requests must not be
-   * passed on, as it does when requests are forwarded.
+   * Whether a program of yours gets the requests too; default false. If so, the page shows which requests must not be
+   * passed on. It also does so if requests are forwarded.
    */
   readonly passesOn?: boolean | undefined
   /** Headers to set on forwarded requests; they replace headers of the same name. */

@@ -51,7 +51,7 @@ export class ArchiveReplay {
     }
   }
 
-  /** Ends the running replay because of a deletion. Resolves once it has added its last event. */
+  /** Ends the running replay because of a deletion. Resolves once the replay has added its last event. */
   async end(): Promise<void> {
     const running = this.#running
     running?.end.abort(new Error('Users are being deleted from archives'))

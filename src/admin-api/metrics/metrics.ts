@@ -157,7 +157,10 @@ export class Metrics implements Observer {
     this.#counters[kind].inc({ destination })
   }
 
-  /** When the oldest pending delivery was due, in milliseconds since 1970; null if none is due or it is unknown. */
+  /**
+   * The earliest due time of the pending deliveries that are not in flight, in milliseconds since 1970, possibly in the
+   * future; null if there are none or it is unknown.
+   */
   get oldestDueAtMs(): number | null {
     const due = this.#options.figures()?.queues.flatMap((queue) => queue.oldestDueAtMs ?? [])
     return due === undefined || due.length === 0 ? null : Math.min(...due)

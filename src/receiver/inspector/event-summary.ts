@@ -33,7 +33,7 @@ export const summariesMax = 1_000
 /** Facts about an event that depend on earlier events. */
 interface Noted {
   readonly repeatOf: number | null
-  /** The summary if it depends on earlier events; undefined if it can be made later from the event. */
+  /** The summary, if earlier events affect it; undefined for other events, whose summaries can be made later. */
   readonly parts: readonly SummaryPart[] | undefined
 }
 
