@@ -1,6 +1,6 @@
 import type { CloseReport, FailedCall } from './result.ts'
 
-/** How many failed calls are kept before `closing()`. */
+/** Limits on the failed calls that are kept before `closing()`. */
 interface KeptLimits {
   readonly callsMax: number
   /** Size of their JSON in UTF-8 bytes; 16 MB by default. */

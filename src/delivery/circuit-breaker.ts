@@ -80,7 +80,7 @@ export interface SharedBreaker {
 interface OpenPhase {
   readonly kind: 'open'
   readonly probeAtMs: number
-  /** When the first of all processes may probe the endpoint. */
+  /** When the first process may probe the endpoint. This process may have to wait longer. */
   readonly roundAtMs: number
   /** The rank of the process that found the endpoint down; Infinity if this process did and hasn't told others yet. */
   readonly rank: number

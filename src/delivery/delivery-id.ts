@@ -2,7 +2,7 @@
 export interface DeliveryKey {
   /** The destination. */
   readonly destinationId: string
-  /** Identifies it among the deliveries of its destination. */
+  /** Identifies the delivery among those of its destination. */
   readonly id: number
 }
 

@@ -145,9 +145,9 @@ export class DestinationQueue {
   }
 
   /**
-   * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits
-   * for the store, or `readyMin` if that is more, but at most as many as the pace lets start in a second. While
-   * only a probe may start, one manual retry may be ready.
+   * Returns how many deliveries of a lane may be ready. Usually this is twice the concurrency, so that an endpoint
+   * never waits for the store, or `readyMin` if that is more. It is never more than the pace lets start in a second.
+   * While only a probe may start, one manual retry may be ready.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0

@@ -338,7 +338,7 @@ export class Dispatcher {
     }
   }
 
-  /** Gives up and claims deliveries, and asks for due times. False if there was nothing to ask the store. */
+  /** Expires undeliverable deliveries, claims due ones, and asks for due times. False if there was nothing to do. */
   async #ask(): Promise<boolean> {
     const gaveUp = !this.#keepsParked && (await this.#givingUp.giveUp())
     const hasClaimed = await this.#claims.claim()

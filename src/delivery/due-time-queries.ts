@@ -38,7 +38,7 @@ export class DueTimeQueries {
     this.#options = options
   }
 
-  /** Starts a round of queries about all destinations, or plans it if one is in progress. */
+  /** Starts a round of queries about all destinations. If one is in progress, plans another one after it. */
   queryAll(): void {
     this.#isWanted = true
     this.#begin()

@@ -57,7 +57,7 @@ export class Outbox {
     this.#begin()
   }
 
-  /** Returns deliveries that have not started to the store, in the next batch, with their due times unchanged. */
+  /** Adds the return of unstarted deliveries to the next batch. Their due times stay unchanged. */
   giveBack(deliveries: readonly LeasedDelivery[]): void {
     for (const delivery of deliveries) {
       this.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })

@@ -10,7 +10,7 @@ export class SourceBacklog {
   readonly #waiting = new Map<string, number>()
   #total = 0
 
-  /** Notes that an add left deliveries from a source waiting in the store. */
+  /** Notes that an add left deliveries from a source in the store, where they wait. */
   add(sourceId: string, deliveries: number): void {
     if (deliveries <= 0) return
     this.#total += deliveries

@@ -1,15 +1,14 @@
 import { lanes, type Lane } from '../model/index.ts'
 import type { DueTime } from './store-port.ts'
 
-/** The known facts about a lane. */
 interface Knowledge {
-  /** When its first delivery is due, in milliseconds since 1970; Infinity if none is known to be waiting. */
+  /** When the lane's first delivery is due, in milliseconds since 1970; Infinity if none is known to be waiting. */
   dueAtMs: number
   /** Whether `dueAtMs` takes all waiting deliveries into account; if not, the store must be asked. */
   isWhole: boolean
   /**
-   * While the store is being asked, the earliest due time that has arrived since, or Infinity; undefined
-   * otherwise.
+   * The earliest due time that has arrived since the store was asked, or Infinity if none has; undefined while the
+   * store is not being asked.
    */
   arrivedMs: number | undefined
 }
@@ -22,7 +21,6 @@ interface Knowledge {
  */
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
-  /** Destinations that the store must be asked about. */
   readonly #toAsk = new Set<string>()
   /** Destinations with a known waiting delivery; the most recently served one comes last. */
   readonly #waitedFor = new Set<string>()

@@ -10,14 +10,19 @@ const deadlineMs = 4_000
 /** Minimum and maximum time for which a DNS answer is used. */
 const ttlMsMin = 1_000
 const ttlMsMax = 30_000
+/** How long the answer that a name doesn't exist is used. */
 const notFoundMs = 5_000
+/** How long to wait before asking again if no server has answered. */
 const noAnswerMs = 1_000
-/** How long stale addresses may be used, how soon a server is asked again, and how long to wait for its answer. */
+/** How long addresses may be used after a server last gave them, while no server answers. */
 const staleMsMax = 60 * 60 * 1_000
+/** How long to wait before asking again while stale addresses are in use. */
 const staleAgainMs = 5_000
+/** How long to wait for an answer before using stale addresses. */
 const staleWaitMs = 1_000
 /** Maximum number of concurrent look-ups. Each takes one or two descriptors. */
 const lookUpsMax = 200
+/** The age at which a look-up is aborted if others are waiting for a turn. */
 const lookUpSafeMs = 500
 /** Maximum number of cached names; 5,000 destinations have fewer. */
 const namesMax = 10_000

@@ -21,7 +21,7 @@ export function columnNames(cells: readonly string[]): readonly string[] {
   )
 }
 
-/** Makes the error for an empty list, which means that the program that writes it has probably failed. */
+/** Makes the error for an empty list. The program that writes the list has probably failed. */
 export function emptyList(hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',

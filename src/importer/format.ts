@@ -46,7 +46,7 @@ function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
   return next === openBrace || next === openBracket ? 'document' : 'lines'
 }
 
-/** Detects the format after a line that leaves an object open, because it continues or its row is broken. */
+/** Detects the format after a line that leaves an object open, because the object continues or is broken. */
 function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
   if (trimBlank(line).at(-1) === openBracket) return 'document'
   const next = firstByte(rest, isWhole)

@@ -64,7 +64,8 @@ export type StructuralRole = 'separator' | 'closer' | 'inner'
 
 /**
  * Finds the parts of one array or object, or successive documents. A part that begins with a brace ends with the
- * matching brace, whatever brackets are in between, and vice versa, so that broken JSON damages only its part.
+ * matching brace, whatever brackets are in between. A part that begins with a bracket ends with the matching bracket,
+ * whatever braces are in between. So broken JSON damages only its own part.
  */
 export class Nesting {
   readonly #closer: number | undefined
