@@ -34,6 +34,7 @@ export interface RegulationsOptions extends Pick<
   }
   /** False if this process only erases archives; true by default. */
   readonly erasesStore?: boolean
+  /** Wakes the dispatcher after notifications were stored. */
   readonly wake: () => void
   readonly runtime: Runtime
 }
