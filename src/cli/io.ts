@@ -41,6 +41,12 @@ export interface Io {
 /** Why a command must end early: a signal, a closed stdout, or the error `cannot_write_file`. */
 export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 
+/** The streams and signals of the process, until they are released. */
+export interface ProcessIo extends Io {
+  /** Removes the signal handlers and stops reading stdin. */
+  readonly release: () => void
+}
+
 /**
  * Returns the streams, environment and signals of this process, and a function that releases them.
  *
@@ -49,7 +55,7 @@ export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
  * process without a terminal ignores SIGHUP: nohup may have started it, and Node undoes nohup's setting to ignore
  * SIGHUP.
  */
-export async function processIo(): Promise<Io & { readonly release: () => void }> {
+export async function processIo(): Promise<ProcessIo> {
   const interruption = new AbortController()
   const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {

@@ -11,6 +11,7 @@ import {
   type JsonValue,
 } from '../model/index.ts'
 
+/** Facts about a call that its own fields don't contain. */
 export interface Arrival {
   readonly sourceId: string
   readonly receivedAtMs: number

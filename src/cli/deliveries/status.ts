@@ -36,7 +36,11 @@ export type Wait =
 /** Returns why a due delivery has not been sent yet; undefined if it is not due. */
 export type WaitOf = (delivery: DeliveryFields) => Wait | undefined
 
-/** @param destinations - the destinations of the service that delivers; undefined if only a store is open */
+/**
+ * Returns the function that tells why a delivery waits.
+ *
+ * @param destinations - the destinations of the service that delivers; undefined if only a store is open
+ */
 export function waitsAt(
   nowMs: number,
   destinations: readonly DestinationStatus[] | undefined,

@@ -28,6 +28,7 @@ export class AuthorityFile {
     }
   }
 
+  /** Removes the file. */
   remove(): void {
     process.off('exit', this.#remove)
     this.#remove()

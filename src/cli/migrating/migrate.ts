@@ -153,6 +153,7 @@ export class ProgressText {
     return this.#line
   }
 
+  /** Shows how far the migration is. */
   update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
     if (title !== this.#from.title) this.#from = { title, atMs, rows }

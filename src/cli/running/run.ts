@@ -190,6 +190,7 @@ export class AwaitedRequests {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
+  /** Counts a request that arrived. */
   observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }
@@ -208,6 +209,7 @@ export class AwaitedRequests {
     return open.length > 0 ? 'satisfied' : 'decided'
   }
 
+  /** Returns the results once the wait has ended. */
   results(): readonly ExpectationResult[] {
     return this.#trackers.map((tracker) => expectationResult(tracker))
   }

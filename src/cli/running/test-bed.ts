@@ -66,6 +66,7 @@ export async function openTestBed(options: TestBedOptions) {
     commandEnded: () => clock?.skip(),
     closeService,
     close,
+    /** Closes at the end of an `await using` block. */
     [Symbol.asyncDispose]: close,
   }
 }

@@ -111,6 +111,7 @@ export class CallQueue {
     }
   }
 
+  /** Sends the waiting calls. */
   flush(): Promise<void> {
     return this.#client.flush()
   }

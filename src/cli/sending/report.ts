@@ -93,7 +93,11 @@ export class Report implements Observer {
     this.#stdout = new DataWriter(parts.io)
   }
 
-  /** @param elapsedMs - returns the time since the command began */
+  /**
+   * Opens the files of a report.
+   *
+   * @param elapsedMs - returns the time since the command began
+   */
   static async open(io: Io, options: ReportOptions, elapsedMs: () => number): Promise<Report> {
     const { color } = options
     const style = await styleOf(io, 'stderr', color)

@@ -26,6 +26,7 @@ export class RowCounts {
     return this.#counts.read - this.#counts.rejected
   }
 
+  /** Counts a row. */
   add(name: Counted, rows = 1): void {
     this.#counts[name] += rows
   }

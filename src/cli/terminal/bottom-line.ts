@@ -60,6 +60,7 @@ export class BottomLine {
     this.draw()
   }
 
+  /** Draws the line now, after a key. */
   draw(): void {
     this.#cancel()
     if (!this.#isOpen || !this.#isAtStart) return

@@ -112,10 +112,12 @@ export class PostgresImport {
     })
   }
 
+  /** Reads the figures of the database. */
   figures(): Promise<StoreFigures> {
     return this.#long(figuresIn)
   }
 
+  /** Closes the connections. */
   close(): Promise<void> {
     return this.#database.close()
   }

@@ -86,6 +86,7 @@ export class SqliteExport {
     return this.#all(`SELECT DISTINCT ${day} AS day FROM requests`).map((row) => Number(row['day']))
   }
 
+  /** Returns the names of the columns of a table. */
   columnNames({ name }: MovedTable): readonly string[] {
     const sql = `SELECT name FROM pragma_table_info('${name}')`
     return this.#all(sql).map((row) => String(row['name']))
@@ -117,6 +118,7 @@ export class SqliteExport {
     if (some.length > 0) yield some
   }
 
+  /** Reads the figures of the store. */
   figures(): StoreFigures {
     return this.#read(() => ({
       ...new ScriptRunner(this.#database).run(countsOf(sourceOf)),

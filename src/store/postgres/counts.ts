@@ -69,8 +69,10 @@ export function inState(state: LoggedState): string {
 
 const ledgerLines = Object.keys(emptyLedger) as readonly LedgerLine[]
 
+/** Columns with the sums of the ledger's lines. */
 export const ledgerSums: string = sums(ledgerLines)
 
+/** Columns with the numbers of purged deliveries. */
 export const purgedSums: string = sums(['purged_delivered', 'purged_failed', 'purged_expired'])
 
 /** Reads the ledger from a row that has the columns {@link ledgerSums}. */

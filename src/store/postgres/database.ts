@@ -19,6 +19,7 @@ import { isConflict, storeError } from './store-error.ts'
 export interface Session {
   /** The name of the database in messages, without the password. */
   readonly name: string
+  /** Runs a statement. */
   rows<Row>(query: Query): Promise<readonly Row[]>
 }
 

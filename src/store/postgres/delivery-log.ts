@@ -142,16 +142,19 @@ export class DeliveryLogTables {
     this.#parts = parts
   }
 
+  /** Lists the deliveries that match a filter, greatest ids first. */
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     const rows = await this.#parts.reading.rows<ListedRow>(listQuery(request))
     return rows.map(listedDelivery)
   }
 
+  /** Reads one delivery with its body and its requests. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
     const ofDelivery = sql`destination_id = ${toStored(key.destinationId)} AND delivery_id = ${key.id}`
     return this.#parts.reading.read(() => storyOf(key, ofDelivery))
   }
 
+  /** Makes deliveries due at once and returns their number. */
   async retry(request: RetryRequest): Promise<number> {
     const count = await this.#change(() => retry(logEngine, request))
     const { destinationId } = request.filter
@@ -161,10 +164,12 @@ export class DeliveryLogTables {
     return count
   }
 
+  /** Ends pending deliveries without sending them and returns their number. */
   discard(request: DiscardRequest): Promise<number> {
     return this.#change(() => discard(logEngine, request))
   }
 
+  /** Deletes old rows, at most `rowsMax` of each kind. */
   purge(request: PurgeRequest): Promise<PurgeResult> {
     return this.#parts.inAgreement(() => this.#purge(request))
   }

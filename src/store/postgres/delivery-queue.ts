@@ -53,6 +53,7 @@ export class DeliveryQueue {
     this.#leases = new Leases(parts)
   }
 
+  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
   async add(batch: AddRequest): Promise<AddResult> {
     this.#noteTime(batch.nowMs)
     if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
@@ -105,10 +106,12 @@ export class DeliveryQueue {
     this.#parts.announce(dueTimes)
   }
 
+  /** Returns the leases of this process. */
   own(): OwnLeases {
     return this.#leases.own()
   }
 
+  /** Leases due deliveries of the given lanes. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
@@ -121,6 +124,7 @@ export class DeliveryQueue {
     return leased
   }
 
+  /** Returns, for each lane of the given destinations, when its first delivery is due. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const own = { own: this.own(), floors: this.#floors }
@@ -135,6 +139,7 @@ export class DeliveryQueue {
     return dueTimes
   }
 
+  /** Settles leases that have not ended, and writes requests. Returns the settlements that took effect. */
   async settle({ nowMs, settlements, requests }: SettleRequest): Promise<readonly Settlement[]> {
     this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts

@@ -46,6 +46,7 @@ export class Leases {
     this.#leaseMs = leaseMs
   }
 
+  /** Returns the leases, for statements. */
   own(): OwnLeases {
     return { holder: this.#holder, numbers: [...this.#byNumber.keys()], next: this.#next }
   }
@@ -80,6 +81,7 @@ export class Leases {
     this.#byNumber.get(lease)?.set(id, 'leased')
   }
 
+  /** Ends a lease. */
   end({ id, lease }: Lease): void {
     const leases = this.#byNumber.get(lease)
     leases?.delete(id)

@@ -87,6 +87,7 @@ export class Notifications {
     if (!this.#sending) void this.#send()
   }
 
+  /** Stops listening. */
   async close(): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()

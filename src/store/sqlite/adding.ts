@@ -78,6 +78,7 @@ export class Adding {
     )
   }
 
+  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
   add(batch: AddRequest): Addition {
     const outcomes = this.#outcomesOf(batch)
     const rows = this.#addRouted(batch, outcomes)

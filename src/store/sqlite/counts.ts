@@ -45,10 +45,12 @@ export class Counts implements Companion {
     this.#idsGiven = byName(this.#read.all(wholeStore)).ids ?? 0
   }
 
+  /** Adds to a count of the whole store, in the current transaction. */
   add(name: StoreCount, count: number): void {
     this.#change(wholeStore, name, count)
   }
 
+  /** Adds to a count of a destination, in the current transaction. */
   addFor(destinationId: string, name: DeliveryCount, count: number): void {
     this.#change(toStored(destinationId), name, count)
   }
@@ -124,6 +126,7 @@ export class Counts implements Companion {
     return ledgerOf({ ...ofStore, ...ofDestination })
   }
 
+  /** Returns the number of purged deliveries, by their final state. */
   purged(): EndedCounts {
     const counts = byName(this.#readAll.all())
     return {

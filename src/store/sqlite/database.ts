@@ -13,17 +13,25 @@ export type SqlValue = string | number | null
 
 /** The methods of a prepared statement that the store uses. Both bindings have them. */
 export interface Statement {
+  /** Runs the statement, and returns the number of rows that it changed. */
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint }
+  /** Returns the first row; undefined if there is none. */
   get(...values: readonly SqlValue[]): unknown
+  /** Returns all rows. */
   all(...values: readonly SqlValue[]): readonly unknown[]
+  /** Iterates over the rows, reading one at a time. */
   iterate(...values: readonly SqlValue[]): Iterable<unknown>
 }
 
 /** The methods of a database that the store uses. Both bindings have them. */
 export interface Database {
+  /** Runs statements that take no values and return no rows. */
   exec(sql: string): void
+  /** Compiles a statement. */
   prepare(sql: string): Statement
+  /** Adds a function that statements can call. */
   function(name: string, compute: (...values: (string | null)[]) => string): void
+  /** Closes the file. */
   close(): void
 }
 

@@ -41,6 +41,7 @@ export class DeliveryLock {
     }
   }
 
+  /** Ends the lock. */
   release(): void {
     this.#database.close()
   }

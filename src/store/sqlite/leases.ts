@@ -35,6 +35,7 @@ export class Leases {
     this.#ending.delete(lease)
   }
 
+  /** Ends a lease. */
   end({ destinationId, id, lease }: Lease): void {
     this.#ending.delete(lease)
     this.#byDestination.get(destinationId)?.delete(id)
@@ -46,6 +47,7 @@ export class Leases {
     return sql`delivery.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
   }
 
+  /** Returns the ids of the leased deliveries of a destination. */
   idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'keys'> {
     return this.#byDestination.get(destinationId) ?? noIds
   }

@@ -111,6 +111,7 @@ export class MemoryBounds implements Companion {
     this.#counts.discard()
   }
 
+  /** Ends all waits. */
   close(): void {
     this.#isClosed = true
     this.#letIn()

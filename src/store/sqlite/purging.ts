@@ -58,6 +58,7 @@ export class Purging {
     )
   }
 
+  /** Deletes old messageIds and returns their number. */
   forgetSeen({ messageIdsBeforeMs, rowsMax }: PurgeRequest): number {
     return Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
   }

@@ -41,6 +41,7 @@ export class ScriptRunner {
     this.#database = database
   }
 
+  /** Runs the statements of a script and returns its result. */
   run<Result>(script: Script<Result>): Result {
     let step = script.next()
     while (step.done !== true) step = script.next(this.#rows(step.value))

@@ -10,7 +10,7 @@ interface FirstTry
     Pick<RequestRecord, 'messageId' | 'url' | 'atMs' | 'durationMs' | 'status' | 'excerpt'> {}
 
 /**
- * A {@link SettleRequest} for the store's thread. Most webhooks succeed at the first try. A {@link FirstTry}
+ * A {@link SettleRequest} for the store's thread. Most webhooks succeed at the first try. A `FirstTry`
  * has less than half as many fields as its settlement and request, so cloning it takes a third of the time.
  */
 export interface SettleMessage extends EndRequest<LeaseEnd> {
