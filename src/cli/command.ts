@@ -41,7 +41,7 @@ export class CommandOption<Value> {
     this.otherwise = otherwise
   }
 
-  /** Sets a default that `text` already states. */
+  /** Sets a default that the option's text already states, so the help does not add it. */
   or(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
     return new CommandOption(this.#parts, otherwise)
   }

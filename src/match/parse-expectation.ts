@@ -66,7 +66,7 @@ function readDuration(scanner: Scanner): number {
   return scanner.fail(
     place,
     'within needs a duration',
-    'Write within 2s or within 500ms, for example.',
+    'Add one, such as within 2s or within 500ms.',
   )
 }
 

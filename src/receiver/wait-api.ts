@@ -85,7 +85,8 @@ export class WaitApi {
 
   async #wait(query: URLSearchParams, response: ServerResponse): Promise<HttpAnswer> {
     const { match, after, timeout } = readQuery(query, ['match', 'after', 'timeout'])
-    if (match === undefined) throw new SettingError('match', 'Cannot wait without a match')
+    if (match === undefined)
+      throw new SettingError('match', 'Cannot wait: the parameter match is missing')
     const judged = await this.#inspected.expectations.judge(match, {
       after: readSeq(after),
       timeoutMs: readTimeout(timeout),

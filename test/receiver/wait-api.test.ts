@@ -142,7 +142,7 @@ describe('GET /_evroute/wait', () => {
   })
 
   test.each([
-    [{}, 'Cannot wait without a match'],
+    [{}, 'Cannot wait: the parameter match is missing'],
     [
       { match: 'type:trak' },
       'Cannot read the match expression at character 6: trak is not a value of this field',

@@ -37,8 +37,8 @@ type ReplayValues = ValuesOf<typeof options>
 /** Adds `evroute replay`. */
 export const addReplayCommand = command({
   name: 'replay',
-  summary: 'send the calls of files again',
-  description: 'Imports history: sends the calls or the captured webhooks of files.',
+  summary: 'send the calls in files again',
+  description: 'Imports history: sends the calls or captured webhooks in the given files.',
   arguments: [['<file...>', 'files as `send --file` reads them, or captures; - for stdin']],
   options,
   after: `Examples:

@@ -142,7 +142,7 @@ function noteInterruption(
   const regulations = countOf(stored, 'regulation is', 'regulations are')
   const again =
     stored > 0 && effectsOf(type).notifies
-      ? '. Running the command again notifies the stored users twice'
+      ? '. Running the command again notifies destinations twice about the users in them'
       : ''
   report.note(`Interrupted: ${regulations} stored, which do not contain all users${again}`)
 }

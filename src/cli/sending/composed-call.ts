@@ -40,7 +40,7 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
 /** The fields that describe the call rather than the user. */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
 
-/** The fields of the sample that remain if flags or pairs describe the call. A track call requires `event`. */
+/** The fields that a call keeps from the sample if flags or `key=value` pairs describe it; a track call needs `event`. */
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**

@@ -169,7 +169,7 @@ export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string,
 type Part = readonly [keyof Ledger, keyof Style]
 
 /**
- * Formats the summary line of a command that moves events. Its equations show that the counts balance, and leave
+ * Formats the summary line of a command that sends events. Its equations show that the counts balance, and leave
  * out terms that are zero. Without `read` in the ledger, the line has no first equation.
  */
 export function summaryLine(

@@ -44,7 +44,7 @@ const problemLinesMax = 20
 /** Maximum number of lines about rejected rows. It is high, because nothing else says which rows to fix. */
 const rejectionLinesMax = 100
 
-/** The options of a command that moves events. */
+/** The options of a command that its {@link Report} depends on. */
 export interface ReportOptions extends Pick<
   SendingOptions,
   'json' | 'quiet' | 'verbose' | 'color' | 'retryForMs'
@@ -56,7 +56,7 @@ export interface ReportOptions extends Pick<
   readonly retryNote?: string
 }
 
-/** The result of a command that moves events. */
+/** The result of a command that sends events. */
 export interface Closing {
   /** Has no `read` and no `rejected` if the command reads no calls. */
   readonly ledger: OutletLedger & Partial<Ledger>

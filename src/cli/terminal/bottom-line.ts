@@ -60,7 +60,7 @@ export class BottomLine {
     this.draw()
   }
 
-  /** Draws the line now, after a key. */
+  /** Draws the line at once. */
   draw(): void {
     this.#cancel()
     if (!this.#isOpen || !this.#isAtStart) return

@@ -152,7 +152,7 @@ export class PostgresImport {
     }
     if (!isCompleted) return 'begun'
     if (known.changes === move.changes) return 'completed'
-    throw this.#refusal('it has the store as it was before the file was changed')
+    throw this.#refusal('this store has already been moved there, but its file has changed since')
   }
 
   async #expectEmpty(session: Session): Promise<void> {

@@ -86,7 +86,7 @@ export async function readLedger(
   database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
-  // Rows of the whole store and of a destination fill different columns, so one sum reads both.
+  // Rows of the whole store count only events, rows of a destination only deliveries. So sums over both are right.
   const of =
     destinationId === undefined
       ? raw('')

@@ -79,12 +79,12 @@ export async function expectTables(database: Database): Promise<void> {
   if (version === 0) {
     throw new MissingStoreError({
       message: `Cannot use the store ${database.name}: the database contains no store yet`,
-      hint: 'Start a delivery from it once to create the store, or name a different database.',
+      hint: 'Deliver from it once, which creates the store, or name a different database.',
     })
   }
   throw unusable(
     `Cannot use the store ${database.name}: it was created by an older version of evroute`,
-    'To upgrade it, start a delivery from it once with this version.',
+    'To upgrade it, deliver from it once with this version.',
   )
 }
 

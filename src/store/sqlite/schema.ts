@@ -89,13 +89,13 @@ export function expectTables(database: Database, path: string): void {
   if (isNew(database)) {
     throw unusable(
       `Cannot use the store ${path}: the file contains no store yet`,
-      'Start a delivery from it once to create the store, or name a different file.',
+      'Deliver from it once, which creates the store, or name a different file.',
     )
   }
   if (storeFormat(database, path) === format) return
   throw unusable(
     `Cannot use the store ${path}: it was created by an older version of evroute`,
-    'To upgrade it, start a delivery from it once with this version.',
+    'To upgrade it, deliver from it once with this version.',
   )
 }
 

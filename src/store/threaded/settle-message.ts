@@ -44,7 +44,7 @@ export function readSettleMessage(message: SettleMessage): EndRequest<LeaseEnd> 
   }
 }
 
-/** Returns the fields of a lease, without the text of its delivery. */
+/** Copies the fields of {@link Lease} only: the message does not need the body of a leased delivery. */
 function leaseOf({ id, destinationId, lease, lane, acceptedAtMs, attempts }: Lease): Lease {
   return { id, destinationId, lease, lane, acceptedAtMs, attempts }
 }

@@ -219,7 +219,7 @@ describe('SqliteLog', () => {
 
     test('an empty file, which holds no store yet, and leaves it so', async () => {
       await writeFile(path, '')
-      await expectRefused('Start a delivery from it once to create the store')
+      await expectRefused('Deliver from it once, which creates the store')
       const opened = SqliteLog.open(path, options)
       await expect(opened).rejects.toThrow(`${path}: the file contains no store yet`)
       const after = await openDatabase(path)
@@ -235,7 +235,7 @@ describe('SqliteLog', () => {
     })
 
     test.each([
-      ['an older version', 8, 'start a delivery from it once'],
+      ['an older version', 8, 'deliver from it once'],
       ['a version that is too old', 7, 'format 8 and later'],
       ['a newer version', 1_000, 'Use that version'],
     ])('a file of %s', async (_name, version, hint) => {
