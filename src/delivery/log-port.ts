@@ -23,7 +23,7 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
-  /** The name of a track event, page or screen; null if there is none, or if very long ids precede it in the body. */
+  /** The name of a track event, page or screen; null if it has none, or if very long ids precede it in the body. */
   readonly eventName: string | null
   /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null

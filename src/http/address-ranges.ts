@@ -89,7 +89,7 @@ export const addressRanges: readonly AddressRange[] = [
   ]),
   ...rangesOf('unspecified', [['::/128', 'RFC 4291']]),
   ...rangesOf('loopback', [['::1/128', 'RFC 4291']]),
-  // All refused: no host is reachable only at such an address.
+  // Refuse all of these: every host behind them also has an ordinary address.
   ...rangesOf('transition', [
     ['::/96', 'RFC 4291: compatible with IPv4'],
     ['::ffff:0:0:0/96', 'RFC 2765: translated from IPv4'],

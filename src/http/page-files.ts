@@ -33,7 +33,7 @@ export class PageFiles {
     this.#start = start
   }
 
-  /** Sends a file by its path below the page; false if there is none, or the page is not installed. */
+  /** Sends a file by its path below the page; false if the file is missing or the page is not installed. */
   async send(response: ServerResponse, name: string): Promise<boolean> {
     this.#files ??= readFiles()
     const file = (await this.#files).get(name === '' ? this.#start : name)

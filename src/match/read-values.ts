@@ -5,7 +5,7 @@ import type { Scanner, Written } from './scanner.ts'
 import { signatureVerdicts, signatureWords } from './subject.ts'
 import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
 
-/** A value and the operator before it. The operator is empty if there is none, and for `=`. */
+/** A value and the operator before it. The operator is empty for `=`, and for a value without an operator. */
 interface WrittenValue extends Written {
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }

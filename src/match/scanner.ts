@@ -64,7 +64,7 @@ export class Scanner {
     return this.#text.charAt(this.#at)
   }
 
-  /** Whether the next character is white space, or there is none. */
+  /** Whether white space or the end of the text is next. */
   get isAtGap(): boolean {
     return this.next === '' || space.test(this.next)
   }

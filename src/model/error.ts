@@ -66,7 +66,7 @@ export class SettingError extends EvrouteError {
 /** Thrown by stores that cannot be used: `code` is always `store_unusable`. */
 export class StoreUnusableError extends EvrouteError {
   override readonly name: string = 'StoreUnusableError'
-  /** Whether the fault may clear without a restart, such as a full disk. A caller may then try again. */
+  /** Whether the fault may clear without a restart, as a full disk does. A caller may then try again. */
   readonly isTemporary: boolean
 
   constructor({

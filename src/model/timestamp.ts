@@ -8,7 +8,7 @@ const commonShape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 const earliestMs = Date.parse('0000-01-01T00:00:00.000Z')
 const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** Reads a timestamp as milliseconds since 1970; undefined if it is none. Never throws. */
+/** Reads a timestamp as milliseconds since 1970; undefined for any other text. Never throws. */
 export function parseTimestamp(value: unknown): number | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime()
   if (typeof value !== 'string') return undefined

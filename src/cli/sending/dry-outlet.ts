@@ -48,7 +48,7 @@ export interface Plan {
   readonly headerNames?: readonly (readonly string[])[]
   /** The exact text of the webhook, or of the call for a service; null if nothing is sent. */
   readonly body: string | null
-  /** The value of X-Signature; null if there is none. */
+  /** The value of X-Signature; null for an unsigned webhook. */
   readonly signature: string | null
 }
 

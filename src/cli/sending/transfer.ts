@@ -229,7 +229,7 @@ async function* readGroups(
   }
 }
 
-/** Returns the exit code, and prints notes about what is unfinished or has failed. */
+/** Returns the exit code, and prints notes about unfinished and failed deliveries. */
 function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
   const { io, report, outlet } = sending
   const { stop } = io

@@ -111,8 +111,9 @@ describe('a sender in a thread', () => {
 
 describe('threads', () => {
   test('share the senders, and start with their first sender', async () => {
-    const endpoint = await TestEndpoint.start()
     const { open, started } = inThreads(2)
+    const endpoint = await TestEndpoint.start()
+    expect(started()).toBe(0)
     const posts = [1, 2, 3].map(() => postTo({ url: endpoint.url }, { open }))
     await Promise.all(posts.map((post) => post()))
     expect(endpoint.requests).toHaveLength(3)
