@@ -42,7 +42,7 @@ test('a running service syncs an audience twice, and deletes a user', async () =
   // Beside the service, in its store.
   const show = ['regulations', 'show', String(created.records[0]?.['id']), '--json']
   await expect
-    .poll(async () => (await runBinary([...show, '--config', config])).records, { timeout: 20_000 })
+    .poll(async () => (await runBinary([...show, '--config', config])).records)
     .toMatchObject([{ overallStatus: 'FINISHED', erased: { members: 1 } }])
   service.signal('SIGTERM')
   expect(await service.ended).toMatchObject({ code: 0 })

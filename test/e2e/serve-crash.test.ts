@@ -74,7 +74,7 @@ test('a service that is killed twice under load delivers every call that it answ
   const sent = await sender.ended
   expect(sent.code, sent.stderr).toBe(0)
   expect(sent.records.at(-1)).toMatchObject({ kind: 'summary', read: calls, acknowledged: calls })
-  await expect.poll(() => arrivedAt(endpoint).size, { timeout: 10_000 }).toBe(calls)
+  await expect.poll(() => arrivedAt(endpoint).size).toBe(calls)
   service.signal('SIGTERM')
   expect(await service.ended).toMatchObject({ code: 0 })
   const audit = await runBinary(['audit', '--store', store, '--json'])
@@ -110,7 +110,7 @@ test('a service that is killed while it answers has stored the calls that it ack
 
   await serving(path)
   const missing = () => [...answered].filter((messageId) => !arrivedAt(endpoint).has(messageId))
-  await expect.poll(missing, { timeout: 10_000 }).toEqual([])
+  await expect.poll(missing).toEqual([])
 })
 
 test('a sender reports the calls that a killed service did not acknowledge', async () => {
@@ -136,7 +136,5 @@ test('a sender reports the calls that a killed service did not acknowledge', asy
   expect(summary.pending).toBeGreaterThan(0)
 
   await serving(path)
-  await expect
-    .poll(() => arrivedAt(endpoint).size, { timeout: 10_000 })
-    .toBeGreaterThanOrEqual(summary.acknowledged)
+  await expect.poll(() => arrivedAt(endpoint).size).toBeGreaterThanOrEqual(summary.acknowledged)
 })

@@ -94,14 +94,16 @@ describe('serve', () => {
     const endpoint = await TestEndpoint.start([200, 200, 'hang'])
     const { path, folder, writeKey } = await initialised(endpoint.url, { senderThreads: 2 })
     const { service, url, admin } = await serving(path, '--grace', '1ms')
-    for (const count of [1, 2]) {
-      await post(url, writeKey, `m_${count}`)
-      await endpoint.received(count)
-    }
     const token = (await readFile(join(folder, 'evroute.secrets', 'admin-token'), 'utf8')).trim()
     const metrics = async (): Promise<string> => {
       const headers = { authorization: `Bearer ${token}` }
       return await (await fetch(`${admin}/metrics`, { headers })).text()
+    }
+    // A connection is free for the second call only after the first call is settled.
+    for (const count of [1, 2]) {
+      await post(url, writeKey, `m_${count}`)
+      const settled = new RegExp(`^evroute_deliveries_settled_total\\{.*\\} ${count}$`, 'm')
+      await expect.poll(metrics).toMatch(settled)
     }
     const reused = /^evroute_webhook_connections_reused_total\{.*\} 1$/m
     await expect.poll(metrics).toMatch(reused)
@@ -169,7 +171,7 @@ describe('serve', () => {
     await writeFile(path, JSON.stringify({ ...document, sources }))
     // It logs that it follows the file, and nothing reads the log.
     const status = async () => (await post(url, 'wk_example_next', 'm_1')).status
-    await expect.poll(status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(status).toBe(200)
     await endpoint.received(1)
     service.signal('SIGTERM')
     expect(await service.ended).toMatchObject({ code: 0, signal: null })
@@ -194,7 +196,7 @@ describe('serve', () => {
     const { service, url } = await serving(path, '--drain', '10m')
     service.signal('SIGTERM')
     const readiness = async () => (await fetch(`${url}/readyz`)).status
-    await expect.poll(readiness, { timeout: 20_000 }).toBe(503)
+    await expect.poll(readiness).toBe(503)
     expect(await (await fetch(`${url}/readyz`)).json()).toEqual({
       status: 'not_ready',
       reasons: ['The service is closing'],
