@@ -49,11 +49,8 @@ const events = new GivenRows<NewEvent>('event', 9, {
   is_routed: ['bool', ({ deliveries }) => deliveries.length > 0],
 })
 
-const bodyEvents = new GivenRows<BatchBody>('body', events.next, {
+const bodies = new GivenRows<BatchBody>('given', events.next, {
   event_position: ['int', ({ eventPosition }) => eventPosition],
-})
-
-const bodies = new GivenRows<BatchBody>('given', bodyEvents.next, {
   uses: ['int', ({ uses }) => uses],
   body: ['text', ({ body }) => body],
 })
@@ -87,7 +84,10 @@ const isDropped = (userId: string): string =>
   isSuppressed(raw('event.source_id'), raw(`event.${userId}`)).sql
 const suppressed = `type <> 'delete' AND (${isDropped('user_id')} OR ${isDropped('previous_id')})`
 
-/** The ids of the deliveries follow `$3`. If `$3` is null, they come from the sequence. */
+/**
+ * The ids of the deliveries follow `$3`. If `$3` is null, they come from the sequence. The ids of the bodies are in
+ * an array: the planner underestimates their number, and would compare each delivery with every body.
+ */
 const stored = `
   given AS MATERIALIZED (
     SELECT *, ${suppressed} AS is_suppressed
@@ -107,26 +107,23 @@ const stored = `
   ), fresh AS MATERIALIZED (
     SELECT event.* FROM event JOIN seen USING (source_id, message_id)
   ), body AS MATERIALIZED (
-    SELECT nextval('evroute_message_ids') AS id, position
-    FROM ${bodyEvents.sql}
-    WHERE event_position IN (SELECT position FROM fresh)
+    SELECT array_agg(nextval('evroute_message_ids')) AS ids FROM unnest($${events.next}::int[])
   ), stored AS (
     INSERT INTO evroute_messages (id, deliveries, body)
-    SELECT body.id, given.uses, given.body
+    SELECT (SELECT ids FROM body)[given.position], given.uses, given.body
     FROM ${bodies.sql}
-    JOIN body USING (position)
+    WHERE given.event_position IN (SELECT position FROM fresh)
   ), backlog AS MATERIALIZED (
     SELECT destination_id, sum(pending) AS pending FROM evroute_counts
     WHERE destination_id = ANY ($7::text[]) GROUP BY destination_id
   ), ordered AS (
-    SELECT given.position, given.destination_id, body.id AS body_id,
+    SELECT given.position, given.destination_id, (SELECT ids FROM body)[given.body_position] AS body_id,
       row_number() OVER same AS number, coalesce(room.deliveries_max, 0) AS leased_max,
       coalesce(row_number() OVER same > given.backlog_max - coalesce(backlog.pending, 0), false)
         AS is_refused,
       fresh.source_id, fresh.message_id, fresh.type, fresh.user_id, fresh.previous_id
     FROM ${deliveries.sql}
     JOIN fresh ON fresh.position = given.event_position
-    JOIN body ON body.position = given.body_position
     LEFT JOIN ${rooms.sql} ON room.destination_id = given.destination_id
     LEFT JOIN backlog ON backlog.destination_id = given.destination_id
     WINDOW same AS (PARTITION BY given.destination_id ORDER BY given.position)
@@ -202,7 +199,6 @@ function valuesOf(
     [...boundedIds],
     batch.traceparent ?? null,
     ...events.values(batch.events),
-    ...bodyEvents.values(rows.bodies),
     ...bodies.values(rows.bodies),
     ...deliveries.values(rows.deliveries),
     ...rooms.values(batch.handOver),

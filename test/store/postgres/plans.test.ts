@@ -1,7 +1,13 @@
 import { Client, escapeLiteral } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { DeliveryFilter, LeasedDelivery, Share } from '../../../src/delivery/index.ts'
+import type {
+  DeliveryFilter,
+  LeasedDelivery,
+  NewEvent,
+  Share,
+} from '../../../src/delivery/index.ts'
 import { abandon, discard, expire, retry } from '../../../src/store/log/log-changes.ts'
+import { addQuery } from '../../../src/store/postgres/add-statement.ts'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
@@ -28,11 +34,12 @@ interface PlanStep {
   readonly 'Actual Rows': number
   readonly 'Actual Loops': number
   readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Join Filter'?: number
   readonly Plans?: readonly PlanStep[]
 }
 
-/** How deliveries are read by a statement: planned for its values, or by a plan that serves all values. */
-async function readsOf(
+/** Returns the steps of a statement: of a plan for its values, or of a plan that serves all values. */
+async function stepsOf(
   client: Client,
   { sql, values }: Query,
   plan: 'own' | 'kept' = 'own',
@@ -50,7 +57,12 @@ async function readsOf(
   )
   await client.query('ROLLBACK')
   if (plan === 'kept') await client.query('DEALLOCATE kept')
-  return stepsOf(rows[0]!['QUERY PLAN'][0]!.Plan).filter(
+  return allSteps(rows[0]!['QUERY PLAN'][0]!.Plan)
+}
+
+/** Returns the steps that read deliveries. */
+async function readsOf(...asked: Parameters<typeof stepsOf>): Promise<readonly PlanStep[]> {
+  return (await stepsOf(...asked)).filter(
     (step) => step['Relation Name'] === 'evroute_deliveries' && step['Node Type'].includes('Scan'),
   )
 }
@@ -63,8 +75,8 @@ function literalOf(value: SqlValue): string {
   return escapeLiteral(`{${texts.join(', ')}}`)
 }
 
-function stepsOf(step: PlanStep): readonly PlanStep[] {
-  return [step, ...(step.Plans ?? []).flatMap(stepsOf)]
+function allSteps(step: PlanStep): readonly PlanStep[] {
+  return [step, ...(step.Plans ?? []).flatMap(allSteps)]
 }
 
 /** How many rows were looked at. */
@@ -167,6 +179,26 @@ test.each(
     const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own, floors }), plan)
     expect(looks.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_waiting'])
     expect(rowsRead(looks)).toBeLessThanOrEqual(6)
+  },
+)
+
+test.each(['own', 'kept'] as const)(
+  'an add compares no delivery with the bodies of other events, with the plan %s',
+  async (plan) => {
+    const client = await filled('never')
+    const sequences = ['evroute_message_ids', 'evroute_delivery_ids']
+    for (const name of sequences) await client.query(`SELECT setval('${name}', 30000)`)
+    const destinationIds = Array.from({ length: 10 }, (_, index) => `destination_${index}`)
+    const events = Array.from({ length: 500 }, (_, index): NewEvent => {
+      const deliveries = destinationIds.map((destinationId) => ({ destinationId, body: '{}' }))
+      const ids = { messageId: `m_of_batch_${index}`, sourceId: 'website', userId: 'u_1' }
+      return { ...ids, previousId: '', type: 'track', deliveries }
+    })
+    const batch = { nowMs, seenSinceMs: nowMs, events, handOver: [] }
+    const add = addQuery(batch, { holder: 1, number: 1, untilMs: nowMs + 60_000 })
+    const steps = await stepsOf(client, add, plan)
+    const compared = steps.map((step) => step['Rows Removed by Join Filter'] ?? 0)
+    expect(Math.max(...compared)).toBeLessThan(events.length)
   },
 )
 
