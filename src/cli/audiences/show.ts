@@ -1,26 +1,20 @@
-import {
-  audienceRecord,
-  memberFields,
-  type Audience,
-  type Member,
-  type MemberIdentity,
-} from '../../audience/index.ts'
+import { audienceRecord, memberFields, type Audience, type Member } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatPast, formatSpan } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import { pairsText, textTable, type TableColumn } from '../output/table.ts'
-import type { ReadersRun } from '../store-access/readers.ts'
+import { pagesOf, type ReadersRun } from '../store-access/readers.ts'
 import { unknownAudience } from './refusal.ts'
 
 /** Lists audiences and computed traits, ordered by key. */
 export async function listAudiences(run: ReadersRun): Promise<ExitCode> {
-  const { audiences, io, json, nowMs, style, columns } = run
+  const { audiences, io, json, nowMs } = run
   const found = await audiences.list()
   if (json) await writeData(io, found.map((each) => recordLine(audienceRecord(each))).join(''))
   else if (found.length === 0) io.stderr.write('There are no audiences or computed traits yet\n')
-  else await writeData(io, textTable(found, tableColumns(nowMs), { style, columns }))
+  else await writeData(io, textTable(found, tableColumns(nowMs), run))
   return exitCodes.ok
 }
 
@@ -48,19 +42,24 @@ export async function showAudience(
   { key, membersMax }: { readonly key: string; readonly membersMax: number },
   run: ReadersRun,
 ): Promise<ExitCode> {
-  const { audiences, io, json, style, columns } = run
+  const { audiences, io, json } = run
   const known = await audiences.list()
   const audience = known.find((candidate) => candidate.key === key)
   const keys = known.map((each) => each.key)
   if (audience === undefined) throw unknownAudience(key, keys)
-  const members = await firstMembers(key, membersMax, run)
+  const members: Member[] = []
+  const paging = { limit: membersMax, pageMax: pageMembersMax, stop: io.stop }
+  const pages = pagesOf<Member>(paging, (limit, last) =>
+    audiences.members({ key, limit, after: last?.identity ?? null }),
+  )
+  for await (const page of pages) members.push(...page)
   if (json) {
     const memberList = members.map(memberFields)
     await writeData(io, recordLine({ ...audienceRecord(audience), memberList }))
     return exitCodes.ok
   }
-  const fields = pairsText(fieldsOf(audience, run.nowMs), style)
-  const table = textTable(members, memberColumns(audience), { style, columns })
+  const fields = pairsText(fieldsOf(audience, run.nowMs), run.style)
+  const table = textTable(members, memberColumns(audience), run)
   await writeData(io, members.length === 0 ? fields : `${fields}\n${table}`)
   const others = audience.members - members.length
   if (others > 0 && membersMax > 0) {
@@ -68,23 +67,6 @@ export async function showAudience(
     io.stderr.write(`... and ${formatCount(others)} more; ${all}\n`)
   }
   return exitCodes.ok
-}
-
-async function firstMembers(
-  key: string,
-  membersMax: number,
-  { audiences, io }: ReadersRun,
-): Promise<readonly Member[]> {
-  const found: Member[] = []
-  let after: MemberIdentity | null = null
-  while (found.length < membersMax && !io.stop.aborted) {
-    const limit = Math.min(membersMax - found.length, pageMembersMax)
-    const page: readonly Member[] = await audiences.members({ key, limit, after })
-    found.push(...page)
-    after = page.at(-1)?.identity ?? null
-    if (page.length < limit) break
-  }
-  return found
 }
 
 function fieldsOf(audience: Audience, nowMs: number): readonly (readonly [string, string])[] {

@@ -6,7 +6,7 @@ import { writeData } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 import { styleOf } from '../output/style.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
-import { deliveriesAtOnce, filterOfId, pagesOf } from './show.ts'
+import { deliveriesAtOnce, deliveryPages, filterOfId } from './show.ts'
 
 /** The deliveries to change: those that an id names, or those that match a filter. */
 export type Selection = { readonly id: string } | { readonly filter: DeliveryFilter }
@@ -72,7 +72,7 @@ async function changeAll(
 async function countPending(filter: DeliveryFilter, run: ReadersRun): Promise<number> {
   let total = 0
   const request = { filter: { ...filter, states: ['pending'] }, limit: Infinity } as const
-  for await (const page of pagesOf(run, request)) total += page.length
+  for await (const page of deliveryPages(request, run)) total += page.length
   return total
 }
 

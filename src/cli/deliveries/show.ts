@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   auditEquations,
   equationText,
@@ -8,6 +7,7 @@ import {
   type DeliveryFilter,
   type DeliveryKey,
   type DeliveryListRecord,
+  type ListRequest,
   type RequestFields,
   type StoryRecord,
 } from '../../delivery/index.ts'
@@ -29,7 +29,7 @@ import { formatMoment, formatPast, formatSecond, formatSpan, momentOf } from '..
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { pairsText, TextTable } from '../output/table.ts'
-import type { ReadersRun } from '../store-access/readers.ts'
+import { pagesOf, type ReadersRun } from '../store-access/readers.ts'
 import {
   faultTexts,
   parkedText,
@@ -44,7 +44,7 @@ import {
 
 /** Lists deliveries, newest first. If there are more than the limit, says so on stderr. */
 export async function listDeliveries(
-  { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
+  { filter, limit }: Pick<ListRequest, 'filter' | 'limit'>,
   run: ReadersRun,
 ): Promise<ExitCode> {
   const { io, json, nowMs, style, columns } = run
@@ -58,7 +58,7 @@ export async function listDeliveries(
   let shown = 0
   let isMore = false
   // Ask for one more than the limit, to find out whether there are more.
-  for await (const page of pagesOf(run, { filter, limit: limit + 1 })) {
+  for await (const page of deliveryPages({ filter, limit: limit + 1 }, run)) {
     const deliveries = page.slice(0, limit - shown)
     shown += deliveries.length
     for (const { destination } of deliveries) shownAt.add(destination)
@@ -147,7 +147,7 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
   const filter = await filterOfId(id, run)
   const waitOf = waitsAt(nowMs, await deliveries.destinations?.())
   let isFirst = true
-  for await (const page of pagesOf(run, { filter, limit: Infinity })) {
+  for await (const page of deliveryPages({ filter, limit: Infinity }, run)) {
     for (const { id } of page) {
       const key = parseDeliveryId(id)
       const story = key && (await deliveries.story(key))
@@ -260,23 +260,15 @@ async function keyOfNumber(
   return key?.id === number ? key : undefined
 }
 
-/** Yields pages of deliveries, newest first. Lets the event loop turn before each page, so that signals are handled. */
-export async function* pagesOf(
+/** Yields pages of deliveries, newest first. */
+export function deliveryPages(
+  { filter, limit }: Pick<ListRequest, 'filter' | 'limit'>,
   { deliveries, io }: Pick<ReadersRun, 'deliveries' | 'io'>,
-  { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
 ): AsyncGenerator<readonly DeliveryListRecord[]> {
-  let left = limit
-  let beforeId: number | undefined
-  while (left > 0) {
-    await nextTurn()
-    if (io.stop.aborted) return
-    const asked = Math.min(left, deliveriesAtOnce)
-    const page = await deliveries.list({ filter, limit: asked, beforeId })
-    if (page.length > 0) yield page
-    if (page.length < asked) return
-    beforeId = parseDeliveryId(page.at(-1)?.id ?? '')?.id
-    left -= page.length
-  }
+  return pagesOf({ limit, pageMax: deliveriesAtOnce, stop: io.stop }, (count, last) => {
+    const beforeId = parseDeliveryId(last?.id ?? '')?.id
+    return deliveries.list({ filter, limit: count, beforeId })
+  })
 }
 
 /** Prints the equations that the counts of a store must satisfy. Returns 1 if one does not hold. */

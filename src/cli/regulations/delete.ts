@@ -61,7 +61,7 @@ async function store(
       const unknown = sourceIds?.find((sourceId) => !knownIds.includes(sourceId))
       throw sourceError(unknown, knownIds)
     }
-    const { id } = outcome
+    const { id } = outcome.regulation
     const subjects = userIds.length
     stored.ids.push(id)
     stdout.write(

@@ -59,8 +59,8 @@ async function lookAround(access: Access, io: Io, json: boolean): Promise<Surrou
   if (access.kind === 'service') {
     const api = new ServiceApi(access, io.stop)
     const [{ sources }, { destinations }] = await Promise.all([
-      api.read<SourcesRecord>({ path: 'v1/sources' }, 'sources'),
-      api.read<DestinationsRecord>({ path: 'v1/destinations' }, 'destinations'),
+      api.read<SourcesRecord>('sources', 'v1/sources'),
+      api.read<DestinationsRecord>('destinations', 'v1/destinations'),
     ])
     return {
       sourceIds: sources.map(({ id }) => id),

@@ -13,7 +13,7 @@ import { formatPast, formatSpan, momentOf } from '../output/moments.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { pairsText, textTable, type TableColumn } from '../output/table.ts'
-import { storeUrlOf, type ReadersRun } from '../store-access/readers.ts'
+import { pagesOf, storeUrlOf, type ReadersRun } from '../store-access/readers.ts'
 import { regulationTexts } from './regulation-types.ts'
 
 const pageRegulationsMax = 100
@@ -26,30 +26,21 @@ export async function listRegulations(
   { limit }: { readonly limit: number },
   run: ReadersRun,
 ): Promise<ExitCode> {
-  const { io, json, nowMs, style, columns } = run
+  const { regulations, io, json, nowMs } = run
+  const found: ListedRegulationFields[] = []
   // Ask for one more than the limit, to find out whether there are more.
-  const found = await newest(limit + 1, run)
+  const paging = { limit: limit + 1, pageMax: pageRegulationsMax, stop: io.stop }
+  const pages = pagesOf<ListedRegulationFields>(paging, (count, last) =>
+    regulations.list({ limit: count, beforeId: last?.id }),
+  )
+  for await (const page of pages) found.push(...page)
   const shown = found.slice(0, limit)
   if (json) await writeData(io, shown.map(recordLine).join(''))
   else if (shown.length === 0) io.stderr.write('There are no regulations yet\n')
-  else await writeData(io, textTable(shown, tableColumns(nowMs), { style, columns }))
+  else await writeData(io, textTable(shown, tableColumns(nowMs), run))
   if (found.length > limit)
     io.stderr.write(`... and more; to see them, pass --limit ${limit * 10}\n`)
   return exitCodes.ok
-}
-
-async function newest(
-  count: number,
-  { regulations, io }: ReadersRun,
-): Promise<readonly ListedRegulationFields[]> {
-  const found: ListedRegulationFields[] = []
-  while (found.length < count && !io.stop.aborted) {
-    const limit = Math.min(count - found.length, pageRegulationsMax)
-    const page = await regulations.list({ limit, beforeId: found.at(-1)?.id })
-    found.push(...page)
-    if (page.length < limit) break
-  }
-  return found
 }
 
 function tableColumns(nowMs: number): readonly TableColumn<ListedRegulationFields>[] {
@@ -68,14 +59,13 @@ function tableColumns(nowMs: number): readonly TableColumn<ListedRegulationField
 
 /** Shows a regulation, what it has erased and sent, and its users. */
 export async function showRegulation(id: string, run: ReadersRun): Promise<ExitCode> {
-  const { regulations, io, json, nowMs, style, columns } = run
+  const { regulations, io, json } = run
   const found = await regulations.find(id)
   if (found === undefined) {
     const hint = 'See `evroute regulations list` for the ids.'
     throw usageError(`There is no regulation "${plainText(id)}"`, hint)
   }
-  const text = (): string => regulationText(found, found.subjectIds, { style, columns, nowMs })
-  await writeData(io, json ? recordLine(found) : text())
+  await writeData(io, json ? recordLine(found) : regulationText(found, found.subjectIds, run))
   return exitCodes.ok
 }
 

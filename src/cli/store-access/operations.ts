@@ -125,14 +125,13 @@ async function withOperations(found: FoundStore, work: Work<OpenedOperations>): 
   const service = await openOffline(found)
   if (!(service instanceof OfflineService)) return work(remote(service))
   const { audiences, regulations } = service
-  const create: ChangedRegulations['create'] = async (request) => {
-    const outcome = await regulations.create(request)
-    return outcome.kind === 'created' ? { kind: 'created', id: outcome.regulation.id } : outcome
-  }
   try {
     return await work({
       audiences,
-      regulations: { ...regulationRecords(regulations), create },
+      regulations: {
+        ...regulationRecords(regulations),
+        create: (request) => regulations.create(request),
+      },
       offline: { service, storeUrl: found.storeUrl },
     })
   } finally {

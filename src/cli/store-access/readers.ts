@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AudienceReader } from '../../audience/index.ts'
 import {
   auditRecord,
@@ -11,14 +12,7 @@ import {
   type ListRequest,
   type StoryRecord,
 } from '../../delivery/index.ts'
-import {
-  checkUrl,
-  emptyLedger,
-  EvrouteError,
-  plainText,
-  SettingError,
-  systemCode,
-} from '../../model/index.ts'
+import { checkUrl, EvrouteError, plainText, SettingError, systemCode } from '../../model/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
@@ -257,12 +251,12 @@ export async function withStore<Result>(
   { write, reveal, missing }: StoreOpening,
   work: (readers: OpenedReaders) => Promise<Result>,
 ): Promise<Result> {
-  const { MissingStoreError, openDeliveryLog } = await import('../../store/index.ts')
+  const { MissingStoreError, openDeliveryLog, openStore } = await import('../../store/index.ts')
   const log = await openDeliveryLog(url, { write }).catch((error: unknown) => {
     if (missing === undefined || !(error instanceof MissingStoreError)) throw error
     missing()
+    return openStore('memory:')
   })
-  if (log === undefined) return work(emptyReaders)
   try {
     return await work({
       from: 'store',
@@ -272,6 +266,30 @@ export async function withStore<Result>(
     })
   } finally {
     await log.close()
+  }
+}
+
+/**
+ * Yields pages of rows until there are no more, or `limit` rows, or the command must end. Lets the event loop turn
+ * before each page, so that signals are handled.
+ *
+ * @param read - reads at most `count` rows after `last`, which is undefined for the first page
+ */
+export async function* pagesOf<Row>(
+  { limit, pageMax, stop }: { readonly limit: number; readonly pageMax: number } & Pick<Io, 'stop'>,
+  read: (count: number, last: Row | undefined) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  let left = limit
+  let last: Row | undefined
+  while (left > 0) {
+    await nextTurn()
+    if (stop.aborted) return
+    const count = Math.min(left, pageMax)
+    const page = await read(count, last)
+    if (page.length > 0) yield page
+    if (page.length < count) return
+    last = page.at(-1)
+    left -= page.length
   }
 }
 
@@ -298,21 +316,4 @@ export function regulationRecords(reader: RegulationReader): RegulationRecords {
     },
     list: async (request) => (await reader.list(request)).map(listedRegulationRecord),
   }
-}
-
-const none = (): Promise<readonly never[]> => Promise.resolve([])
-const zero = { pending: 0, delivered: 0, failed: 0, expired: 0 }
-const emptyAudit = { ledger: emptyLedger, counted: zero, purged: zero, withoutBody: 0 }
-
-const emptyReaders: OpenedReaders = {
-  from: 'store',
-  deliveries: {
-    list: none,
-    story: () => Promise.resolve(undefined),
-    retry: () => Promise.resolve(0),
-    discard: () => Promise.resolve(0),
-    audit: () => Promise.resolve(auditRecord(emptyAudit)),
-  },
-  audiences: { list: none, members: none },
-  regulations: { find: () => Promise.resolve(undefined), list: none },
 }

@@ -22,11 +22,11 @@ import type {
   SyncOutcome,
 } from '../../audience/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
-import type { RegulationRequest, WholeRegulationFields } from '../../privacy/index.ts'
+import type { CreateRegulationOutcome, Regulation, RegulationRequest } from '../../privacy/index.ts'
 import type { Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import type { RegulationRecords } from './readers.ts'
-import { queryText, ServiceApi, type ServiceRecord, type Upload } from './service-api.ts'
+import { queryText, ServiceApi, type ServiceRecord } from './service-api.ts'
 
 /** A line that a service writes while it syncs or removes an audience. */
 type ProgressLine =
@@ -50,8 +50,6 @@ type LastLine =
       readonly left: number
     }
 
-type Listening = Pick<AudienceSyncRequest, 'listener' | 'drained'>
-
 /** The audiences of a running service. */
 export class RemoteAudiences implements AudienceOperations {
   readonly #api: ServiceApi
@@ -61,7 +59,7 @@ export class RemoteAudiences implements AudienceOperations {
   }
 
   async list(): Promise<readonly Audience[]> {
-    const page = await this.#api.read<AudiencesRecord>({ path: 'v1/audiences' }, 'audiences')
+    const page = await this.#api.read<AudiencesRecord>('audiences', 'v1/audiences')
     return page.audiences.map(audienceOf)
   }
 
@@ -69,7 +67,7 @@ export class RemoteAudiences implements AudienceOperations {
     const position =
       after === null ? undefined : Buffer.from(JSON.stringify(after)).toString('base64url')
     const path = `${pathOf(key)}${queryText({ limit, after: position })}`
-    const page = await this.#api.find<AudienceMembersRecord>(path, 'audience')
+    const page = await this.#api.find<AudienceMembersRecord>('audience', path)
     return (page?.memberList ?? []).map(changeOf).map(({ identity, value }) => ({
       identity,
       value: value ?? 'null',
@@ -86,8 +84,7 @@ export class RemoteAudiences implements AudienceOperations {
       ...{ name, key, class: computationClass, source: sourceId, valueColumn: columns.value },
       ...{ idColumn: columns.userIds, dryRun: isDryRun ? 'true' : undefined },
     })
-    const path = `v1/audiences/sync${query}`
-    const line = await this.#follow({ path, body: list }, request)
+    const line = await this.#follow(this.#api.upload(`v1/audiences/sync${query}`, list), request)
     if (line.kind === 'removal') throw this.#api.stranger()
     const { outcome, audience, ...counts } = line
     return { kind: outcome, audience: audienceOf(audience), counts }
@@ -97,13 +94,16 @@ export class RemoteAudiences implements AudienceOperations {
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const { key, isDryRun } = request
     const path = `${pathOf(key)}/remove${isDryRun ? '?dryRun=true' : ''}`
-    const line = await this.#follow({ path, body: Readable.from([]) }, request)
+    const line = await this.#follow(this.#api.upload(path, Readable.from([])), request)
     if (line.kind === 'sync') throw this.#api.stranger()
     return { kind: line.outcome, audience: audienceOf(line.audience), left: line.left }
   }
 
-  async #follow(upload: Upload, { listener, drained }: Listening): Promise<LastLine> {
-    for await (const record of this.#api.upload(upload)) {
+  async #follow(
+    records: AsyncIterable<ServiceRecord>,
+    { listener, drained }: Pick<AudienceSyncRequest, 'listener' | 'drained'>,
+  ): Promise<LastLine> {
+    for await (const record of records) {
       const last = this.#take(record, listener)
       if (last !== undefined) return last
       await drained?.()
@@ -166,8 +166,8 @@ export interface ChangedRegulations extends RegulationRecords {
   create(
     request: RegulationRequest,
   ): Promise<
-    | { readonly kind: 'created'; readonly id: string }
-    | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
+    | { readonly kind: 'created'; readonly regulation: Pick<Regulation, 'id'> }
+    | Exclude<CreateRegulationOutcome, { readonly kind: 'created' }>
   >
 }
 
@@ -177,14 +177,12 @@ export function remoteRegulations(api: ServiceApi): ChangedRegulations {
     create: async ({ type, userIds, sourceIds }) => {
       const asked = { regulationType: type, subjectType: 'USER_ID', subjectIds: userIds }
       const body = { ...asked, ...(sourceIds === null ? {} : { sources: sourceIds }) }
-      const question = { path: 'v1/regulations', body }
-      const { id } = await api.read<WholeRegulationFields>(question, 'regulation')
-      return { kind: 'created', id }
+      return { kind: 'created', regulation: await api.read('regulation', 'v1/regulations', body) }
     },
-    find: (id) => api.find(`v1/regulations/${encodeURIComponent(id)}`, 'regulation'),
+    find: (id) => api.find('regulation', `v1/regulations/${encodeURIComponent(id)}`),
     list: async ({ limit, beforeId }) => {
       const path = `v1/regulations${queryText({ limit, before: beforeId })}`
-      return (await api.read<RegulationsRecord>({ path }, 'regulations')).regulations
+      return (await api.read<RegulationsRecord>('regulations', path)).regulations
     },
   }
 }
@@ -231,7 +229,7 @@ export async function askConfiguredService(
   const url = `http://127.0.0.1:${admin.port}/`
   const api = new ServiceApi({ kind: 'service', url, token: admin.token }, stop)
   try {
-    await api.read({ path: 'v1/audiences' }, 'audiences')
+    await api.read('audiences', 'v1/audiences')
     return api
   } catch (error) {
     const isSilent = error instanceof EvrouteError && !(error instanceof SettingError)

@@ -23,23 +23,13 @@ const answerTimeoutMs = 30_000
 /** After a signal, extra time for the answer to a change. Without the answer, the outcome is unknown. */
 const changeGraceMs = 1_000
 
-/** A request to a service. It is a POST if it has a body. */
-export interface Question {
-  /** Relative to the URL of the API. */
-  readonly path: string
-  readonly body?: object
-}
-
-/** A POST with a streamed body. The service reports its progress meanwhile. */
-export interface Upload {
-  readonly path: string
-  readonly body: AsyncIterable<Uint8Array>
-}
-
 /** A record of the API. Its kind and version determine its fields. */
 export type ServiceRecord = Readonly<Record<string, unknown>> & { readonly kind: string }
 
-/** A client for the admin API of a running service. Its errors explain why the service cannot be asked. */
+/**
+ * A client for the admin API of a running service. Paths are relative to the URL of the API. The errors explain why
+ * the service cannot be asked.
+ */
 export class ServiceApi {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
@@ -64,28 +54,30 @@ export class ServiceApi {
   /**
    * Sends a request and returns the record of the answer.
    *
+   * @param kind - the expected kind of the record
+   * @param body - the JSON of a POST; undefined for a GET
    * @throws SettingError for a wrong token, a refused request, or an answer that does not come from evroute;
    * EvrouteError `store_unusable` for a service that fails or does not answer
    */
-  async read<Answer>(question: Question, kind: string): Promise<Answer> {
-    return this.#recordOf(await this.#ask(question), kind) as Answer
+  async read<Answer>(kind: string, path: string, body?: object): Promise<Answer> {
+    return this.#recordOf(await this.#ask(path, body), kind) as Answer
   }
 
   /** Like {@link ServiceApi.read}, but undefined if the service answers `not_found`. */
-  async find<Answer>(path: string, kind: string): Promise<Answer | undefined> {
-    const reply = await this.#ask({ path })
+  async find<Answer>(kind: string, path: string): Promise<Answer | undefined> {
+    const reply = await this.#ask(path)
     if (refusalIn(reply)?.code === 'not_found') return undefined
     return this.#recordOf(reply, kind) as Answer
   }
 
   /**
-   * Streams bytes to the service and yields its records while it works, without a timeout. If the command
+   * Streams bytes to the service in a POST and yields its records while it works, without a timeout. If the command
    * must end early, cuts the connection, so that the service doesn't take a part of a list for the whole list.
    *
    * @throws EvrouteError for a refusal; `store_unusable` if the service does not answer or breaks off; any error
    * of reading the bytes
    */
-  async *upload({ path, body }: Upload): AsyncGenerator<ServiceRecord> {
+  async *upload(path: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ServiceRecord> {
     const input = new AbortController()
     const request = {
       method: 'POST',
@@ -135,7 +127,7 @@ export class ServiceApi {
     return unusable(`The service at ${this.#url} stopped early: ${plainText(why)}`, hint)
   }
 
-  async #ask({ path, body }: Question): Promise<JsonReply> {
+  async #ask(path: string, body?: object): Promise<JsonReply> {
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const isChange = body !== undefined
     const stop = isChange ? this.#stopOfChanges.signal : this.#stop
@@ -269,28 +261,25 @@ export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
     const conditions = conditionsOf(request.filter)
     const isAll = Object.values(conditions).every((condition) => condition === undefined)
     const body = { ...conditions, ...(isAll ? { all: true } : {}), limit: request.limit }
-    const answer = await api.read<{ readonly deliveries: number }>(
-      { path: `v1/deliveries/${kind}`, body },
-      kind,
-    )
-    return answer.deliveries
+    const path = `v1/deliveries/${kind}`
+    return (await api.read<{ readonly deliveries: number }>(kind, path, body)).deliveries
   }
   return {
     list: async ({ filter, limit, beforeId }) => {
       const query = queryOf({ limit, before: beforeId, ...conditionsOf(filter) })
       const path = `v1/deliveries${query}`
-      return (await api.read<DeliveriesRecord>({ path }, 'deliveries')).deliveries
+      return (await api.read<DeliveriesRecord>('deliveries', path)).deliveries
     },
     story: ({ destinationId, id }) => {
       const path = `v1/deliveries/${encodeURIComponent(destinationId)}/${id}${queryOf({})}`
-      return api.find(path, 'story')
+      return api.find('story', path)
     },
     retry: (request) => change('retry', request),
     discard: (request) => change('discard', request),
-    audit: () => api.read({ path: 'v1/audit' }, 'audit'),
+    audit: () => api.read('audit', 'v1/audit'),
     destinations: async () => {
       const path = `v1/destinations${queryOf({})}`
-      return (await api.read<DestinationsRecord>({ path }, 'destinations')).destinations
+      return (await api.read<DestinationsRecord>('destinations', path)).destinations
     },
   }
 }
