@@ -45,7 +45,7 @@ export const defaultConnectionLimits = Object.freeze({
 /** Options of a server. */
 export interface ListenOptions extends Partial<ConnectionLimits> {
   /** The certificate for https; undefined for http. */
-  readonly tls?: TlsFiles | undefined
+  readonly tls?: Pick<TlsFiles, 'current'> | undefined
   /** Makes the answers to faulty requests. Without it, Node answers with a bare status. */
   readonly answerFault?: AnswerFault
 }
@@ -57,6 +57,8 @@ export interface Listening {
   readonly port: number
   /** The server's address as a URL without a path or final slash. */
   readonly url: string
+  /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
+  readonly below: SecureServer['below']
   /** Stops accepting connections. Closes all once requests have ended, or after `graceMs` of real time (default 500). */
   close(graceMs?: number): Promise<void>
 }
@@ -67,7 +69,8 @@ export async function listen(
   address: ListenAddress,
   options: ListenOptions = {},
 ): Promise<Listening> {
-  const { server, closeConnections } = await serverOf(handler, options)
+  const secured = await serverOf(handler, options)
+  const { server, below } = secured
   // Ignore unknown expectations, as HTTP allows. Node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const unanswered = answersOf(server)
@@ -83,11 +86,12 @@ export async function listen(
   const host = address.host.includes(':') ? `[${address.host}]` : address.host
   return {
     server,
+    below,
     port,
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
     close: (graceMs = 500) => {
       for (const response of unanswered) tellOfClosing(response)
-      return closeServer({ server, closeConnections }, graceMs)
+      return closeServer(secured, graceMs)
     },
   }
 }
@@ -112,7 +116,8 @@ async function serverOf(
   if (answerFault !== undefined) answerFaults(server, answerFault)
   limitConnections(server, limits.connectionsMax)
   boundUnreadAnswers(server, limits.answerReadTimeoutMs)
-  return secured ?? { server, closeConnections: () => server.closeAllConnections() }
+  const closeConnections = (): void => server.closeAllConnections()
+  return secured ?? { server, closeConnections, below: (socket) => socket }
 }
 
 /** Tracks unsent answers. Once the server closes, they say `connection: close`, which prevents reuse. */

@@ -13,13 +13,15 @@ export interface SecureServer {
   readonly server: Server
   /** Closes all connections, including those without a finished handshake. */
   readonly closeConnections: () => void
+  /** Returns the TCP connection below a TLS connection. */
+  readonly below: (socket: Socket) => Socket
 }
 
 /** Creates an https server with the latest contents of the files. Tells http clients that it speaks https. */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
   handler: RequestListener,
-  files: TlsFiles,
+  files: Pick<TlsFiles, 'current'>,
 ): SecureServer {
   let used = files.current
   const common = { headersTimeout, handshakeTimeout: headersTimeout }
@@ -43,7 +45,8 @@ export function secureServer(
   const closeConnections = (): void => {
     for (const socket of sockets.values()) socket.destroy()
   }
-  return { server, closeConnections }
+  const below = (socket: Socket): Socket => sockets.get(nameOf(socket)) ?? socket
+  return { server, closeConnections, below }
 }
 
 function nameOf({ remoteAddress, remotePort }: Socket): string {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import { listen, type Listening } from '../http/index.ts'
-import { certificateOf, SecureConnections } from './faults/index.ts'
+import { certificateOf } from './faults/index.ts'
 import type { ReceiverSettings } from './settings.ts'
 
 /** The address of a receiver. */
@@ -21,17 +21,12 @@ export interface ReceiverAddress {
   readonly authority: string | null
 }
 
-interface Port {
-  readonly listening: Listening
-  readonly secure: SecureConnections | undefined
-}
-
 /** The open ports of a receiver. */
 export class Endpoints {
   readonly authority: ReceiverAddress['authority']
-  readonly #ports: readonly Port[]
+  readonly #ports: readonly Listening[]
 
-  private constructor(ports: readonly Port[], authority: string | null) {
+  private constructor(ports: readonly Listening[], authority: string | null) {
     this.#ports = ports
     this.authority = authority
   }
@@ -46,22 +41,22 @@ export class Endpoints {
     settings: ReceiverSettings,
     handlerOf: (endpoint: number) => RequestListener,
   ): Promise<Endpoints> {
-    const { tls, endpoints, host, runtime } = settings
-    const certificate = tls && (await certificateOf(tls))
-    const ports: Port[] = []
+    const { endpoints, host, runtime } = settings
+    const certificate = settings.tls && (await certificateOf(settings.tls))
+    const tls = certificate && { current: certificate }
+    const ports: Listening[] = []
     try {
       for (let index = 0; index < endpoints; index += 1) {
         const port = settings.port === 0 ? 0 : settings.port + index
-        const listening = await listen(handlerOf(index + 1), { host, port })
-        const { server } = listening
-        ports.push({ listening, secure: certificate && new SecureConnections(server, certificate) })
+        const listening = await listen(handlerOf(index + 1), { host, port }, { tls })
+        ports.push(listening)
         // Accepting can fail later, for example for lack of file descriptors. Only that connection is lost.
-        server.on('error', ({ message }) =>
+        listening.server.on('error', ({ message }) =>
           runtime.log.warn('cannot accept a connection', { error: message }),
         )
       }
     } catch (error) {
-      await Promise.all(ports.map(({ listening }) => listening.close()))
+      await Promise.all(ports.map((port) => port.close()))
       throw error
     }
     return new Endpoints(ports, certificate?.authority ?? null)
@@ -69,24 +64,21 @@ export class Endpoints {
 
   /** The URL of each endpoint, without a path. */
   get urls(): readonly string[] {
-    return this.#ports.map(({ listening: { url }, secure }) =>
-      secure === undefined ? url : url.replace('http:', 'https:'),
-    )
+    return this.#ports.map(({ url }) => url)
   }
 
   /** The port of the first endpoint. */
   get port(): number {
-    return this.#ports[0]?.listening.port ?? 0
+    return this.#ports[0]?.port ?? 0
   }
 
   /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
   below(endpoint: number, socket: Socket): Socket {
-    return this.#ports[endpoint - 1]?.secure?.below(socket) ?? socket
+    return this.#ports[endpoint - 1]?.below(socket) ?? socket
   }
 
   /** Stops accepting connections. Requests in flight get half a second to finish. */
   async close(): Promise<void> {
-    for (const { secure } of this.#ports) secure?.endHandshakes()
-    await Promise.all(this.#ports.map(({ listening }) => listening.close()))
+    await Promise.all(this.#ports.map((port) => port.close()))
   }
 }
