@@ -190,3 +190,6 @@ export const answerSchemas = {
 
 /** The schema of every refusal. */
 export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })
+
+/** The name of the schema of an answer. */
+export type AnswerName = keyof typeof answerSchemas

@@ -60,6 +60,18 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
+/**
+ * Splits off a page of rows. Ask for one row more than its limit, to learn whether there is a next page. `last` is the
+ * last row of the page, after which the next page begins; undefined on the last page.
+ */
+export function pageOf<Row>(
+  found: readonly Row[],
+  limit: number,
+): { readonly rows: readonly Row[]; readonly last: Row | undefined } {
+  const rows = found.slice(0, limit)
+  return { rows, last: found.length > limit ? rows.at(-1) : undefined }
+}
+
 const namesListedMax = 20
 
 /** Refuses a request with an unknown name, and lists the known ones. */

@@ -11,11 +11,11 @@ import type { Log, LogFields } from '../runtime/index.ts'
 import { json, refusalOfFailure, refuse, refuseMethod, send, type Answer } from './answer.ts'
 import { foreignRequest, tokenName } from './guard.ts'
 import { healthHandler } from './health.ts'
-import type { ApiOperation, ApiRecord, Operation } from './operation.ts'
+import type { ApiOperation, ApiRecord, StreamingInput } from './operation.ts'
 import { operations } from './operations.ts'
 import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
-import { streamingHandler } from './streaming.ts'
+import { streamAnswer } from './streaming.ts'
 
 /**
  * The admin API. Refuses requests from foreign web pages. All paths except `/healthz` and `/readyz` need the admin
@@ -71,17 +71,18 @@ function createApp(options: AdminApiOptions): Express {
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   const { token, metricsToken } = options.access
-  const operations = operationsRouter(options)
-  app.use('/v1', requireToken(token), operations)
+  const table = operations(options)
+  const router = operationsRouter(table, options)
+  app.use('/v1', requireToken(token), router)
   app
     .route('/openapi.json')
     .all(requireToken(token))
     .get(async (_request, response) => {
       const { openApiDocument } = await import('./openapi.ts')
-      send(response, json(200, openApiDocument()))
+      send(response, json(200, openApiDocument(table)))
     })
     .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
-  app.use('/_evroute', lazyPage(options, operations))
+  app.use('/_evroute', lazyPage(options, router))
   const metrics: RequestHandler = async (_request, response) => {
     const { contentType } = options.metrics
     const body = await options.metrics.text()
@@ -118,50 +119,46 @@ function lazyPage(options: AdminApiOptions, operations: Router): RequestHandler 
   }
 }
 
-function operationsRouter(options: AdminApiOptions): Router {
+function operationsRouter(table: readonly ApiOperation[], options: AdminApiOptions): Router {
   const router = express.Router()
-  const table = operations(options)
-  for (const entry of table) {
-    if (entry.method === 'get') router.get(entry.path, handlerOf(entry.operation))
-    else router.post(entry.path, postHandlerOf(entry, options))
-  }
+  const routeOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
+  for (const entry of table) router[entry.method](routeOf(entry.path), handlerOf(entry, options))
   // Add these routes after all operations: a parameter in one path can match the last part of another path.
   for (const { path } of table) {
     const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
     const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')
-    router.all(path, (_request, response) => send(response, refuseMethod(allowed)))
+    router.all(routeOf(path), (_request, response) => send(response, refuseMethod(allowed)))
   }
   return router
 }
 
-function handlerOf(operation: Operation): RequestHandler {
-  return async ({ query, params }, response) => {
-    const signal = closeOf(response)
-    send(response, await operation({ query, params, body: undefined, signal }))
-  }
-}
-
-function postHandlerOf(
-  entry: Extract<ApiOperation, { method: 'post' }>,
-  { actions, runtime }: Pick<AdminApiOptions, 'actions' | 'runtime'>,
-): RequestHandler {
-  const done = ({ path }: Request, { locals }: Response, record: ApiRecord): void =>
-    actions('admin action', { by: String(locals['caller']), path, ...actionFields(record) })
-  if ('streaming' in entry) return streamingHandler(entry.streaming, { ...runtime, done })
-  const { operation, bodyBytesMax } = entry
+function handlerOf(entry: ApiOperation, { actions, runtime }: AdminApiOptions): RequestHandler {
   const { clock } = runtime
+  const isStreaming = 'stream' in entry
   return async (request, response) => {
-    const { query, params } = request
+    const { method, path, params, query } = request
     const signal = closeOf(response)
-    const document = await readDocument(request, { clock, bytesMax: bodyBytesMax })
-    if (document.kind === 'cut_off') return
-    if (document.kind === 'refused') {
-      send(response, document.answer)
-      return
+    const done = (record: ApiRecord): void =>
+      actions('admin action', {
+        by: String(response.locals['caller']),
+        path,
+        ...actionFields(record),
+      })
+    const content =
+      method === 'POST' && !isStreaming
+        ? await readDocument(request, response, { clock, bytesMax: entry.bodyBytesMax })
+        : { value: query }
+    if (content === undefined) return
+    const reading = entry.reads?.read(content.value, clock.nowMs())
+    if (reading?.kind === 'refused') send(response, refuse(reading.refusal))
+    else if (isStreaming) {
+      const work = (input: StreamingInput) => entry.stream(reading?.value, input)
+      await streamAnswer(request, response, { ...runtime, work, done })
+    } else {
+      const answer = await entry.run(reading?.value, { params, signal })
+      if (method === 'POST' && answer.record !== undefined) done(answer.record)
+      send(response, answer)
     }
-    const answer = await operation({ query, params, body: document.value, signal })
-    if (answer.record !== undefined) done(request, response, answer.record)
-    send(response, answer)
   }
 }
 

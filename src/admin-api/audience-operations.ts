@@ -10,106 +10,101 @@ import {
   type SyncListener,
 } from '../audience/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { knownNames, notFound, record, refuse, type Refusal } from './answer.ts'
+import { knownNames, notFound, pageOf, record, refuse, type Refusal } from './answer.ts'
 import {
   formatCursor,
-  readMembersQuery,
-  readRemoveQuery,
-  readSyncQuery,
+  membersReader,
+  removeReader,
+  syncReader,
   type SyncQuery,
 } from './audience-requests.ts'
-import type {
-  ApiOperation,
-  ApiRecord,
-  Operation,
-  StreamingEnd,
-  StreamingInput,
-  StreamingOperation,
+import {
+  get,
+  operation,
+  post,
+  streamingOperation,
+  type ApiOperation,
+  type ApiRecord,
+  type StreamingEnd,
+  type StreamingInput,
 } from './operation.ts'
-import type {
-  AdminApiOptions,
-  AudienceOperations,
-  AudienceRefusal,
-  AudienceRemoveOutcome,
-  AudienceSyncOutcome,
-} from './ports.ts'
+import type { AdminApiOptions, AudienceRefusal, AudienceSyncOutcome } from './ports.ts'
 import type { AudienceMembersRecord, AudiencesRecord } from './records.ts'
 
 /** Minimum time between two progress records of a sync. */
 const progressMs = 500
 
-/** Returns the operations on audiences and computed traits: list, show, sync and remove. */
-export function audienceOperations({
-  audiences,
-  runtime,
-}: Pick<AdminApiOptions, 'audiences' | 'runtime'>): readonly ApiOperation[] {
-  const { clock } = runtime
+type AudienceOptions = Pick<AdminApiOptions, 'audiences' | 'runtime'>
+
+/** Returns the operations on audiences and computed traits: list, sync, show and remove. */
+export function audienceOperations(options: AudienceOptions): readonly ApiOperation[] {
   return [
-    { path: '/audiences', method: 'get', operation: listOperation(audiences) },
-    { path: '/audiences/sync', method: 'post', streaming: syncOperation(audiences, clock) },
-    { path: '/audiences/:key', method: 'get', operation: showOperation(audiences) },
-    {
-      path: '/audiences/:key/remove',
-      method: 'post',
-      streaming: removeOperation(audiences, clock),
-    },
+    operation({
+      ...get('/audiences', 'audiences', 'The audiences and computed traits'),
+      run: async () => {
+        const found = await options.audiences.list()
+        return record({
+          kind: 'audiences',
+          audiences: found.map(audienceRecord),
+        } satisfies AudiencesRecord)
+      },
+    }),
+    syncOperation(options),
+    showOperation(options),
+    removeOperation(options),
   ]
 }
 
-function listOperation(audiences: AudienceOperations): Operation {
-  return async () => {
-    const found = await audiences.list()
-    return record({
-      kind: 'audiences',
-      audiences: found.map(audienceRecord),
-    } satisfies AudiencesRecord)
-  }
+function showOperation({ audiences }: AudienceOptions): ApiOperation {
+  return operation({
+    ...get('/audiences/{key}', 'members', 'An audience and a page of its members'),
+    reads: membersReader,
+    run: async ({ limit, after }, { params }) => {
+      const key = String(params['key'])
+      const known = await audiences.list()
+      const audience = known.find((candidate) => candidate.key === key)
+      if (audience === undefined) {
+        const keys = known.map((each) => each.key)
+        return refuse(notFound('audience', keys))
+      }
+      const members = await audiences.members({ key, limit: limit + 1, after })
+      const { rows, last } = pageOf(members, limit)
+      return record({
+        ...audienceRecord(audience),
+        memberList: rows.map(memberFields),
+        next: last === undefined ? null : formatCursor(last.identity),
+      } satisfies AudienceMembersRecord)
+    },
+  })
 }
 
-function showOperation(audiences: AudienceOperations): Operation {
-  return async ({ params, query }) => {
-    const reading = readMembersQuery(query)
-    if (reading.kind === 'refused') return refuse(reading.refusal)
-    const key = String(params['key'])
-    const known = await audiences.list()
-    const audience = known.find((candidate) => candidate.key === key)
-    if (audience === undefined) {
-      const keys = known.map((each) => each.key)
-      return refuse(notFound('audience', keys))
-    }
-    const { limit, after } = reading.value
-    // One more member tells whether there is a next page.
-    const members = await audiences.members({ key, limit: limit + 1, after })
-    const page = members.slice(0, limit)
-    const last = members.length > limit ? page.at(-1) : undefined
-    return record({
-      ...audienceRecord(audience),
-      memberList: page.map(memberFields),
-      next: last === undefined ? null : formatCursor(last.identity),
-    } satisfies AudienceMembersRecord)
-  }
+function syncOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
+  return streamingOperation({
+    ...post('/audiences/sync', 'line', 'Replaces the members with those of a list'),
+    reads: syncReader,
+    stream: async (query, { upload, sendRecords, drained, signal }): Promise<StreamingEnd> => {
+      const listener = listenerOf(query, sendRecords, runtime.clock)
+      const outcome = await audiences.sync({ ...query, listener, drained, signal }, upload)
+      return 'counts' in outcome
+        ? { kind: 'sent', record: syncRecord(outcome, query) }
+        : { kind: 'refused', refusal: refusalOf(outcome, query.sourceId) }
+    },
+  })
 }
 
-function syncOperation(audiences: AudienceOperations, clock: Clock): StreamingOperation {
-  return async ({ query, upload, sendRecords, drained, signal }) => {
-    const reading = readSyncQuery(query)
-    if (reading.kind === 'refused') return reading
-    const listener = listenerOf(reading.value, sendRecords, clock)
-    const request = { ...reading.value, listener, drained, signal }
-    return endOfSync(await audiences.sync(request, upload), reading.value)
-  }
-}
-
-function removeOperation(audiences: AudienceOperations, clock: Clock): StreamingOperation {
-  return async ({ query, params, sendRecords, drained, signal }) => {
-    const reading = readRemoveQuery(query)
-    if (reading.kind === 'refused') return reading
-    const { isDryRun } = reading.value
-    const key = String(params['key'])
-    const listener = listenerOf({ isDryRun }, sendRecords, clock)
-    const request = { key, isDryRun, listener, drained, signal }
-    return endOfRemoval(await audiences.remove(request), reading.value)
-  }
+function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
+  return streamingOperation({
+    ...post('/audiences/{key}/remove', 'line', 'Removes an audience'),
+    reads: removeReader,
+    stream: async (query, { params, sendRecords, drained, signal }): Promise<StreamingEnd> => {
+      const key = String(params['key'])
+      const listener = listenerOf(query, sendRecords, runtime.clock)
+      const outcome = await audiences.remove({ ...query, key, listener, drained, signal })
+      return 'left' in outcome
+        ? { kind: 'sent', record: removalRecord(outcome, query) }
+        : { kind: 'refused', refusal: refusalOf(outcome) }
+    },
+  })
 }
 
 /** Makes a listener that sends records. Changes are sent only in a dry run, because otherwise destinations get them. */
@@ -134,19 +129,6 @@ function listenerOf(
     comparing: (members) => sendProgress(comparingRecord(members)),
     progress: (counts) => sendProgress(progressRecord(counts)),
   }
-}
-
-function endOfSync(outcome: AudienceSyncOutcome, { sourceId, isDryRun }: SyncQuery): StreamingEnd {
-  if ('counts' in outcome) return { kind: 'sent', record: syncRecord(outcome, { isDryRun }) }
-  return { kind: 'refused', refusal: refusalOf(outcome, sourceId) }
-}
-
-function endOfRemoval(
-  outcome: AudienceRemoveOutcome,
-  { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
-): StreamingEnd {
-  if ('left' in outcome) return { kind: 'sent', record: removalRecord(outcome, { isDryRun }) }
-  return { kind: 'refused', refusal: refusalOf(outcome) }
 }
 
 function refusalOf(

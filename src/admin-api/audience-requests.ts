@@ -5,89 +5,64 @@ import type { AudienceSyncRequest } from './ports.ts'
 import {
   accepts,
   fields,
+  invalid,
   oneOf,
   pageLimit,
-  read,
-  refused,
+  parsed,
+  requestReader,
   several,
   text,
-  type Reading,
+  type RequestReader,
 } from './read-fields.ts'
-
-type MembersQuery = Omit<MembersRequest, 'key'>
 
 /** The query parameters of a sync. */
 export type SyncQuery = Omit<AudienceSyncRequest, 'listener' | 'drained' | 'signal'>
 
 const classes: readonly ComputationClass[] = ['audience', 'trait']
 
-/** Reads the query parameters for a page of members. */
-export function readMembersQuery(query: unknown): Reading<MembersQuery> {
-  return read(membersFields, query, ({ limit, after = null }) => ({
-    kind: 'read',
-    value: { limit, after },
-  }))
-}
-
-/** Reads the query parameters of a sync. */
-export function readSyncQuery(query: unknown): Reading<SyncQuery> {
-  return read(syncFields, query, (written): Reading<SyncQuery> => {
-    const { name, key, source, idColumn = [], valueColumn } = written
-    if (name === undefined && key === undefined) {
-      return refused('invalid_request', 'No audience is given: give a name or a key')
-    }
-    const columns = { userIds: idColumn, value: valueColumn }
-    const isDryRun = written.dryRun !== undefined
-    return {
-      kind: 'read',
-      value: { name, key, computationClass: written.class, sourceId: source, columns, isDryRun },
-    }
-  })
-}
-
-/** Reads the query parameters of a removal. */
-export function readRemoveQuery(query: unknown): Reading<{ readonly isDryRun: boolean }> {
-  return read(removeFields, query, (written) => ({
-    kind: 'read',
-    value: { isDryRun: written.dryRun !== undefined },
-  }))
-}
-
 /** A query has only strings, so this is the string `true`. */
-const dryRun = z.literal('true', accepts('true, or left out'))
+const dryRun = z.literal('true', accepts('true, or left out')).optional()
+
+/** Reads the query of a page of members. */
+export const membersReader: RequestReader<Omit<MembersRequest, 'key'>> = requestReader(
+  fields({ limit: pageLimit, after: parsed('the "next" of a page', parseCursor).optional() }),
+  ({ limit, after = null }) => ({ limit, after }),
+)
+
+/** Reads the query of a sync. */
+export const syncReader: RequestReader<SyncQuery> = requestReader(
+  fields({
+    name: text.optional(),
+    key: text.optional(),
+    class: oneOf(classes).default('audience'),
+    source: text.optional(),
+    idColumn: several(text),
+    valueColumn: text.optional(),
+    dryRun,
+  }),
+  (written) => ({
+    name: written.name,
+    key: written.key,
+    computationClass: written.class,
+    sourceId: written.source,
+    columns: { userIds: written.idColumn ?? [], value: written.valueColumn },
+    isDryRun: written.dryRun !== undefined,
+  }),
+  ({ name, key }) =>
+    name === undefined && key === undefined
+      ? invalid('No audience is given: give a name or a key')
+      : undefined,
+)
+
+/** Reads the query of a removal. */
+export const removeReader: RequestReader<Pick<SyncQuery, 'isDryRun'>> = requestReader(
+  fields({ dryRun }),
+  (written) => ({ isDryRun: written.dryRun !== undefined }),
+)
 
 /** Makes the cursor for the next page of members. */
 export function formatCursor({ userId, anonymousId, email }: MemberIdentity): string {
   return Buffer.from(JSON.stringify({ userId, anonymousId, email })).toString('base64url')
-}
-
-const cursorForm = 'the "next" of a page'
-const cursor = z.string(accepts(cursorForm)).transform((text, context): MemberIdentity => {
-  const identity = parseCursor(text)
-  if (identity !== undefined) return identity
-  context.addIssue(cursorForm)
-  return z.NEVER
-})
-
-const membersFields = fields({ limit: pageLimit, after: cursor.optional() })
-
-const syncFields = fields({
-  name: text.optional(),
-  key: text.optional(),
-  class: oneOf(classes).default('audience'),
-  source: text.optional(),
-  idColumn: several(text),
-  valueColumn: text.optional(),
-  dryRun: dryRun.optional(),
-})
-
-const removeFields = fields({ dryRun: dryRun.optional() })
-
-/** The schemas of requests about audiences, for the API description. */
-export const audienceSchemas: Readonly<Record<'members' | 'sync' | 'remove', z.ZodType>> = {
-  members: membersFields,
-  sync: syncFields,
-  remove: removeFields,
 }
 
 function parseCursor(text: string): MemberIdentity | undefined {

@@ -1,69 +1,12 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../model/index.ts'
 import { answerSchemas, refusalSchema } from './answer-schemas.ts'
-import { audienceSchemas } from './audience-requests.ts'
-import { regulationSchemas } from './regulation-requests.ts'
-import { deliverySchemas } from './requests.ts'
-
-interface Described {
-  readonly method: 'get' | 'post'
-  readonly path: string
-  readonly summary: string
-  readonly query?: z.ZodType
-  readonly body?: z.ZodType
-  readonly answer: keyof typeof answerSchemas
-}
-
-function described(): readonly Described[] {
-  const { list, reveal, retry, discard, replay } = deliverySchemas()
-  const { members, sync, remove } = audienceSchemas
-  const { list: regulations, create } = regulationSchemas
-  const rows: Readonly<Record<string, DescribedRow>> = {
-    'get /deliveries': ['deliveries', 'A page of deliveries, the newest first', { query: list }],
-    'get /deliveries/{destination}/{number}': [
-      'story',
-      'A delivery with all its requests',
-      { query: reveal },
-    ],
-    'post /deliveries/retry': ['retry', 'Makes deliveries due immediately', { body: retry }],
-    'post /deliveries/discard': ['discard', 'Ends pending deliveries as failed', { body: discard }],
-    'get /destinations': ['destinations', 'Endpoints, breakers, faults, counts', { query: reveal }],
-    'post /destinations/{id}/enable': ['destination', 'Enables a destination in this process'],
-    'post /destinations/{id}/disable': ['destination', 'Disables a destination in this process'],
-    'post /destinations/{id}/test': ['test', 'Delivers a sample track call'],
-    'get /sources': ['sources', 'Write keys, and the calls since this process started'],
-    'get /overview': ['overview', 'The current problems, and the last hour'],
-    'get /ledger': ['ledger', 'The counts of events and deliveries'],
-    'get /audit': ['audit', 'Whether the counts balance'],
-    'post /replay': ['replay', 'Sends archived events again', { body: replay }],
-    'get /audiences': ['audiences', 'The audiences and computed traits'],
-    'post /audiences/sync': ['line', 'Replaces the members with those of a list', { query: sync }],
-    'get /audiences/{key}': [
-      'members',
-      'An audience and a page of its members',
-      { query: members },
-    ],
-    'post /audiences/{key}/remove': ['line', 'Removes an audience', { query: remove }],
-    'get /regulations': ['regulations', 'A page of regulations', { query: regulations }],
-    'post /regulations': ['regulation', 'Deletes or suppresses users', { body: create }],
-    'get /regulations/{id}': ['regulation', 'A regulation, and what was erased and sent'],
-  }
-  return Object.entries(rows).map(([operation, [answer, summary, asked]]) => {
-    const [method, path] = operation.split(' ') as [Described['method'], string]
-    return { method, path, summary, answer, ...asked }
-  })
-}
-
-type DescribedRow = readonly [
-  answer: Described['answer'],
-  summary: string,
-  asked?: Pick<Described, 'query'> | Pick<Described, 'body'>,
-]
+import type { ApiOperation } from './operation.ts'
 
 /** Describes the admin API in OpenAPI 3.1, from the schemas that check its requests. */
-export function openApiDocument(): JsonObject {
+export function openApiDocument(operations: readonly ApiOperation[]): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
-  for (const operation of described()) {
+  for (const operation of operations) {
     const path = `/v1${operation.path}`
     paths[path] = { ...paths[path], [operation.method]: operationObject(operation) }
   }
@@ -89,23 +32,22 @@ export function openApiDocument(): JsonObject {
   }
 }
 
-function operationObject({ path, summary, query, body, answer }: Described): JsonObject {
+function operationObject(operation: ApiOperation): JsonObject {
+  const { method, path, summary, reads, answer } = operation
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
   }))
-  const asked = query === undefined ? [] : queryParameters(jsonSchema(query))
+  const read = reads && jsonSchema(reads.schema)
+  const hasBody = method === 'post' && 'run' in operation
   const json = answer === 'line' ? 'application/x-ndjson' : 'application/json'
   return {
     summary,
-    parameters: [...named, ...asked],
-    ...(body && {
-      requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } },
-    }),
-    ...(answer === 'line' &&
-      path.endsWith('/sync') && { requestBody: { content: { '*/*': {} }, required: true } }),
+    parameters: [...named, ...(read === undefined || hasBody ? [] : queryParameters(read))],
+    ...(read && hasBody && { requestBody: { content: { 'application/json': { schema: read } } } }),
+    ...(path.endsWith('/sync') && { requestBody: { content: { '*/*': {} }, required: true } }),
     responses: {
       200: { description: 'Done', content: { [json]: { schema: reference(answer) } } },
       default: {

@@ -1,27 +1,20 @@
+import type { AnswerName } from './answer-schemas.ts'
 import type { Answer, Refusal } from './answer.ts'
+import type { RequestReader } from './read-fields.ts'
 
-interface RequestInput {
-  readonly query: unknown
+/** Input of an operation, in addition to the value that it reads. */
+export interface OperationInput {
   /** The named parts of the path. */
   readonly params: Readonly<Record<string, string | string[]>>
   /** Aborts when the client has left. */
   readonly signal: AbortSignal
 }
 
-/** Input of an operation. */
-export interface OperationInput extends RequestInput {
-  /** The parsed body; undefined for none. */
-  readonly body: unknown
-}
-
-/** Answers one kind of request. */
-export type Operation = (input: OperationInput) => Promise<Answer>
-
 /** A record as `--json` prints it, without its version. */
 export type ApiRecord = Readonly<Record<string, unknown>>
 
-/** Input of an operation that reads the body and sends records while it works. */
-export interface StreamingInput extends RequestInput {
+/** Input of an operation that receives an upload and sends records while it works. */
+export interface StreamingInput extends OperationInput {
   /** The body, read no faster than the client reads the answer. Throws UploadError if it is incomplete. */
   readonly upload: AsyncIterable<Uint8Array>
   /** Sends records at once. The first one starts the answer with the status 200. */
@@ -35,16 +28,52 @@ export type StreamingEnd =
   | { readonly kind: 'sent'; readonly record: ApiRecord }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** Answers one kind of request with a stream of records. */
-export type StreamingOperation = (input: StreamingInput) => Promise<StreamingEnd>
+interface Route {
+  readonly method: 'get' | 'post'
+  /** The path below `/v1`, with its named parts in braces. */
+  readonly path: string
+  readonly answer: AnswerName
+  readonly summary: string
+}
 
-/** An operation under `/v1`, with its path and method. */
-export type ApiOperation =
-  | { readonly path: string; readonly method: 'get'; readonly operation: Operation }
-  | {
-      readonly path: string
-      readonly method: 'post'
-      readonly operation: Operation
-      readonly bodyBytesMax?: number
-    }
-  | { readonly path: string; readonly method: 'post'; readonly streaming: StreamingOperation }
+interface Described<Value> extends Route {
+  /** Reads the JSON body of a `post`, but the query of a `get` or a streaming operation. */
+  readonly reads?: RequestReader<Value>
+}
+
+/** An operation that answers with one record. */
+export interface Operation<Value = unknown> extends Described<Value> {
+  /** Maximum size of the body; 64 KB by default. */
+  readonly bodyBytesMax?: number
+  /** Answers a request. `value` is undefined if the operation reads nothing. */
+  run(value: Value, input: OperationInput): Answer | Promise<Answer>
+}
+
+/** An operation that answers with a stream of records. */
+export interface StreamingOperation<Value = unknown> extends Described<Value> {
+  /** Answers a request. */
+  stream(value: Value, input: StreamingInput): Promise<StreamingEnd>
+}
+
+/** An operation under `/v1`. */
+export type ApiOperation = Operation | StreamingOperation
+
+/** Checks that an operation fits the value that it reads. */
+export function operation<Value>(checked: Operation<Value>): Operation {
+  return checked
+}
+
+/** Checks that a streaming operation fits the value that it reads. */
+export function streamingOperation<Value>(checked: StreamingOperation<Value>): StreamingOperation {
+  return checked
+}
+
+/** Makes the route of an operation that only reads. */
+export function get(path: string, answer: AnswerName, summary: string): Route {
+  return { method: 'get', path, answer, summary }
+}
+
+/** Makes the route of an operation that changes or sends something. */
+export function post(path: string, answer: AnswerName, summary: string): Route {
+  return { method: 'post', path, answer, summary }
+}

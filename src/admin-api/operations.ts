@@ -8,9 +8,9 @@ import {
   shownEndpoint,
   storyRecord,
 } from '../delivery/index.ts'
-import { notFound, record, refuse, unknownItem, type Answer } from './answer.ts'
+import { notFound, pageOf, record, refuse, unknownItem, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
-import type { ApiOperation, Operation } from './operation.ts'
+import { get, operation, post, type ApiOperation } from './operation.ts'
 import type { SourceCounts } from './metrics/source-activity.ts'
 import type { AdminApiOptions, DestinationState, ReplayOutcome, SourceState } from './ports.ts'
 import { problemsOf } from './problems.ts'
@@ -25,78 +25,83 @@ import type {
 } from './records.ts'
 import { regulationOperations } from './regulation-operations.ts'
 import {
-  readDiscardRequest,
-  readListRequest,
-  readReplayRequest,
-  readRetryRequest,
-  readReveal,
+  discardReader,
+  listReader,
+  replayReader,
+  retryReader,
+  revealReader,
   type Selection,
 } from './requests.ts'
 
-/** The operations under `/v1`. */
+/** The operations under `/v1`, in the order of the API description. */
 export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   return [
-    { path: '/deliveries', method: 'get', operation: listOperation(options) },
-    { path: '/deliveries/retry', method: 'post', operation: changeOperation('retry', options) },
-    { path: '/deliveries/discard', method: 'post', operation: changeOperation('discard', options) },
-    { path: '/deliveries/:destination/:number', method: 'get', operation: storyOperation(options) },
-    { path: '/destinations', method: 'get', operation: destinationsOperation(options) },
-    { path: '/destinations/:id/enable', method: 'post', operation: switchOperation(options, true) },
-    {
-      path: '/destinations/:id/disable',
-      method: 'post',
-      operation: switchOperation(options, false),
-    },
-    { path: '/destinations/:id/test', method: 'post', operation: testOperation(options) },
-    { path: '/sources', method: 'get', operation: sourcesOperation(options) },
-    { path: '/overview', method: 'get', operation: overviewOperation(options) },
-    { path: '/ledger', method: 'get', operation: ledgerOperation(options) },
-    { path: '/audit', method: 'get', operation: auditOperation(options) },
-    { path: '/replay', method: 'post', operation: replayOperation(options) },
+    listOperation(options),
+    storyOperation(options),
+    changeOperation('retry', options),
+    changeOperation('discard', options),
+    destinationsOperation(options),
+    switchOperation('enable', options),
+    switchOperation('disable', options),
+    testOperation(options),
+    sourcesOperation(options),
+    overviewOperation(options),
+    ...ledgerOperations(options),
+    replayOperation(options),
     ...audienceOperations(options),
     ...regulationOperations(options),
   ]
 }
 
-function listOperation({ log, runtime }: AdminApiOptions): Operation {
-  return async ({ query }) => {
-    const reading = readListRequest(query, runtime.clock.nowMs())
-    if (reading.kind === 'refused') return refuse(reading.refusal)
-    const { filter, limit, beforeId, reveal } = reading.value
-    // One more delivery tells whether there is a next page.
-    const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
-    const page = found.slice(0, limit)
-    const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
-    const deliveries = page.map(loggedDeliveryRecord)
-    return record({ kind: 'deliveries', deliveries, next } satisfies DeliveriesRecord)
-  }
+function listOperation({ log }: AdminApiOptions): ApiOperation {
+  return operation({
+    ...get('/deliveries', 'deliveries', 'A page of deliveries, the newest first'),
+    reads: listReader,
+    run: async ({ filter, limit, beforeId, reveal }) => {
+      const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
+      const { rows, last } = pageOf(found, limit)
+      return record({
+        kind: 'deliveries',
+        deliveries: rows.map(loggedDeliveryRecord),
+        next: last?.id ?? null,
+      } satisfies DeliveriesRecord)
+    },
+  })
 }
 
 const noDelivery = unknownItem('delivery')
 
-function storyOperation({ log }: AdminApiOptions): Operation {
-  return async ({ params, query }) => {
-    const reading = readReveal(query)
-    if (reading.kind === 'refused') return refuse(reading.refusal)
-    const id = `${String(params['destination'])}/${String(params['number'])}`
-    const key = parseDeliveryId(id)
-    const story = key && (await readableLog(log, reading.value).story(key))
-    return story === undefined ? noDelivery : record(storyRecord(story))
-  }
+function storyOperation({ log }: AdminApiOptions): ApiOperation {
+  return operation({
+    ...get('/deliveries/{destination}/{number}', 'story', 'A delivery with all its requests'),
+    reads: revealReader,
+    run: async (reveal, { params }) => {
+      const id = `${String(params['destination'])}/${String(params['number'])}`
+      const key = parseDeliveryId(id)
+      const story = key && (await readableLog(log, reveal).story(key))
+      return story === undefined ? noDelivery : record(storyRecord(story))
+    },
+  })
 }
 
-function changeOperation(kind: 'retry' | 'discard', options: AdminApiOptions): Operation {
-  const read = kind === 'retry' ? readRetryRequest : readDiscardRequest
-  return async ({ body }) => {
-    const reading = read(body, options.runtime.clock.nowMs())
-    if (reading.kind === 'refused') return refuse(reading.refusal)
-    const { filter } = reading.value
-    const deliveries = await changeAll(kind, reading.value, options)
-    const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
-    // Conditions may match nothing, but an id names one delivery, which must exist.
-    if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
-    return record({ kind, deliveries })
-  }
+function changeOperation(kind: 'retry' | 'discard', options: AdminApiOptions): ApiOperation {
+  const isRetry = kind === 'retry'
+  return operation({
+    ...post(
+      `/deliveries/${kind}`,
+      kind,
+      isRetry ? 'Makes deliveries due immediately' : 'Ends pending deliveries as failed',
+    ),
+    reads: isRetry ? retryReader : discardReader,
+    run: async (selection) => {
+      const { filter } = selection
+      const deliveries = await changeAll(kind, selection, options)
+      const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
+      // Conditions may match nothing, but an id names one delivery, which must exist.
+      if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
+      return record({ kind, deliveries })
+    },
+  })
 }
 
 async function changeAll(
@@ -117,14 +122,15 @@ async function changeAll(
   }
 }
 
-function destinationsOperation({ destinations }: AdminApiOptions): Operation {
-  return async ({ query }) => {
-    const reading = readReveal(query)
-    if (reading.kind === 'refused') return refuse(reading.refusal)
-    const states = await destinations()
-    const fields = states.map((state) => destinationFields(state, reading.value))
-    return record({ kind: 'destinations', destinations: fields } satisfies DestinationsRecord)
-  }
+function destinationsOperation({ destinations }: AdminApiOptions): ApiOperation {
+  return operation({
+    ...get('/destinations', 'destinations', 'Endpoints, breakers, faults, counts'),
+    reads: revealReader,
+    run: async (reveal) => {
+      const fields = (await destinations()).map((state) => destinationFields(state, reveal))
+      return record({ kind: 'destinations', destinations: fields } satisfies DestinationsRecord)
+    },
+  })
 }
 
 /** Copies field by field, so that a secret that is added to destinations later is not sent. */
@@ -158,33 +164,48 @@ function destinationFields(destination: DestinationState, reveal: boolean): Dest
 
 const noDestination = unknownItem('destination')
 
-function switchOperation({ destinationActions }: AdminApiOptions, enabled: boolean): Operation {
-  return ({ params }) => {
-    const id = String(params['id'])
-    const isDone = destinationActions.setEnabled(id, enabled)
-    return Promise.resolve(isDone ? record({ kind: 'destination', id, enabled }) : noDestination)
-  }
+function switchOperation(
+  action: 'enable' | 'disable',
+  { destinationActions }: AdminApiOptions,
+): ApiOperation {
+  return operation({
+    ...post(
+      `/destinations/{id}/${action}`,
+      'destination',
+      `${action === 'enable' ? 'Enables' : 'Disables'} a destination in this process`,
+    ),
+    run: (_, { params }) => {
+      const id = String(params['id'])
+      const enabled = action === 'enable'
+      const isDone = destinationActions.setEnabled(id, enabled)
+      return isDone ? record({ kind: 'destination', id, enabled }) : noDestination
+    },
+  })
 }
 
-function testOperation({ destinationActions }: AdminApiOptions): Operation {
-  return async ({ params }) => {
-    const id = String(params['id'])
-    const messageId = await destinationActions.sendTest(id)
-    if (messageId === undefined) return noDestination
-    if (messageId !== null) return record({ kind: 'test', id, messageId })
-    const message = 'The destination is disabled: nothing is sent to it'
-    return refuse({ status: 409, code: 'destination_disabled', message })
-  }
+function testOperation({ destinationActions }: AdminApiOptions): ApiOperation {
+  return operation({
+    ...post('/destinations/{id}/test', 'test', 'Delivers a sample track call'),
+    run: async (_, { params }) => {
+      const id = String(params['id'])
+      const messageId = await destinationActions.sendTest(id)
+      if (messageId === undefined) return noDestination
+      if (messageId !== null) return record({ kind: 'test', id, messageId })
+      const message = 'The destination is disabled: nothing is sent to it'
+      return refuse({ status: 409, code: 'destination_disabled', message })
+    },
+  })
 }
 
-function sourcesOperation({ sources, metrics }: AdminApiOptions): Operation {
-  return () => {
-    const { url, sources: configured } = sources()
-    const fields = configured.map((source) => sourceFields(source, metrics.sources.of(source.id)))
-    return Promise.resolve(
-      record({ kind: 'sources', url, sources: fields } satisfies SourcesRecord),
-    )
-  }
+function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
+  return operation({
+    ...get('/sources', 'sources', 'Write keys, and the calls since this process started'),
+    run: () => {
+      const { url, sources: configured } = sources()
+      const fields = configured.map((source) => sourceFields(source, metrics.sources.of(source.id)))
+      return record({ kind: 'sources', url, sources: fields } satisfies SourcesRecord)
+    },
+  })
 }
 
 function sourceFields(
@@ -203,36 +224,45 @@ function sourceFields(
   }
 }
 
-function overviewOperation({ ready, ledger, destinations, metrics }: AdminApiOptions): Operation {
-  return async () => {
-    const [reasons, figures, states] = await Promise.all([ready(), ledger(), destinations()])
-    const { recent, oldestDueAtMs } = metrics
-    const { deliveries, p50Ms, p99Ms } = recent.latency
-    return record({
-      kind: 'overview',
-      problems: problemsOf(reasons, states),
-      ledger: figures,
-      oldestDueAt: isoOrNull(oldestDueAtMs),
-      latency: { deliveries, p50: p50Ms, p99: p99Ms },
-      minutes: recent.minutes.map(({ atMs, ...counts }) => ({ at: isoOrNull(atMs), ...counts })),
-    } satisfies OverviewRecord)
-  }
+function overviewOperation(options: AdminApiOptions): ApiOperation {
+  const { ready, ledger, destinations, metrics } = options
+  return operation({
+    ...get('/overview', 'overview', 'The current problems, and the last hour'),
+    run: async () => {
+      const [reasons, figures, states] = await Promise.all([ready(), ledger(), destinations()])
+      const { recent, oldestDueAtMs } = metrics
+      const { deliveries, p50Ms, p99Ms } = recent.latency
+      return record({
+        kind: 'overview',
+        problems: problemsOf(reasons, states),
+        ledger: figures,
+        oldestDueAt: isoOrNull(oldestDueAtMs),
+        latency: { deliveries, p50: p50Ms, p99: p99Ms },
+        minutes: recent.minutes.map(({ atMs, ...counts }) => ({ at: isoOrNull(atMs), ...counts })),
+      } satisfies OverviewRecord)
+    },
+  })
 }
 
-function ledgerOperation({ ledger }: AdminApiOptions): Operation {
-  return async () => record({ kind: 'ledger', ...(await ledger()) })
+function ledgerOperations({ ledger, log }: AdminApiOptions): readonly ApiOperation[] {
+  return [
+    operation({
+      ...get('/ledger', 'ledger', 'The counts of events and deliveries'),
+      run: async () => record({ kind: 'ledger', ...(await ledger()) }),
+    }),
+    operation({
+      ...get('/audit', 'audit', 'Whether the counts balance'),
+      run: async () => record(auditRecord(await log.audit())),
+    }),
+  ]
 }
 
-function auditOperation({ log }: AdminApiOptions): Operation {
-  return async () => record(auditRecord(await log.audit()))
-}
-
-function replayOperation({ replay, runtime }: AdminApiOptions): Operation {
-  return async ({ body, signal }) => {
-    const reading = readReplayRequest(body, runtime.clock.nowMs())
-    if (reading.kind === 'refused') return refuse(reading.refusal)
-    return replayAnswer(await replay(reading.value, signal))
-  }
+function replayOperation({ replay }: AdminApiOptions): ApiOperation {
+  return operation({
+    ...post('/replay', 'replay', 'Sends archived events again'),
+    reads: replayReader,
+    run: async (request, { signal }) => replayAnswer(await replay(request, signal)),
+  })
 }
 
 function replayAnswer(outcome: ReplayOutcome): Answer {

@@ -69,12 +69,8 @@ const signedOut: Answer = refuse({
 function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestHandler {
   const hasToken = tokenCheck(access.token)
   return async (request, response) => {
-    const document = await readDocument(request, { clock: runtime.clock })
-    if (document.kind === 'cut_off') return
-    if (document.kind === 'refused') {
-      send(response, document.answer)
-      return
-    }
+    const document = await readDocument(request, response, { clock: runtime.clock })
+    if (document === undefined) return
     const given = isJsonObject(document.value) ? document.value['token'] : undefined
     // The check expects a header's value, which Node decodes as Latin-1.
     const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''

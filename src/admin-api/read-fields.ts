@@ -7,7 +7,15 @@ export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** Sets the message of every issue to the accepted values. {@link read} adds the given value. */
+/** Reads the query or the body of one kind of request. */
+export interface RequestReader<Value> {
+  /** The schema for the API description. */
+  readonly schema: z.ZodType
+  /** Reads what a request contains. Times such as `2h` are before `nowMs`. */
+  readonly read: (input: unknown, nowMs: number) => Reading<Value>
+}
+
+/** Sets the message of every issue to the accepted values. {@link requestReader} adds the given value. */
 export function accepts(accepted: string): {
   /** Returns the message. */
   readonly error: () => string
@@ -89,15 +97,38 @@ export const pageRowsMax = 500
 /** The number of rows of a page; 50 by default. */
 export const pageLimit: z.ZodType<number> = numeral(1, pageRowsMax).default(50)
 
-/** Checks the query or body of a request, and turns it into a value or a refusal. */
-export function read<Written, Value>(
+/** Makes the schema of a string that `parse` reads. A string for which it returns undefined is refused. */
+export function parsed<Value>(
+  accepted: string,
+  parse: (text: string) => Value | undefined,
+): z.ZodType<Value> {
+  return z.string(accepts(accepted)).transform((text, context) => {
+    const value = parse(text)
+    if (value !== undefined) return value
+    context.addIssue(accepted)
+    return z.NEVER
+  })
+}
+
+/**
+ * Makes a reader of requests.
+ *
+ * @param valueOf - converts the fields of a request
+ * @param refusalOf - refuses fields that are valid one by one, but not together
+ */
+export function requestReader<Written, Value>(
   schema: z.ZodType<Written>,
-  input: unknown,
-  understand: (written: Written) => Reading<Value>,
-): Reading<Value> {
-  const result = schema.safeParse(input ?? {}, { reportInput: true })
-  if (result.success) return understand(result.data)
-  return refused('invalid_request', result.error.issues.flatMap(issueTexts).join('; '))
+  valueOf: (written: Written, nowMs: number) => Value,
+  refusalOf: (written: Written) => Refusal | undefined = () => undefined,
+): RequestReader<Value> {
+  const read = (input: unknown, nowMs: number): Reading<Value> => {
+    const { data, error } = schema.safeParse(input ?? {}, { reportInput: true })
+    const refusal = error ? invalid(error.issues.flatMap(issueTexts).join('; ')) : refusalOf(data)
+    return refusal === undefined
+      ? { kind: 'read', value: valueOf(data as Written, nowMs) }
+      : { kind: 'refused', refusal }
+  }
+  return { schema, read }
 }
 
 /** Formats an issue like a problem of a configuration: its path, the given value, and what is accepted. */
@@ -121,9 +152,6 @@ function shownValue(value: unknown): string {
 }
 
 /** Refuses a request because of its content. */
-export function refused(
-  code: 'invalid_request' | 'nothing_selected',
-  message: string,
-): Reading<never> {
-  return { kind: 'refused', refusal: { status: 400, code, message } }
+export function invalid(message: string, code: Refusal['code'] = 'invalid_request'): Refusal {
+  return { status: 400, code, message }
 }

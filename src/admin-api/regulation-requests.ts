@@ -10,10 +10,10 @@ import {
   fields,
   oneOf,
   pageLimit,
-  read,
+  requestReader,
   text,
   texts,
-  type Reading,
+  type RequestReader,
 } from './read-fields.ts'
 
 /** Maximum number of sources in a request. A regulation without sources applies to all of them. */
@@ -23,38 +23,26 @@ const sourceIdLengthMax = 1_024
 /** Maximum size of a request, enough for the maximum number of user ids of usual length. */
 export const regulationBytesMax: number = 2 * 1024 * 1024
 
-const subjectType = z.literal('USER_ID', accepts('USER_ID'))
-
-const requestFields = fields(
-  {
-    regulationType: oneOf(regulationTypes),
-    subjectType: subjectType.optional(),
-    subjectIds: texts(regulationLimits.usersMax, regulationLimits.userIdLengthMax),
-    sources: texts(sourcesMax, sourceIdLengthMax).optional(),
-  },
-  '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
+/** Reads the body of a new regulation. */
+export const regulationReader: RequestReader<RegulationRequest> = requestReader(
+  fields(
+    {
+      regulationType: oneOf(regulationTypes),
+      subjectType: z.literal('USER_ID', accepts('USER_ID')).optional(),
+      subjectIds: texts(regulationLimits.usersMax, regulationLimits.userIdLengthMax),
+      sources: texts(sourcesMax, sourceIdLengthMax).optional(),
+    },
+    '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
+  ),
+  ({ regulationType, subjectIds, sources = null }) => ({
+    type: regulationType,
+    userIds: subjectIds,
+    sourceIds: sources,
+  }),
 )
 
-const listFields = fields({ limit: pageLimit, before: text.optional() })
-
-/** The schemas of requests about regulations, for the API description. */
-export const regulationSchemas: Readonly<Record<'create' | 'list', z.ZodType>> = {
-  create: requestFields,
-  list: listFields,
-}
-
-/** Reads the body of a regulation. */
-export function readRegulationRequest(body: unknown): Reading<RegulationRequest> {
-  return read(requestFields, body, ({ regulationType, subjectIds, sources = null }) => ({
-    kind: 'read',
-    value: { type: regulationType, userIds: subjectIds, sourceIds: sources },
-  }))
-}
-
-/** Reads the query parameters for a list of regulations. */
-export function readRegulationsQuery(query: unknown): Reading<RegulationsRequest> {
-  return read(listFields, query, ({ limit, before }) => ({
-    kind: 'read',
-    value: { limit, beforeId: before },
-  }))
-}
+/** Reads the query of a list of regulations. */
+export const regulationsReader: RequestReader<RegulationsRequest> = requestReader(
+  fields({ limit: pageLimit, before: text.optional() }),
+  ({ limit, before }) => ({ limit, beforeId: before }),
+)

@@ -1,50 +1,49 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, Response } from 'express'
 import { closeOf } from '../http/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import type { Log, Runtime } from '../runtime/index.ts'
 import { isStoreError, refusalOfFailure, refuse, send, type Refusal } from './answer.ts'
 import { LineAnswer } from './line-answer.ts'
-import type { ApiRecord, StreamingOperation } from './operation.ts'
+import type { ApiRecord, StreamingEnd, StreamingInput } from './operation.ts'
 import { Upload, UploadError } from './upload.ts'
 
 /** Gzip is detected by its first bytes, so these values all mean the same. */
 const encodings = ['identity', 'gzip', 'x-gzip']
 
 interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
+  readonly work: (input: StreamingInput) => Promise<StreamingEnd>
   /** Called at the end of an action, with its last record or its failure. */
-  readonly done: (request: Request, response: Response, record: ApiRecord) => void
+  readonly done: (record: ApiRecord) => void
 }
 
 /** Answers a request record by record while its body arrives. After the first record, an error is the last record. */
-export function streamingHandler(
-  operation: StreamingOperation,
-  { clock, log, done }: StreamingParts,
-): RequestHandler {
-  return async (request, response) => {
-    if (!encodings.includes(encodingOf(request))) {
-      send(response, refuse(unreadableEncoding))
-      return
-    }
-    const answer = new LineAnswer(response, clock)
-    const drained = (): Promise<void> => answer.drained()
-    const sendRecords: LineAnswer['sendRecords'] = (records) => answer.sendRecords(records)
-    const upload = new Upload(request, { clock, drained })
-    const signal = closeOf(response)
-    const { query, params } = request
-    try {
-      const end = await operation({ query, params, upload, sendRecords, drained, signal })
-      if (end.kind === 'sent') {
-        done(request, response, end.record)
-        answer.end(end.record)
-      } else refuseOrEnd(end.refusal, answer, response)
-    } catch (error) {
-      // Log the action, because part of it may have been done.
-      done(request, response, { outcome: 'failed' })
-      // The client has left, so no answer can be sent.
-      if (upload.error?.code === 'cut_off' || (signal.aborted && error === signal.reason)) return
-      refuseOrEnd(refusalOf(upload.error ?? error, log), answer, response)
-    }
+export async function streamAnswer(
+  request: Request,
+  response: Response,
+  { work, clock, log, done }: StreamingParts,
+): Promise<void> {
+  if (!encodings.includes(encodingOf(request))) {
+    send(response, refuse(unreadableEncoding))
+    return
+  }
+  const answer = new LineAnswer(response, clock)
+  const drained = (): Promise<void> => answer.drained()
+  const sendRecords: LineAnswer['sendRecords'] = (records) => answer.sendRecords(records)
+  const upload = new Upload(request, { clock, drained })
+  const signal = closeOf(response)
+  try {
+    const end = await work({ params: request.params, upload, sendRecords, drained, signal })
+    if (end.kind === 'sent') {
+      done(end.record)
+      answer.end(end.record)
+    } else refuseOrEnd(end.refusal, answer, response)
+  } catch (error) {
+    // Log the action, because part of it may have been done.
+    done({ outcome: 'failed' })
+    // The client has left, so no answer can be sent.
+    if (upload.error?.code === 'cut_off' || (signal.aborted && error === signal.reason)) return
+    refuseOrEnd(refusalOf(upload.error ?? error, log), answer, response)
   }
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
   formatCursor,
-  readMembersQuery,
-  readRemoveQuery,
-  readSyncQuery,
+  membersReader,
+  removeReader,
+  syncReader,
 } from '../../src/admin-api/audience-requests.ts'
 import { shortText } from '../../src/model/index.ts'
 import { refusalOf } from './refusal-of.ts'
@@ -13,14 +13,14 @@ const cursorOf = (value: unknown): string =>
 
 describe('a page of members', () => {
   test('has the first 50 by default', () => {
-    expect(readMembersQuery({})).toEqual({ kind: 'read', value: { limit: 50, after: null } })
+    expect(membersReader.read({}, 0)).toEqual({ kind: 'read', value: { limit: 50, after: null } })
   })
 
   test('continues after the cursor', () => {
     const after = { userId: 'ü_1', anonymousId: null, email: 'ann@example.com' }
     const query = { limit: '500', after: formatCursor(after) }
     expect(query.after).toBe(cursorOf(after))
-    expect(readMembersQuery(query)).toEqual({ kind: 'read', value: { limit: 500, after } })
+    expect(membersReader.read(query, 0)).toEqual({ kind: 'read', value: { limit: 500, after } })
   })
 
   test.each<[query: object, message: string]>([
@@ -37,13 +37,13 @@ describe('a page of members', () => {
       `after: Cannot use ${shortText(`"${after}"`)}: it must be the "next" of a page`,
     ]),
   ])('is refused for %j', (query, message) => {
-    expect(refusalOf(readMembersQuery(query))).toBe(message)
+    expect(refusalOf(membersReader.read(query, 0))).toBe(message)
   })
 })
 
 describe('a sync', () => {
   test('syncs an audience by default', () => {
-    expect(readSyncQuery({ name: 'Big Spenders' })).toEqual({
+    expect(syncReader.read({ name: 'Big Spenders' }, 0)).toEqual({
       kind: 'read',
       value: {
         name: 'Big Spenders',
@@ -65,7 +65,7 @@ describe('a sync', () => {
       valueColumn: 'amount',
       dryRun: 'true',
     }
-    expect(readSyncQuery(query)).toEqual({
+    expect(syncReader.read(query, 0)).toEqual({
       kind: 'read',
       value: {
         name: undefined,
@@ -76,7 +76,7 @@ describe('a sync', () => {
         isDryRun: true,
       },
     })
-    expect(readSyncQuery({ key: 'ltv', idColumn: 'id' })).toMatchObject({
+    expect(syncReader.read({ key: 'ltv', idColumn: 'id' }, 0)).toMatchObject({
       value: { columns: { userIds: ['id'] } },
     })
   })
@@ -96,14 +96,17 @@ describe('a sync', () => {
         'valueColumn, dryRun',
     ],
   ])('is refused for %j', (query, message) => {
-    expect(refusalOf(readSyncQuery(query))).toBe(message)
+    expect(refusalOf(syncReader.read(query, 0))).toBe(message)
   })
 })
 
 test('a removal can be a dry run', () => {
-  expect(readRemoveQuery({})).toEqual({ kind: 'read', value: { isDryRun: false } })
-  expect(readRemoveQuery({ dryRun: 'true' })).toEqual({ kind: 'read', value: { isDryRun: true } })
-  expect(refusalOf(readRemoveQuery({ name: 'a' }))).toBe(
+  expect(removeReader.read({}, 0)).toEqual({ kind: 'read', value: { isDryRun: false } })
+  expect(removeReader.read({ dryRun: 'true' }, 0)).toEqual({
+    kind: 'read',
+    value: { isDryRun: true },
+  })
+  expect(refusalOf(removeReader.read({ name: 'a' }, 0))).toBe(
     'name: Cannot use this name: it must be one of dryRun',
   )
 })

@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  readRegulationRequest,
-  readRegulationsQuery,
-} from '../../src/admin-api/regulation-requests.ts'
+import { regulationReader, regulationsReader } from '../../src/admin-api/regulation-requests.ts'
 import { regulationTypes } from '../../src/model/index.ts'
 import { refusalOf } from './refusal-of.ts'
 
@@ -15,7 +12,7 @@ const sources = 'a list of 1 to 1000 strings of 1 to 1024 characters'
 const names = 'regulationType, subjectType, subjectIds, sources'
 
 test.each(regulationTypes)('a regulation can have the type %s', (regulationType) => {
-  expect(readRegulationRequest({ ...good, regulationType })).toEqual({
+  expect(regulationReader.read({ ...good, regulationType }, 0)).toEqual({
     kind: 'read',
     value: { type: regulationType, userIds: ['u_1'], sourceIds: null },
   })
@@ -24,7 +21,7 @@ test.each(regulationTypes)('a regulation can have the type %s', (regulationType)
 test('a regulation can name 5000 users and some of the sources', () => {
   const subjectIds = ids(5_000)
   const body = { ...good, subjectType: 'USER_ID', subjectIds, sources: ['website', 'app'] }
-  expect(readRegulationRequest(body)).toEqual({
+  expect(regulationReader.read(body, 0)).toEqual({
     kind: 'read',
     value: { type: 'SUPPRESS_ONLY', userIds: subjectIds, sourceIds: ['website', 'app'] },
   })
@@ -99,16 +96,16 @@ test.each<[name: string, body: unknown, message: string]>([
       '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
   ],
 ])('a regulation is refused for %s', (_name, body, message) => {
-  expect(refusalOf(readRegulationRequest(body))).toBe(message)
+  expect(refusalOf(regulationReader.read(body, 0))).toBe(message)
 })
 
 test('a list of regulations is split into pages', () => {
-  expect(readRegulationsQuery({})).toEqual({ kind: 'read', value: { limit: 50 } })
-  expect(readRegulationsQuery({ limit: '500', before: 'reg_1' })).toEqual({
+  expect(regulationsReader.read({}, 0)).toEqual({ kind: 'read', value: { limit: 50 } })
+  expect(regulationsReader.read({ limit: '500', before: 'reg_1' }, 0)).toEqual({
     kind: 'read',
     value: { limit: 500, beforeId: 'reg_1' },
   })
-  expect(refusalOf(readRegulationsQuery({ limit: '0', after: 'reg_1' }))).toBe(
+  expect(refusalOf(regulationsReader.read({ limit: '0', after: 'reg_1' }, 0))).toBe(
     'limit: Cannot use "0": it must be a whole number from 1 to 500; ' +
       'after: Cannot use this name: it must be one of limit, before',
   )

@@ -1,9 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  readListRequest,
-  readReplayRequest,
-  readRetryRequest,
-} from '../../src/admin-api/requests.ts'
+import { listReader, replayReader, retryReader } from '../../src/admin-api/requests.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'
 import { refusalOf } from './refusal-of.ts'
 
@@ -27,7 +23,7 @@ test.each([
     `stat: Cannot use this name: it must be one of ${conditions}, limit, before, reveal`,
   ],
 ])('a list filtered by %j is refused: %s', (query, message) => {
-  expect(refusalOf(readListRequest(query, nowMs))).toEqual(message)
+  expect(refusalOf(listReader.read(query, nowMs))).toEqual(message)
 })
 
 test.each<[unknown, string]>([
@@ -51,11 +47,11 @@ test.each<[unknown, string]>([
       `stat: Cannot use this name: it must be one of ${conditions}, all, limit`,
   ],
 ])('a retry of %j is refused: %s', (body, message) => {
-  expect(refusalOf(readRetryRequest(body, nowMs))).toEqual(message)
+  expect(refusalOf(retryReader.read(body, nowMs))).toEqual(message)
 })
 
 test('an invalid replay request lists the valid conditions', () => {
-  expect(refusalOf(readReplayRequest({ types: ['track'] }, nowMs))).toEqual(
+  expect(refusalOf(replayReader.read({ types: ['track'] }, nowMs))).toEqual(
     'types: Cannot use this name: it must be one of source, destination, type, event, since, until, all',
   )
 })

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { format } from 'prettier'
+import type { AdminApiOptions } from '../../../src/admin-api/index.ts'
 import { openApiDocument } from '../../../src/admin-api/openapi.ts'
+import { operations } from '../../../src/admin-api/operations.ts'
 import { commandsPage } from './commands.ts'
 import { configurationPage } from './configuration.ts'
 import { exitCodesPage } from './exit-codes.ts'
@@ -15,10 +17,13 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
   const read = (name: string): string =>
     readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
   return {
-    'admin.openapi.json': await format(JSON.stringify(openApiDocument()), {
-      parser: 'json',
-      printWidth: 100,
-    }),
+    'admin.openapi.json': await format(
+      JSON.stringify(openApiDocument(operations({} as AdminApiOptions))),
+      {
+        parser: 'json',
+        printWidth: 100,
+      },
+    ),
     'commands.md': await commandsPage(),
     'configuration.md': configurationPage(),
     'exit-codes.md': exitCodesPage(sources),
