@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { RequestOptions } from 'node:https'
 import {
   errorAnswer,
   passedOnHeaders,
@@ -133,8 +134,9 @@ export class Forwarder {
    * that this receiver has already forwarded, and any request while too many are in flight. Never rejects.
    */
   async forward(received: ForwardedRequest, target: ForwardTarget): Promise<Forwarded> {
-    const url = forwardUrl(target.url, received.path).href
-    const refused = (error: string): Forwarded => failed({ url, ...noAnswer, durationMs: 0, error })
+    const url = forwardUrl(target.url, received.path)
+    const refused = (error: string): Forwarded =>
+      failed({ url: url.href, ...noAnswer, durationMs: 0, error })
     if (this.#isOwn(received)) return refused('loop')
     if (this.#settings.timeoutMs === 0 && this.#ends.size >= endlessMax)
       return refused('too_many_under_way')
@@ -150,11 +152,12 @@ export class Forwarder {
 
   async #forward(
     received: ForwardedRequest,
-    url: string,
+    target: URL,
     end: AbortController,
   ): Promise<Forwarded> {
     const startedAtMs = this.#clock.nowMs()
     const { timeoutMs, headers: given, insecure } = this.#settings
+    const url = target.href
     const timer = this.#endAfter(timeoutMs, end)
     const durationMs = (): number => this.#clock.nowMs() - startedAtMs
     try {
@@ -163,11 +166,9 @@ export class Forwarder {
         ([name]) => !replaced.has(name.toLowerCase()),
       )
       const sent: readonly Header[] = [...kept, ...given, ['via', this.#via]]
-      const response = await post(
-        url,
-        { ...received, headers: sent },
-        { signal: end.signal, insecure },
-      )
+      const { rawBody } = received
+      const options = { signal: end.signal, rejectUnauthorized: !insecure }
+      const response = await post(target, { headers: sent, rawBody }, options)
       // Limit the body even if there is no time limit: it could arrive slowly for ever.
       const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
       const { text } = await readAnswer(response, answerLimits)
@@ -209,13 +210,15 @@ export class Forwarder {
   }
 }
 
-/** Posts a request over a new connection, because an application under development restarts often. */
-async function post(
-  target: string,
-  { headers, rawBody }: ForwardedRequest,
-  { signal, insecure }: { readonly signal: AbortSignal; readonly insecure: boolean },
+/**
+ * Posts a request over a new connection, because an application under development restarts often. Adds `Host` and
+ * `Content-Length`.
+ */
+export async function post(
+  url: URL,
+  { headers, rawBody }: Pick<ForwardedRequest, 'headers' | 'rawBody'>,
+  given: Pick<RequestOptions, 'path' | 'signal' | 'rejectUnauthorized'>,
 ): Promise<IncomingMessage> {
-  const url = new URL(target)
   const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
   const own: readonly Header[] = [
@@ -223,8 +226,7 @@ async function post(
     ['Content-Length', String(rawBody.length)],
   ]
   return new Promise((resolve, reject) => {
-    const options = { method: 'POST', agent: false, headers: [...own, ...headers].flat(), signal }
-    request(url, { ...options, rejectUnauthorized: !insecure })
+    request(url, { ...given, method: 'POST', agent: false, headers: [...own, ...headers].flat() })
       .on('response', resolve)
       .on('error', reject)
       .end(rawBody)

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import { passedOnHeaders, type Header } from '../../http/index.ts'
 import type { SignatureVerdict } from '../../match/index.ts'
 import { isJsonObject, messageOf, SettingError } from '../../model/index.ts'
 import { signBody } from '../../webhook/index.ts'
+import { post } from '../forward.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 
 /** Changes to a request before it is sent again. Parts without a change stay as they are. */
@@ -107,20 +107,11 @@ export async function sendRequest(
   { url, secret, signal }: Sending,
 ): Promise<SentAnswer> {
   const { path, body } = outgoing
-  const { host, protocol } = new URL(url)
-  const { request } = await (protocol === 'https:' ? import('node:https') : import('node:http'))
-  const headers = [
-    ['Host', host],
-    ['Content-Length', String(body.length)],
-    ...headersOf(outgoing, secret),
-  ].flat()
+  const request = { headers: headersOf(outgoing, secret), rawBody: body }
   // No client trusts the receiver's own certificate, which may even be invalid on purpose.
   const rejectUnauthorized = outgoing.url !== undefined
-  const options = { method: 'POST', agent: false, rejectUnauthorized, path, headers, signal }
   try {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      request(url, options).on('response', resolve).on('error', reject).end(body)
-    })
+    const answer = await post(new URL(url), request, { rejectUnauthorized, path, signal })
     // Don't read the body: with an injected fault, it may never end.
     answer.on('error', () => undefined).destroy()
     return { status: answer.statusCode ?? null, error: null }
