@@ -18,15 +18,13 @@ export interface EventSummary extends Pick<
   readonly forwarded: number | string | null
   /** The URL of the target without its query; null if the request was not forwarded. */
   readonly forwardedTo: string | null
-  /** The number of the previous event with the same messageId; null if there is none. */
+  /** The number of the first event with the same messageId; null if this is the first. */
   readonly repeatOf: number | null
   /** Whether the signature or the body is wrong, or an answer is not 2xx. */
   readonly failed: boolean
 }
 
 const textMax = 200
-/** Maximum messageIds to remember. */
-const messageIdsMax = 10_000
 /** Maximum events in a batch of summaries. */
 export const summariesMax = 1_000
 
@@ -45,8 +43,6 @@ export class EventSummaries {
   readonly #memory = new SummaryMemory()
   /** Facts about visited events: all that the log still keeps, and perhaps some that it has dropped. */
   readonly #noted: Noted[] = []
-  /** The number of the newest event with each messageId, oldest first. */
-  readonly #messages = new Map<string, number>()
   #newestSeq = 0
 
   constructor(log: EventLog) {
@@ -98,7 +94,7 @@ export class EventSummaries {
   }
 
   #note(event: ReceivedEvent): Noted {
-    const repeatOf = this.#repeated(event)
+    const repeatOf = this.#memory.repeatOf(event) ?? null
     const isOrdered = event.type !== null && typesOfMemory.has(event.type)
     if (repeatOf === null && !isOrdered) return nothingNoted
     return { repeatOf, parts: isOrdered ? this.#partsOf(event) : undefined }
@@ -107,19 +103,6 @@ export class EventSummaries {
   #partsOf(event: ReceivedEvent): readonly SummaryPart[] {
     if (event.kind === 'webhook') return summarise(event, this.#memory)
     return [{ role: 'warning', text: shortText(event.reason ?? event.code, textMax) }]
-  }
-
-  #repeated({ seq, body }: ReceivedEvent): number | null {
-    const messageId = body?.['messageId']
-    if (typeof messageId !== 'string' || messageId.length > textMax) return null
-    const before = this.#messages.get(messageId)
-    this.#messages.delete(messageId)
-    this.#messages.set(messageId, seq)
-    if (this.#messages.size > messageIdsMax) {
-      const [oldest = ''] = this.#messages.keys()
-      this.#messages.delete(oldest)
-    }
-    return before ?? null
   }
 }
 

@@ -1,3 +1,4 @@
+import { limits } from '../../model/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 
 /** A trait as text. */
@@ -41,10 +42,14 @@ export class SummaryMemory {
     return this.#subjects.size
   }
 
-  /** Returns the number of the first request with the same messageId; undefined if this is the first. */
+  /**
+   * Returns the number of the first request with the same messageId; undefined if this is the first, or if the messageId
+   * is longer than that of any accepted call.
+   */
   repeatOf({ seq, body }: Pick<ReceivedEvent, 'seq' | 'body'>): number | undefined {
     const messageId = body?.['messageId']
     if (typeof messageId !== 'string') return undefined
+    if (messageId.length > limits.messageIdLengthMax) return undefined
     const first = this.#firsts.get(messageId)
     remember(this.#firsts, [messageId, first ?? seq], this.#subjectsMax)
     return first === seq ? undefined : first

@@ -96,8 +96,7 @@ describe('GET /_evroute/stream', () => {
     const { url } = await start()
     const body = JSON.stringify({ type: 'track', userId: 'u', event: 'A', messageId: 'm-1' })
     await post(url, trackBody)
-    await post(url, body)
-    await post(url, body)
+    for (let count = 0; count < 3; count += 1) await post(url, body)
     const next = await openStream(`${url}/_evroute/stream?match=event:A`)
     await next()
     expect(await next()).toMatchObject({
@@ -105,6 +104,7 @@ describe('GET /_evroute/stream', () => {
         summaries: [
           { seq: 2, repeatOf: null },
           { seq: 3, repeatOf: 2 },
+          { seq: 4, repeatOf: 2 },
         ],
       },
     })
