@@ -3,7 +3,7 @@ import { EvrouteError, SettingError, systemCode } from '../../model/index.ts'
 import { command, option, type ValuesOf } from '../command.ts'
 import type { Io } from '../io.ts'
 import { defaultConfigurationPath, resultOptions } from '../flags.ts'
-import { fileRows, InputMeter } from '../sending/row-source.ts'
+import { fileRows } from '../sending/row-source.ts'
 import {
   defaultUrl,
   readSendingOptions,
@@ -44,9 +44,7 @@ configuration, 3 rejected rows, 7 a file cannot be read, 130 interrupted.`,
     const given = await readSendingOptions({ ...values, to, dryRun: true }, io)
     const configured = await configuredTarget(values, io)
     const sending = { ...given, target: configured ?? given.target }
-    const meter = new InputMeter(io)
-    const rows = fileRows(file, {}, meter)
-    return transfer({ io, options: sending, rows, total: (parsed) => meter.total(parsed) })
+    return transfer({ io, options: sending, rows: fileRows(file, {}, io) })
   },
 })
 

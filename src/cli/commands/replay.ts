@@ -65,12 +65,8 @@ Exit codes: those of \`send\`.`,
     const selection = { types, sinceMs: momentMs(since, nowMs), untilMs: momentMs(until, nowMs) }
     const rows = new SelectedRows(files, selection, io)
     const target = replayTarget(given, values, await rows.holdCapture())
-    return transfer({
-      ...{ io, options: { ...given, target }, rows, ratePerSecond },
-      skipped: () => rows.skipped,
-      total: (parsed) => rows.total(parsed),
-      again: commandLine(argv, io),
-    })
+    const again = commandLine(argv, io)
+    return transfer({ io, options: { ...given, target }, rows, ratePerSecond, again })
   },
 })
 

@@ -4,7 +4,7 @@ import { countFlag, idFlag, integrationFlag, timestampFlag } from '../flags.ts'
 import { commandLine } from '../output/command-line.ts'
 import { usageError } from '../output/error.ts'
 import { composeCall, fieldNames, flagName } from '../sending/composed-call.ts'
-import { fileRows, InputMeter, repeatedRows } from '../sending/row-source.ts'
+import { fileRows, repeatedRows } from '../sending/row-source.ts'
 import { readSendingOptions, sendingOptions } from '../sending/sending-options.ts'
 import { transfer } from '../sending/transfer.ts'
 
@@ -60,9 +60,7 @@ expired, 7 a file cannot be read, 130 interrupted.`,
     const again = commandLine(argv, io)
     if (file !== undefined) {
       refuseFieldsWithFile(pairs, values)
-      const meter = new InputMeter(io)
-      const rows = fileRows(file, changes, meter)
-      return transfer({ io, options, rows, again, total: (parsed) => meter.total(parsed) })
+      return transfer({ io, options, rows: fileRows(file, changes, io), again })
     }
     if (type === undefined) {
       throw usageError(
@@ -73,7 +71,7 @@ expired, 7 a file cannot be read, 130 interrupted.`,
     const call = composeCall(type, values, pairs)
     const rows = repeatedRows(call, count, changes)
     const single = count === 1 ? call : undefined
-    return transfer({ io, options, rows, again, single, total: () => count })
+    return transfer({ io, options, rows, again, single })
   },
 })
 

@@ -4,7 +4,6 @@ import { checkParsedCall, Intake, planEvent, type AcceptedEvent } from '../../in
 import {
   emptyLedger,
   endpointName,
-  isRejectionCode,
   type DeliveryLedger,
   type Destination,
   type JsonObject,
@@ -68,9 +67,7 @@ export function dryOutlet(parts: DryOutletParts): Outlet {
     rejected: await planning.accept(calls),
   }))
   const client = new Client(commandLineSourceId, { ...queueOptions(options), runtime, transport })
-  const queue = new CallQueue(client, (call, position) => {
-    if (isRejectionCode(call.code)) listener.rejected(position, { ...call, code: call.code })
-  })
+  const queue = new CallQueue(client, listener)
   return {
     offer: async (row, position) => {
       if (row['type'] !== 'delete') return queue.offer(row, position)

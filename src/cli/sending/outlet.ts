@@ -1,6 +1,11 @@
 import type { BatchRetry, Client, ClientOptions, FailedCall } from '../../client/index.ts'
 import type { DeletionRequest } from '../../intake/index.ts'
-import type { DeliveryLedger, JsonObject, Rejection } from '../../model/index.ts'
+import {
+  isRejectionCode,
+  type DeliveryLedger,
+  type JsonObject,
+  type Rejection,
+} from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
 import type { EndedDelivery } from './report-text.ts'
 import type { SendingOptions } from './sending-options.ts'
@@ -32,13 +37,10 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-interface OutletListener {
+/** Callbacks of an outlet. For webhooks, only `rejected` is called: the runtime's observer learns the rest. */
+export interface OutletListener {
   /** Called when a row that was taken is rejected. It counts as rejected, not as accepted. */
   rejected(position: RowPosition, rejection: Rejection): void
-}
-
-/** Callbacks for calls to a service. For webhooks, the runtime's observer is called instead. */
-export interface ServiceListener extends OutletListener {
   /** Called for each call that the service has accepted. */
   acknowledged(): void
   /** Called before a batch is sent again. */
@@ -51,12 +53,14 @@ export interface ServiceListener extends OutletListener {
 export interface OutletParts {
   readonly options: SendingOptions
   readonly runtime: Runtime
-  readonly listener: OutletListener
+  readonly listener: Pick<OutletListener, 'rejected'>
 }
 
+/** A row that cannot be sent, and why. */
+export type RejectedRow = { readonly kind: 'rejected' } & Rejection
+
 /** The outcome of offering a row; `closed` if the outlet was closed before. */
-export type OfferResult =
-  { readonly kind: 'taken' | 'closed' } | ({ readonly kind: 'rejected' } & Rejection)
+export type OfferResult = { readonly kind: 'taken' | 'closed' } | RejectedRow
 
 /** The position of a row in the input. */
 export interface RowPosition {
@@ -92,10 +96,20 @@ export class CallQueue {
   /** For each messageId, the positions of its calls, in order. Several calls may share an id. */
   readonly #positions = new Map<string, RowPosition[]>()
 
-  constructor(client: Client, failed: (call: FailedCall, position: RowPosition) => void) {
+  /** @param failed - called with a call that was neither rejected nor interrupted */
+  constructor(
+    client: Client,
+    listener: OutletParts['listener'],
+    failed: (call: FailedCall) => void = () => undefined,
+  ) {
     this.#client = client
     client.on('delivered', ({ messageId }) => this.#takePosition(messageId))
-    client.on('failed', (call) => failed(call, this.#takePosition(call.messageId)))
+    client.on('failed', (call) => {
+      const { code, message, messageId } = call
+      const position = this.#takePosition(messageId)
+      if (isRejectionCode(code)) listener.rejected(position, { code, message })
+      else if (code !== 'close_timeout') failed(call)
+    })
   }
 
   /** Passes a row to the client as soon as it has room. */
@@ -135,18 +149,19 @@ export class CallQueue {
   }
 }
 
-type DeletionRow =
-  ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
-
 /** The rejection of a deletion for a service, whose tracking API accepts only calls. */
-export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
+export const noDeletions: RejectedRow = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',
   message: 'A tracking API does not accept deletions',
 })
 
 /** Parses the deletion request in a row. As in calls, the id of a user may be a number. */
-export function readDeletion({ userId, timestamp, messageId }: JsonObject): DeletionRow {
+export function readDeletion({
+  userId,
+  timestamp,
+  messageId,
+}: JsonObject): ({ readonly kind: 'deletion' } & DeletionRequest) | RejectedRow {
   if (userId === undefined || userId === null || userId === '') {
     return { kind: 'rejected', code: 'no_user_id', message: 'delete needs a userId' }
   }

@@ -13,7 +13,7 @@ import {
 import { stoppable } from '../../runtime/index.ts'
 import type { Io } from '../io.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
-import { InputMeter, type RowGroup } from './row-source.ts'
+import { InputMeter, type RowGroup, type RowSource } from './row-source.ts'
 
 /**
  * Which rows to select: those of certain types, with timestamps from `sinceMs` on and before `untilMs`, in
@@ -38,7 +38,7 @@ const heldGroupsMax = 64
  * captured requests. Rows that are not selected are skipped; bad rows never are. A call without a messageId
  * gets one that stays the same when the file is read again.
  */
-export class SelectedRows implements AsyncIterable<RowGroup> {
+export class SelectedRows implements RowSource {
   readonly #paths: readonly string[]
   readonly #selection: RowSelection
   readonly #io: Io

@@ -25,31 +25,42 @@ export interface RowGroup {
   readonly rows: readonly Row[]
 }
 
+/** The rows of a command. They can be read once. */
+export interface RowSource extends AsyncIterable<RowGroup> {
+  /** The number of rows that were not selected so far; undefined if the command selects none. */
+  readonly skipped?: number
+  /** Estimates the number of all rows from the number of parsed rows; undefined if it is unknown. */
+  total(parsed: number): number | undefined
+}
+
 /** Rows are passed on in groups, so that a million rows cost only a thousand awaits. */
 const groupRows = 1_000
 
-/** Yields the rows of a file or of stdin, with the changes. */
-export async function* fileRows(
-  path: string,
-  changes: RowChanges,
-  meter: InputMeter,
-): AsyncGenerator<RowGroup> {
-  for await (const rows of readRows(await meter.open(path))) {
-    yield { rows: rows.map((row) => changeRow(row, changes)) }
+/** Reads the rows of a file or of stdin, with the changes. */
+export function fileRows(path: string, changes: RowChanges, io: Io): RowSource {
+  const meter = new InputMeter(io)
+  return {
+    total: (parsed) => meter.total(parsed),
+    async *[Symbol.asyncIterator]() {
+      for await (const rows of readRows(await meter.open(path))) {
+        yield { rows: rows.map((row) => changeRow(row, changes)) }
+      }
+    },
   }
 }
 
-/** Yields one call several times, with the changes. The client gives each copy its own messageId. */
-export async function* repeatedRows(
-  call: JsonObject,
-  count: number,
-  changes: RowChanges,
-): AsyncGenerator<RowGroup> {
+/** Repeats one call, with the changes. The client gives each copy its own messageId. */
+export function repeatedRows(call: JsonObject, count: number, changes: RowChanges): RowSource {
   const value = changeRow({ kind: 'row', line: 1, value: call, bytes: 0 }, changes)
-  for (let from = 1; from <= count; from += groupRows) {
-    const length = Math.min(groupRows, count - from + 1)
-    const rows = Array.from({ length }, (_, index) => ({ ...value, line: from + index }))
-    yield await Promise.resolve({ rows })
+  return {
+    total: () => count,
+    async *[Symbol.asyncIterator]() {
+      for (let from = 1; from <= count; from += groupRows) {
+        const length = Math.min(groupRows, count - from + 1)
+        const rows = Array.from({ length }, (_, index) => ({ ...value, line: from + index }))
+        yield await Promise.resolve({ rows })
+      }
+    },
   }
 }
 

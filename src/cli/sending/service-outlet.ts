@@ -1,5 +1,5 @@
 import { Client } from '../../client/index.ts'
-import { emptyLedger, endpointName, isRejectionCode } from '../../model/index.ts'
+import { emptyLedger, endpointName } from '../../model/index.ts'
 import {
   CallQueue,
   queueOptions,
@@ -7,13 +7,13 @@ import {
   stopGraceMs,
   type Outlet,
   type OutletParts,
-  type ServiceListener,
+  type OutletListener,
 } from './outlet.ts'
 import type { ServiceTarget } from './sending-options.ts'
 
-interface ServiceOutletParts extends OutletParts {
+type ServiceOutletParts = OutletParts & {
   readonly target: ServiceTarget
-  readonly listener: ServiceListener
+  readonly listener: OutletListener
 }
 
 /** Makes the outlet that sends calls to a service. In its ledger, each accepted call is one delivery. */
@@ -32,19 +32,16 @@ export function serviceOutlet({ options, runtime, listener, target }: ServiceOut
     listener.acknowledged()
   })
   client.on('retry', (retry) => listener.retrying({ ...retry, reason: withoutKey(retry.reason) }))
-  const queue = new CallQueue(client, ({ code, message, ...call }, position) => {
-    if (isRejectionCode(code)) {
-      accepted--
-      listener.rejected(position, { code, message })
-    } else if (code !== 'close_timeout') {
-      failed++
-      const { messageId, type, attempts } = call
-      const destinationId = endpointName(target.endpoint)
-      listener.failed(
-        { messageId, type, destinationId, state: 'failed', attempts, reason: code },
-        withoutKey(message),
-      )
-    }
+  const rejected: OutletListener['rejected'] = (position, rejection) => {
+    accepted--
+    listener.rejected(position, rejection)
+  }
+  const queue = new CallQueue(client, { rejected }, (call) => {
+    failed++
+    const { messageId, type, attempts, code: reason } = call
+    const destinationId = endpointName(target.endpoint)
+    const delivery = { messageId, type, destinationId, state: 'failed', attempts, reason } as const
+    listener.failed(delivery, withoutKey(call.message))
   })
   return {
     offer: async (row, position) => {

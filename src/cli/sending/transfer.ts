@@ -23,39 +23,35 @@ import { isCapturedRow, readCapturedRequest } from './captured-request.ts'
 import {
   readDeletion,
   type OfferResult,
+  type RejectedRow,
   type RowPosition,
   type Outlet,
   type OutletLedger,
   type OutletParts,
-  type ServiceListener,
+  type OutletListener,
 } from './outlet.ts'
 import { dryOutlet, type Plan } from './dry-outlet.ts'
 import { Pace, StoppableClock } from './pace.ts'
 import { Report } from './report.ts'
-import { RowCounts } from './row-counts.ts'
-import type { RowGroup } from './row-source.ts'
+import type { RowGroup, RowSource } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
 
 /** What to send, and how. */
 export interface TransferOptions {
   readonly io: Io
   readonly options: SendingOptions
-  readonly rows: AsyncIterable<RowGroup>
+  readonly rows: RowSource
   /** Maximum rate in rows per second; undefined for no limit. */
   readonly ratePerSecond?: number | undefined
-  /** Returns the number of rows skipped so far; undefined if the command skips none. */
-  readonly skipped?: (() => number) | undefined
   /** The only call of the command; undefined for the rows of a file. */
   readonly single?: JsonObject | undefined
-  /** Estimates the number of all rows from the number of parsed rows; undefined if it is unknown. */
-  readonly total: (parsed: number) => number | undefined
   /** The command line to suggest for continuing an interrupted transfer. */
   readonly again?: string | undefined
 }
 
 /** Sends every row, reports the progress, and ends with the summary and the exit code. */
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
-  const { io, options, skipped } = request
+  const { io, options, rows } = request
   const elapsedMs = stopwatch()
   const clock = options.virtualClock
     ? new StoppableClock(new VirtualClock(systemClock.nowMs()), io.stop)
@@ -64,10 +60,10 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const single = call === undefined ? undefined : { call, urls: urlsOf(options) }
   const report = await Report.open(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
-  const counts = new RowCounts()
-  const listener: ServiceListener = {
+  const counts = { parsed: 0, read: 0, rejected: 0, filtered: 0 }
+  const listener: OutletListener = {
     rejected: (position, rejection) => {
-      counts.add('rejected')
+      counts.rejected++
       report.rejected(position, rejection)
     },
     acknowledged: () => report.acknowledged(),
@@ -75,21 +71,61 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     failed: (delivery, message) => report.settled(delivery, message),
   }
   const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
-  report.begin(() => report.progress(counts.taken, request.total(counts.parsed)))
-  const sending = { ...request, runtime, report, counts, outlet }
+  report.begin(() => report.progress(takenOf(counts), rows.total(counts.parsed)))
+  const sending = { ...request, runtime, report, counts, listener, outlet }
   try {
     const errors = await sendAll(sending)
     const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
     const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
-    const ledger = counts.ledger(stored, end)
-    report.summary({ ledger, durationMs: elapsedMs(), skipped: skipped?.() })
+    const ledger = ledgerOf(counts, stored, end)
+    report.summary({ ledger, durationMs: elapsedMs(), skipped: rows.skipped })
     const codes = errors.map(({ error }) => exitCodeOf(error))
     return gravest([...codes, verdict(sending, ledger)])
   } finally {
     report.close()
     await outlet.close()
+  }
+}
+
+/** Counts of rows as they are read, independent of the outlet's ledger, so that each can check the other. */
+interface RowCounts {
+  /** Rows that will be offered. */
+  parsed: number
+  /** Rows that were offered to the outlet, valid or not. */
+  read: number
+  /** Rows that were rejected, at once or later. */
+  rejected: number
+  /** Rows that `--only` excluded. The outlet never sees them. */
+  filtered: number
+}
+
+function takenOf({ read, rejected }: RowCounts): number {
+  return read - rejected
+}
+
+/**
+ * Adds the counts of rows to the outlet's ledger.
+ *
+ * @param end - `cut_with_store`: rows that did not reach the store don't count, because the next run reads them
+ * again. `cut`: without a store, rows that the command did not finish count as accepted and pending.
+ */
+function ledgerOf(
+  counts: RowCounts,
+  stored: OutletLedger,
+  end: 'complete' | 'cut' | 'cut_with_store',
+): OutletLedger & Ledger {
+  const { rejected, filtered } = counts
+  const accepted = stored.accepted + filtered
+  const read = end === 'cut_with_store' ? accepted + rejected : counts.read
+  const lost = end === 'cut' ? Math.max(0, takenOf(counts) - accepted) : 0
+  return {
+    ...{ ...stored, read, rejected, filtered: stored.filtered + filtered },
+    accepted: accepted + lost,
+    routed: stored.routed + lost,
+    deliveries: stored.deliveries + lost,
+    pending: stored.pending + lost,
   }
 }
 
@@ -109,6 +145,7 @@ interface Sending extends TransferOptions {
   readonly runtime: Runtime
   readonly report: Report
   readonly counts: RowCounts
+  readonly listener: OutletListener
   readonly outlet: Outlet
 }
 
@@ -148,19 +185,16 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
 }
 
 async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Promise<void> {
-  const { io, runtime, report, counts, ratePerSecond = Infinity } = sending
+  const { io, runtime, report, counts, listener, ratePerSecond = Infinity } = sending
   const pace = new Pace(runtime.clock, ratePerSecond)
   for await (const { file, rows } of groups) {
     for (const row of rows) {
       await pace.turn(io.stop)
       if (io.stop.aborted) return
-      counts.add('read')
+      counts.read++
       const position = { file, line: row.line }
       const result = row.kind === 'bad' ? row : await offer(row.value, position, sending)
-      if (result.kind === 'bad' || result.kind === 'rejected') {
-        counts.add('rejected')
-        report.rejected(position, result)
-      }
+      if (result.kind === 'bad' || result.kind === 'rejected') listener.rejected(position, result)
       await report.ready()
     }
   }
@@ -177,7 +211,7 @@ async function offer(
   if (only === undefined || only.takes(call)) return outlet.offer(row, position)
   const rejection = rejectionOf(row)
   if (rejection !== undefined) return rejection
-  counts.add('filtered')
+  counts.filtered++
   const { type, messageId } = call
   report.filtered({
     messageId: typeof messageId === 'string' ? messageId : runtime.newId(),
@@ -193,7 +227,7 @@ async function offer(
   return { kind: 'taken' }
 }
 
-function rejectionOf(row: JsonObject): Extract<OfferResult, { kind: 'rejected' }> | undefined {
+function rejectionOf(row: JsonObject): RejectedRow | undefined {
   if (isCapturedRow(row) || row['type'] === 'delete') {
     const reading = isCapturedRow(row) ? readCapturedRequest(row) : readDeletion(row)
     return reading.kind === 'rejected' ? reading : undefined
@@ -219,7 +253,7 @@ async function* readGroups(
       await nextTurn()
       const group = await stoppable(groups.next(), io.stop).finally(release)
       if (group === undefined || group.done === true) return
-      counts.add('parsed', group.value.rows.length)
+      counts.parsed += group.value.rows.length
       yield group.value
     }
   } catch (error) {
@@ -281,7 +315,7 @@ function nextCommand(
 
 /** @param planned - called with each plan of a dry run */
 async function openOutlet(
-  parts: OutletParts & { readonly listener: ServiceListener },
+  parts: OutletParts & { readonly listener: OutletListener },
   planned: (plan: Plan) => void,
 ): Promise<Outlet> {
   const { target, dryRun } = parts.options

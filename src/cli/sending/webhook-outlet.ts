@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { Client, createInProcessTransport } from '../../client/index.ts'
 import { defaultRetention } from '../../delivery/index.ts'
-import { isRejectionCode, ledgerSince } from '../../model/index.ts'
+import { ledgerSince } from '../../model/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
 import { openStore, storeName, type Store } from '../../store/index.ts'
 import { restyleBody, signBody, webhookHeaders, type ComposeRequest } from '../../webhook/index.ts'
@@ -66,9 +66,8 @@ async function outletOver(store: Store, parts: WebhookOutletParts): Promise<Outl
     }
   })
   const client = new Client(commandLineSourceId, { ...queueOptions(options), runtime, transport })
-  const queue = new CallQueue(client, (call, position) => {
-    if (isRejectionCode(call.code)) listener.rejected(position, { ...call, code: call.code })
-    else if (call.code !== 'close_timeout') failure ??= { error: new Error(call.message) }
+  const queue = new CallQueue(client, listener, ({ message }) => {
+    failure ??= { error: new Error(message) }
   })
   return {
     storeName: options.store === undefined ? undefined : storeName(options.store),

@@ -167,7 +167,8 @@ describe('a transfer that fails inside', () => {
       interrupted: stop,
     }
     const options = await readSendingOptions({ to: [endpoint.url], flushAt: 1 }, io)
-    expect(await transfer({ io, options, rows: source(), total: () => undefined })).toBe(1)
+    const rows = { total: () => undefined, [Symbol.asyncIterator]: source }
+    expect(await transfer({ io, options, rows })).toBe(1)
     expect(stderr.text).toContain('Something went wrong inside evroute: TypeError: worn out')
     expect(stderr.text).toMatch(/\n3 read = 3 accepted .* 3 deliveries = 0 delivered \+ 3 pending/)
     expect(stderr.text).not.toMatch(/next try|Retrying for/)
