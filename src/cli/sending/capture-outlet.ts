@@ -4,10 +4,11 @@ import { Pipeline } from '../../pipeline/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 import { openStore } from '../../store/index.ts'
 import { signBody, signStandardWebhook, type RequestContent } from '../../webhook/index.ts'
-import { stopGraceMs, type OfferResult, type Outlet, type OutletParts } from './outlet.ts'
-import { readCapturedRequest, TimeShift, type CapturedRequest } from './captured-request.ts'
+import { stopGraceMs, type Outlet, type OutletParts, type RejectedRow } from './outlet.ts'
+import { readCapturedRequest, type CapturedRequest } from './captured-request.ts'
 import type { Plan } from './dry-outlet.ts'
 import type { CapturedTarget } from './sending-options.ts'
+import { TimeShift } from './time-shift.ts'
 
 type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
 
@@ -26,10 +27,8 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
         ...destination,
         // Send one at a time, to keep their order.
         concurrency: 1,
-        compose: (webhook, endpoint) => {
-          const content = JSON.parse(webhook.body) as CapturedContent
-          return composeCaptured(content, endpoint, signingOf(parts))
-        },
+        compose: (webhook, endpoint) =>
+          composeCaptured(JSON.parse(webhook.body) as CapturedContent, endpoint, parts),
       },
     ],
     store: await openStore('memory:', { bounds: { endedMax: 0 } }),
@@ -77,7 +76,7 @@ export function capturePlanOutlet(
       const reading = read(row, line)
       if (reading.kind === 'rejected') return Promise.resolve(reading)
       const { messageId, type, body } = reading.request
-      const { headers } = composeCaptured(reading.request, endpoint, signingOf(parts))
+      const { headers } = composeCaptured(reading.request, endpoint, parts)
       taken++
       const signature = headers['x-signature'] ?? null
       planned({ messageId, type, urls, body, decision: undefined, signature })
@@ -92,7 +91,7 @@ export function capturePlanOutlet(
 
 type ReadRequest =
   | { readonly kind: 'request'; readonly request: CapturedRequest & { readonly messageId: string } }
-  | Extract<OfferResult, { readonly kind: 'rejected' }>
+  | RejectedRow
 
 /** Makes a function that parses captured requests and moves their timestamps. */
 function requestReader(
@@ -112,16 +111,6 @@ function requestReader(
 
 type CapturedContent = Pick<CapturedRequest, 'headers' | 'body'>
 
-interface Signing {
-  /** The new secret; undefined to keep the signatures. */
-  readonly newSecret: string | undefined
-  readonly nowMs: number
-}
-
-function signingOf({ target, runtime }: CaptureOutletParts): Signing {
-  return { newSecret: target.newSecret, nowMs: runtime.clock.nowMs() }
-}
-
 /**
  * Composes a request that repeats a captured one. It has the same body, and the same headers except those of the
  * connection. Static headers of the endpoint replace captured headers of the same name. If there is a new secret,
@@ -130,19 +119,19 @@ function signingOf({ target, runtime }: CaptureOutletParts): Signing {
 function composeCaptured(
   { headers, body }: CapturedContent,
   endpoint: Endpoint,
-  { newSecret, nowMs }: Signing,
+  { target: { newSecret }, runtime }: CaptureOutletParts,
 ): RequestContent {
-  const kept = Object.fromEntries(passedOnHeaders(Object.entries(headers)))
-  const added = lowerCased(endpoint.headers)
-  if (newSecret === undefined) return { headers: { ...lowerCased(kept), ...added }, body }
+  const kept = lowerCased(Object.fromEntries(passedOnHeaders(Object.entries(headers))))
+  const composed = { ...kept, ...lowerCased(endpoint.headers) }
+  if (newSecret === undefined) return { headers: composed, body }
   const signatures: Record<string, string> = { 'x-signature': signBody(body, newSecret) }
   const id = kept['webhook-id']
   if (id !== undefined && kept['webhook-signature'] !== undefined) {
-    const timestamp = Math.floor(nowMs / 1_000)
+    const timestamp = Math.floor(runtime.clock.nowMs() / 1_000)
     signatures['webhook-timestamp'] = String(timestamp)
     signatures['webhook-signature'] = signStandardWebhook({ id, timestamp, body }, newSecret)
   }
-  return { headers: { ...lowerCased(kept), ...added, ...signatures }, body }
+  return { headers: { ...composed, ...signatures }, body }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -3,17 +3,14 @@ import {
   isEventType,
   isJsonObject,
   isRejectionCode,
-  formatTimestamp,
   parseDuration,
   parseJson,
-  parseTimestamp,
   type EventType,
   type JsonObject,
   type JsonValue,
-  type Rejection,
   type RejectionCode,
 } from '../../model/index.ts'
-import type { Clock } from '../../runtime/index.ts'
+import type { RejectedRow } from './outlet.ts'
 
 /** A captured webhook. */
 export interface CapturedRequest {
@@ -24,9 +21,7 @@ export interface CapturedRequest {
   readonly body: string
 }
 
-type CapturedRow =
-  | { readonly kind: 'request'; readonly request: CapturedRequest }
-  | ({ readonly kind: 'rejected' } & Rejection)
+type CapturedRow = { readonly kind: 'request'; readonly request: CapturedRequest } | RejectedRow
 
 /** Whether a row is any record of `listen`, not only that of a request. */
 export function isListenRecord({ v, kind }: JsonObject): boolean {
@@ -67,7 +62,7 @@ export function readCapturedRequest(row: JsonObject): CapturedRow {
   return { kind: 'request', request }
 }
 
-function rejected(code: RejectionCode, message: string): CapturedRow {
+function rejected(code: RejectionCode, message: string): RejectedRow {
   return { kind: 'rejected', code, message }
 }
 
@@ -99,70 +94,3 @@ export function parseTimeShift(text: string): TimeShiftBy | undefined {
   if (durationMs === undefined) return undefined
   return text.startsWith('-') ? -durationMs : durationMs
 }
-
-/** Moves all timestamps by the same amount, so that the intervals between them stay the same. */
-export class TimeShift {
-  readonly #clock: Clock
-  #offsetMs: number | undefined
-
-  constructor(by: TimeShiftBy, clock: Clock) {
-    this.#clock = clock
-    this.#offsetMs = by === 'now' ? undefined : by
-  }
-
-  /** Moves the timestamps in a body, and changes nothing else. */
-  apply(text: string): string {
-    const times = timesOf(text)
-    const first = times.find(({ name }) => name === 'timestamp') ?? times[0]
-    if (first === undefined) return text
-    this.#offsetMs ??= this.#clock.nowMs() - first.atMs
-    let moved = ''
-    let end = 0
-    for (const time of times) {
-      const atMs = Math.min(Math.max(time.atMs + this.#offsetMs, -latestMs), latestMs)
-      moved += text.slice(end, time.start) + JSON.stringify(formatTimestamp(atMs))
-      end = time.end
-    }
-    return moved + text.slice(end)
-  }
-}
-
-/** A timestamp in JSON text. The range from `start` to `end` includes its quotes. */
-interface TimeRange {
-  readonly name: string
-  readonly start: number
-  readonly end: number
-  readonly atMs: number
-}
-
-const timeNames = new Set(['timestamp', 'originalTimestamp', 'sentAt'])
-
-/** A property name with a string value, any other string, or a bracket. */
-const token = /("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*")?)?|[{}[\]]/dgs
-
-/** Finds the timestamps in a JSON object, but not in objects inside it. */
-function timesOf(text: string): readonly TimeRange[] {
-  const times: TimeRange[] = []
-  let depth = 0
-  for (const match of text.matchAll(token)) {
-    const [found] = match
-    if (found === '{' || found === '[') depth++
-    if (found === '}' || found === ']') depth--
-    const time = depth === 1 ? timeOf(match) : undefined
-    if (time !== undefined) times.push(time)
-  }
-  return times
-}
-
-function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimeRange | undefined {
-  const position = indices?.[2]
-  if (name === undefined || value === undefined || position === undefined) return undefined
-  const [field, text] = [parseJson(name) as string, parseJson(value) as JsonValue]
-  const atMs = timeNames.has(field) ? parseTimestamp(text) : undefined
-  return atMs === undefined
-    ? undefined
-    : { name: field, start: position[0], end: position[1], atMs }
-}
-
-/** The latest time that a Date can represent. */
-const latestMs = 8_640_000_000_000_000

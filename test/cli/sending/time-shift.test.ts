@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parseTimeShift, TimeShift } from '../../../src/cli/sending/captured-request.ts'
+import { parseTimeShift } from '../../../src/cli/sending/captured-request.ts'
+import { TimeShift } from '../../../src/cli/sending/time-shift.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
 
 const nowMs = Date.parse('2027-01-01T00:00:00.000Z')
@@ -61,6 +62,12 @@ describe('TimeShift', () => {
   test('finds a name however it is written', () => {
     expect(shift(1_000).apply('{"time\\u0073tamp":"2026-10-01T00:00:00Z"}')).toBe(
       '{"time\\u0073tamp":"2026-10-01T00:00:01.000Z"}',
+    )
+  })
+
+  test('finds the times behind a byte order mark', () => {
+    expect(shift(1_000).apply('\ufeff{"timestamp":"2026-10-01T00:00:00Z"}')).toBe(
+      '\ufeff{"timestamp":"2026-10-01T00:00:01.000Z"}',
     )
   })
 
