@@ -4,15 +4,11 @@ import { countText, type Expectation } from './expectation.ts'
 import { nearness } from './nearness.ts'
 import type { Subject } from './subject.ts'
 
-/** The state of an expectation. Only an `open` one can still change. */
-export type ExpectationState =
-  | {
-      readonly kind: 'open'
-      /** Whether the expectation would be met if the wait ended now. */
-      readonly isSatisfied: boolean
-    }
-  | { readonly kind: 'met' }
-  | { readonly kind: 'violated'; readonly reason: 'too_few' | 'too_many' }
+/**
+ * The state of an expectation during the wait: `missing` if a required request is missing and may still arrive,
+ * `satisfied` if none is missing but too many may still arrive, `decided` if further requests change nothing.
+ */
+export type ExpectationState = 'missing' | 'satisfied' | 'decided'
 
 /**
  * Counts the requests that match one expectation. Keeps at most two requests.
@@ -20,8 +16,8 @@ export type ExpectationState =
  * ```ts
  * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)
  * tracker.observe(event)
- * tracker.stateAt(laterMs) // { kind: 'open', isSatisfied: false }
- * tracker.finalState() // { kind: 'violated', reason: 'too_few' }
+ * tracker.stateAt(laterMs) // missing
+ * tracker.isSatisfied // false
  * ```
  */
 export class ExpectationTracker<Candidate extends Subject = Subject> {
@@ -72,19 +68,16 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
 
   /** Returns the state at a moment. First observe all requests that arrived before that moment. */
   stateAt(nowMs: number): ExpectationState {
-    const { atLeast, atMost } = this.expectation.count
-    if (this.#matched > atMost) return { kind: 'violated', reason: 'too_many' }
-    const isSatisfied = this.#matched >= atLeast
-    if (isSatisfied && atMost === Infinity) return { kind: 'met' }
-    if (nowMs <= this.deadlineMs) return { kind: 'open', isSatisfied }
-    return isSatisfied ? { kind: 'met' } : { kind: 'violated', reason: 'too_few' }
+    const { atMost } = this.expectation.count
+    if (nowMs > this.deadlineMs || this.#matched > atMost) return 'decided'
+    if (!this.isSatisfied) return 'missing'
+    return atMost === Infinity ? 'decided' : 'satisfied'
   }
 
-  /** Returns the state when the wait ends. */
-  finalState(): Exclude<ExpectationState, { readonly kind: 'open' }> {
-    const state = this.stateAt(this.deadlineMs)
-    if (state.kind !== 'open') return state
-    return state.isSatisfied ? { kind: 'met' } : { kind: 'violated', reason: 'too_few' }
+  /** Whether the expectation would be met if the wait ended now. */
+  get isSatisfied(): boolean {
+    const { atLeast, atMost } = this.expectation.count
+    return this.#matched >= atLeast && this.#matched <= atMost
   }
 
   /** The expected and the actual count in words: `expected exactly 3, got 2, and 1 too late`. */
@@ -146,7 +139,7 @@ export function expectationResult<Candidate extends NumberedSubject>(
 function shortfallOf<Candidate extends NumberedSubject>(
   tracker: ExpectationTracker<Candidate>,
 ): Shortfall<Candidate> | undefined {
-  if (tracker.finalState().kind === 'met') return undefined
+  if (tracker.isSatisfied) return undefined
   const { surplus, nearest, deadlineMs } = tracker
   if (surplus !== undefined) return { reason: 'too_many', surplus }
   if (nearest === undefined) return { reason: 'too_few', nearest, difference: [], lateMs: 0 }

@@ -189,7 +189,7 @@ export class Expectations {
       if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
       // Use the deadline, not the present: another event that arrived in time may still be delayed or forwarded.
-      if (tracker.stateAt(deadlineMs).kind === 'open') return
+      if (tracker.stateAt(deadlineMs) !== 'decided') return
       // More events can arrive before the caller continues. Don't count them.
       judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)
       end()

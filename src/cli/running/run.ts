@@ -5,6 +5,7 @@ import {
   parseExpectation,
   type Expectation,
   type ExpectationResult,
+  type ExpectationState,
   type NumberedSubject,
 } from '../../match/index.ts'
 import { formatDuration, SettingError } from '../../model/index.ts'
@@ -195,18 +196,11 @@ export class AwaitedRequests {
     for (const tracker of this.#trackers) tracker.observe(event)
   }
 
-  /**
-   * Returns the state of all expectations together:
-   *
-   * - `missing`: something that may still arrive is missing;
-   * - `satisfied`: nothing is missing, but too much may still arrive;
-   * - `decided`: further requests change nothing.
-   */
-  stateAt(nowMs: number): 'missing' | 'satisfied' | 'decided' {
+  /** Returns the state of all expectations together. */
+  stateAt(nowMs: number): ExpectationState {
     const states = this.#trackers.map((tracker) => tracker.stateAt(nowMs))
-    const open = states.filter((state) => state.kind === 'open')
-    if (open.some(({ isSatisfied }) => !isSatisfied)) return 'missing'
-    return open.length > 0 ? 'satisfied' : 'decided'
+    if (states.includes('missing')) return 'missing'
+    return states.includes('satisfied') ? 'satisfied' : 'decided'
   }
 
   /** Returns the results once the wait has ended. */
