@@ -16,121 +16,74 @@ const windowsStart = 0x80
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 const rawFix = 'Sign the bytes that are sent, and verify the bytes that arrive.'
-const charsetFix = 'Take the body as bytes on both sides, without decoding and encoding it again.'
 
 const lineBreaks = ['\n', '\r\n'].map((text) => Buffer.from(text))
 
-const newlineAdded: BodyRecipe = {
-  code: 'newline_added',
-  finding: 'A line break was added to the body: the signature matches the body without it',
-  fix: `${rawFix} Remove the line break: echo and editors add one.`,
-  bodies: ({ body: { bytes } }) =>
-    lineBreaks
-      .filter((lineBreak) => bytes.subarray(-lineBreak.length).equals(lineBreak))
-      .map((lineBreak) => bytes.subarray(0, -lineBreak.length)),
-}
-
-const newlineLost: BodyRecipe = {
-  code: 'newline_lost',
-  finding:
-    'A line break at the end of the body was lost: the signature matches the body that still has it',
-  fix: `${rawFix} With curl, use --data-binary, because -d removes line breaks.`,
-  bodies: ({ body: { bytes } }) => lineBreaks.map((lineBreak) => Buffer.concat([bytes, lineBreak])),
-}
-
-const firstEventOnly: BodyRecipe = {
-  code: 'first_event_only',
-  finding: 'Only the first event of the batch was signed',
-  fix: 'Sign the whole body.',
-  bodies: ({ body: { value } }) => {
-    const events = isJsonObject(value) ? value['batch'] : value
-    if (!Array.isArray(events) || events[0] === undefined) return []
-    return [Buffer.from(JSON.stringify(events[0]))]
-  },
-}
-
-const emptyBody: BodyRecipe = {
-  code: 'empty_body',
-  finding: 'An empty body was signed: something had already read the body',
-  fix: 'Read the body once, keep its bytes, and use them for the signature.',
-  bodies: () => [Buffer.alloc(0)],
-}
-
-const objectBody: BodyRecipe = {
-  code: 'object_body',
-  finding: 'The text "[object Object]" was signed instead of the body',
-  fix: 'Sign the text that is sent, such as the result of JSON.stringify, not the object.',
-  bodies: () => [Buffer.from('[object Object]')],
-}
-
-const lineEnds: BodyRecipe = {
-  code: 'line_ends',
-  finding: 'The line endings of the body changed between LF and CRLF',
-  fix: `${rawFix} Send files as bytes: editors and git change line endings on Windows.`,
-  bodies: ({ body: { text } }) => {
-    if (text?.includes('\n') !== true) return []
-    const lineFeeds = text.replaceAll('\r\n', '\n')
-    return [lineFeeds, lineFeeds.replaceAll('\n', '\r\n')].map((each) => Buffer.from(each))
-  },
-}
-
-const urlSigned: BodyRecipe = {
-  code: 'url_signed',
-  finding: 'The URL was signed, without the body or before it',
-  fix: 'Sign only the body.',
-  bodies: ({ body, headers, path }) => {
-    if (path === undefined) return []
-    const host = headers?.['host'] ?? ''
-    const urls = [path, `http://${host}${path}`, `https://${host}${path}`].map((url) =>
-      Buffer.from(url),
-    )
-    return urls.flatMap((url) => [url, Buffer.concat([url, body.bytes])])
-  },
-}
-
-const compressed: BodyRecipe = {
-  code: 'compressed',
-  finding:
-    'The body was compressed after it was signed: the signature matches the decompressed body',
-  fix: 'Send the body as it was signed, without Content-Encoding.',
-  bodies: ({ body: { bytes }, headers }) => {
-    const options = { maxOutputLength: limits.webhookBytesMax }
-    if (bytes[0] === 0x1f && bytes[1] === 0x8b) return orNone(() => gunzipSync(bytes, options))
-    const encoding = headers?.['content-encoding']
-    if (encoding === 'br') return orNone(() => brotliDecompressSync(bytes, options))
-    return encoding === 'deflate' ? orNone(() => inflateSync(bytes, options)) : []
-  },
-}
-
-const inflated: BodyRecipe = {
-  code: 'inflated',
-  finding:
-    'The body was decompressed before it was verified: the signature matches the compressed body',
-  fix: 'Verify the bytes that arrive, before anything decompresses them.',
-  bodies: ({ body: { bytes }, headers }) => {
-    const isPossible = headers === undefined || headers['content-encoding'] !== undefined
-    if (!isPossible || bytes.length > compressedBytesMax) return []
-    const written = compressionLevels.map((level) => gzipSync(bytes, { level }))
-    return written.flatMap((gzip) =>
-      gzipSystems.map((system) => {
-        const copy = Buffer.from(gzip)
-        copy[gzipSystemOffset] = system
-        return copy
-      }),
-    )
-  },
-}
-
 /** The mistakes with the body. Likely ones, and those that are cheap to check, come first. */
 export const bodyRecipes: readonly BodyRecipe[] = [
-  newlineAdded,
-  newlineLost,
-  lineEnds,
-  emptyBody,
-  objectBody,
+  {
+    code: 'newline_added',
+    finding: 'A line break was added to the body: the signature matches the body without it',
+    fix: `${rawFix} Remove the line break: echo and editors add one.`,
+    bodies: ({ body: { bytes } }) =>
+      lineBreaks
+        .filter((lineBreak) => bytes.subarray(-lineBreak.length).equals(lineBreak))
+        .map((lineBreak) => bytes.subarray(0, -lineBreak.length)),
+  },
+  {
+    code: 'newline_lost',
+    finding:
+      'A line break at the end of the body was lost: the signature matches the body that still has it',
+    fix: `${rawFix} With curl, use --data-binary, because -d removes line breaks.`,
+    bodies: ({ body: { bytes } }) =>
+      lineBreaks.map((lineBreak) => Buffer.concat([bytes, lineBreak])),
+  },
+  {
+    code: 'line_ends',
+    finding: 'The line endings of the body changed between LF and CRLF',
+    fix: `${rawFix} Send files as bytes: editors and git change line endings on Windows.`,
+    bodies: ({ body: { text } }) => {
+      if (text?.includes('\n') !== true) return []
+      const lineFeeds = text.replaceAll('\r\n', '\n')
+      return [lineFeeds, lineFeeds.replaceAll('\n', '\r\n')].map((each) => Buffer.from(each))
+    },
+  },
+  {
+    code: 'empty_body',
+    finding: 'An empty body was signed: something had already read the body',
+    fix: 'Read the body once, keep its bytes, and use them for the signature.',
+    bodies: () => [Buffer.alloc(0)],
+  },
+  {
+    code: 'object_body',
+    finding: 'The text "[object Object]" was signed instead of the body',
+    fix: 'Sign the text that is sent, such as the result of JSON.stringify, not the object.',
+    bodies: () => [Buffer.from('[object Object]')],
+  },
   ...jsonRecipes,
-  firstEventOnly,
-  compressed,
+  {
+    code: 'first_event_only',
+    finding: 'Only the first event of the batch was signed',
+    fix: 'Sign the whole body.',
+    bodies: ({ body: { value } }) => {
+      const events = isJsonObject(value) ? value['batch'] : value
+      if (!Array.isArray(events) || events[0] === undefined) return []
+      return [Buffer.from(JSON.stringify(events[0]))]
+    },
+  },
+  {
+    code: 'compressed',
+    finding:
+      'The body was compressed after it was signed: the signature matches the decompressed body',
+    fix: 'Send the body as it was signed, without Content-Encoding.',
+    bodies: ({ body: { bytes }, headers }) => {
+      const options = { maxOutputLength: limits.webhookBytesMax }
+      if (bytes[0] === 0x1f && bytes[1] === 0x8b) return orNone(() => gunzipSync(bytes, options))
+      const encoding = headers?.['content-encoding']
+      if (encoding === 'br') return orNone(() => brotliDecompressSync(bytes, options))
+      return encoding === 'deflate' ? orNone(() => inflateSync(bytes, options)) : []
+    },
+  },
   inCharset('the body in Latin-1', ({ text = '' }) => Buffer.from(text, 'latin1')),
   inCharset('the body read as Latin-1 and written as UTF-8', ({ bytes, isRewritable }) =>
     isRewritable ? Buffer.from(bytes.toString('latin1')) : undefined,
@@ -145,8 +98,37 @@ export const bodyRecipes: readonly BodyRecipe[] = [
   inCharset('the body with a byte order mark added or removed', ({ bytes }) =>
     toggleByteOrderMark(bytes),
   ),
-  urlSigned,
-  inflated,
+  {
+    code: 'url_signed',
+    finding: 'The URL was signed, without the body or before it',
+    fix: 'Sign only the body.',
+    bodies: ({ body, headers, path }) => {
+      if (path === undefined) return []
+      const host = headers?.['host'] ?? ''
+      const urls = [path, `http://${host}${path}`, `https://${host}${path}`].map((url) =>
+        Buffer.from(url),
+      )
+      return urls.flatMap((url) => [url, Buffer.concat([url, body.bytes])])
+    },
+  },
+  {
+    code: 'inflated',
+    finding:
+      'The body was decompressed before it was verified: the signature matches the compressed body',
+    fix: 'Verify the bytes that arrive, before anything decompresses them.',
+    bodies: ({ body: { bytes }, headers }) => {
+      const isPossible = headers === undefined || headers['content-encoding'] !== undefined
+      if (!isPossible || bytes.length > compressedBytesMax) return []
+      const written = compressionLevels.map((level) => gzipSync(bytes, { level }))
+      return written.flatMap((gzip) =>
+        gzipSystems.map((system) => {
+          const copy = Buffer.from(gzip)
+          copy[gzipSystemOffset] = system
+          return copy
+        }),
+      )
+    },
+  },
 ]
 
 function inCharset(
@@ -156,7 +138,7 @@ function inCharset(
   return {
     code: 'charset',
     finding: `The body was encoded in a different charset: the signature matches ${matching}`,
-    fix: charsetFix,
+    fix: 'Take the body as bytes on both sides, without decoding and encoding it again.',
     bodies: ({ body }) => {
       const bytes = encode(body)
       return bytes === undefined ? [] : [bytes]
