@@ -3,6 +3,37 @@ import { EvrouteError, plainText, shortText } from '../../model/index.ts'
 /** The keys and indexes that lead to a value in the document. */
 export type DocumentPath = readonly (string | number)[]
 
+/** A value and its path in the document. */
+export interface Placed<Value = unknown> {
+  readonly path: DocumentPath
+  readonly value: Value
+}
+
+/** Finds values below a value. In the pattern, a star stands for any key or index. */
+export function valuesAt({ path, value }: Placed, pattern: DocumentPath): readonly Placed[] {
+  const [key, ...rest] = pattern
+  if (key === undefined) return [{ path, value }]
+  if (typeof value !== 'object' || value === null) return []
+  const keys = key === '*' ? keysOf(value) : [key]
+  return keys
+    .filter((each) => Object.hasOwn(value, each))
+    .flatMap((each) => {
+      const inner = (value as Readonly<Record<string | number, unknown>>)[each]
+      return valuesAt({ path: [...path, each], value: inner }, rest)
+    })
+}
+
+function keysOf(value: object): DocumentPath {
+  return Array.isArray(value) ? [...value.keys()] : Object.keys(value)
+}
+
+/** Finds the strings below a value, like {@link valuesAt}. */
+export function textsAt(from: Placed, pattern: DocumentPath): readonly Placed<string>[] {
+  return valuesAt(from, pattern).filter(
+    (found): found is Placed<string> => typeof found.value === 'string',
+  )
+}
+
 /** A problem with a value in the document. */
 export interface PlacedProblem {
   readonly path: DocumentPath

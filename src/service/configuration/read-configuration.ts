@@ -71,11 +71,11 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
   const breather = new Breather()
   const resolved = await resolveSecrets(given, sources)
   await breather.breathe()
-  const checked = checkDocument(resolved.document, isKeptFromProblems)
+  const checked = checkDocument(given, isKeptFromProblems)
   const problems = [
     ...resolved.problems,
     ...(checked.kind === 'invalid' ? checked.problems : []),
-    ...(await checkReferences(resolved.document, breather)),
+    ...(await checkReferences(given, breather)),
   ]
   if (checked.kind === 'invalid' || problems.length > 0) {
     return { kind: 'invalid', problems: presentable(problems) }

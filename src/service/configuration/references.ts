@@ -5,74 +5,47 @@ import type { Breather } from '../../runtime/index.ts'
 import { serverUrlRefusal } from '../../store/index.ts'
 import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
 import { defaultPorts } from './document.ts'
-import { type DocumentPath, type PlacedProblem } from './problem.ts'
+import { textsAt, valuesAt, type DocumentPath, type Placed, type PlacedProblem } from './problem.ts'
 
 /** Finds what the schema can't, such as duplicate ids and unknown sources. Skips values of the wrong type. */
 export async function checkReferences(
   document: unknown,
   breather: Breather,
 ): Promise<readonly PlacedProblem[]> {
-  const sources = objectsAt(document, ['sources'])
-  const destinations = objectsAt(document, ['destinations'])
-  const sourceIds = idsOf(document, sources)
-  const { guard, problems } = checkNetwork(document)
-  const ofDestinations: PlacedProblem[] = []
-  for (const destination of destinations) {
+  const root = { path: [], value: document }
+  const sourceIds = textsAt(root, ['sources', '*', 'id'])
+  const sources = valuesAt(root, ['sources', '*'])
+  const isKnown = sources.length > 0 && sources.length === sourceIds.length
+  const knownIds = isKnown ? new Set(sourceIds.map(({ value }) => value)) : undefined
+  const allowed = textsAt(root, ['network', 'allow', '*'])
+  const problems: PlacedProblem[] = allowed.flatMap(({ path, value }) =>
+    refusal(path, () => new AddressGuard({ allow: [value] })),
+  )
+  const guard =
+    problems.length === 0
+      ? new AddressGuard({ allow: allowed.map(({ value }) => value) })
+      : undefined
+  for (const destination of valuesAt(root, ['destinations', '*'])) {
     await breather.breathe()
-    ofDestinations.push(
-      ...checkSources(destination, sourceIds),
+    problems.push(
+      ...checkSources(destination, knownIds),
       ...checkEndpoints(destination, guard),
       ...checkStandardWebhooks(destination),
-      ...checkFilter(destination),
+      ...textsAt(destination, ['filter']).flatMap(({ path, value }) =>
+        refusal(path, () => new EventFilter(value)),
+      ),
     )
   }
+  const writeKeys = textsAt(root, ['sources', '*', 'writeKeys', '*'])
+  const destinationIds = textsAt(root, ['destinations', '*', 'id'])
   return [
     ...problems,
-    ...checkAdmin(document),
-    ...checkStore(document),
-    ...repeatsOf(
-      sources.flatMap((source) => textsAt(source, 'id')),
-      'a different source already has this id',
-    ),
-    ...repeatsOf(
-      sources.flatMap((source) => textsIn(source, 'writeKeys')),
-      'it already identifies a source',
-    ),
-    ...repeatsOf(
-      destinations.flatMap((destination) => textsAt(destination, 'id')),
-      'a different destination already has this id',
-    ),
-    ...ofDestinations,
+    ...checkAdmin(root),
+    ...textsAt(root, ['store']).flatMap(checkStore),
+    ...repeatsOf(sourceIds, 'a different source already has this id'),
+    ...repeatsOf(writeKeys, 'it already identifies a source'),
+    ...repeatsOf(destinationIds, 'a different destination already has this id'),
   ]
-}
-
-interface Placed<Value> {
-  readonly path: DocumentPath
-  readonly value: Value
-}
-
-function objectsAt(document: unknown, path: DocumentPath): readonly Placed<JsonObject>[] {
-  const value = path.reduce<unknown>(
-    (inner, key) => (isJsonObject(inner) ? inner[key] : undefined),
-    document,
-  )
-  if (!Array.isArray(value)) return []
-  return value.flatMap((element: unknown, index) =>
-    isJsonObject(element) ? [{ path: [...path, index], value: element }] : [],
-  )
-}
-
-function textsAt({ path, value }: Placed<JsonObject>, key: string): readonly Placed<string>[] {
-  const text = value[key]
-  return typeof text === 'string' ? [{ path: [...path, key], value: text }] : []
-}
-
-function textsIn({ path, value }: Placed<JsonObject>, key: string): readonly Placed<string>[] {
-  const list = value[key]
-  if (!Array.isArray(list)) return []
-  return list.flatMap((text: unknown, index) =>
-    typeof text === 'string' ? [{ path: [...path, key, index], value: text }] : [],
-  )
 }
 
 function repeatsOf(texts: readonly Placed<string>[], reason: string): readonly PlacedProblem[] {
@@ -84,31 +57,15 @@ function repeatsOf(texts: readonly Placed<string>[], reason: string): readonly P
   })
 }
 
-/** Makes the guard for the allowed addresses; undefined if one of them is invalid. */
-function checkNetwork(document: unknown): {
-  readonly guard: AddressGuard | undefined
-  readonly problems: readonly PlacedProblem[]
-} {
-  const network = isJsonObject(document) ? document['network'] : undefined
-  const entries = isJsonObject(network)
-    ? textsIn({ path: ['network'], value: network }, 'allow')
-    : []
-  const problems = entries.flatMap(({ path, value }) =>
-    refusal(path, () => new AddressGuard({ allow: [value] })),
-  )
-  if (problems.length > 0) return { guard: undefined, problems }
-  return { guard: new AddressGuard({ allow: entries.map(({ value }) => value) }), problems }
-}
-
 const tokenCharactersMin = 16
 
-function checkAdmin(document: unknown): readonly PlacedProblem[] {
-  const { listen = {}, admin } = isJsonObject(document) ? document : {}
-  if (!isJsonObject(admin)) return []
-  const problems: PlacedProblem[] = [...checkTokens(admin)]
-  const { port = defaultPorts.admin } = admin
-  const listenPort = isJsonObject(listen) ? (listen['port'] ?? defaultPorts.listen) : undefined
-  if (typeof port === 'number' && port === listenPort && port !== 0) {
+function checkAdmin(root: Placed): readonly PlacedProblem[] {
+  const [admin] = valuesAt(root, ['admin'])
+  if (!isJsonObject(admin?.value)) return []
+  const problems: PlacedProblem[] = [...checkTokens(admin.value)]
+  const { port = defaultPorts.admin } = admin.value
+  const [listen] = valuesAt(root, ['listen', 'port'])
+  if (typeof port === 'number' && port === (listen?.value ?? defaultPorts.listen) && port !== 0) {
     problems.push({
       path: ['admin', 'port'],
       message: `Cannot use ${port}: listen.port has the same value`,
@@ -133,29 +90,18 @@ function checkTokens({ token, metricsToken }: JsonObject): readonly PlacedProble
   return [...problems, { path: ['admin', 'metricsToken'], message, hint }]
 }
 
-function checkStore(document: unknown): readonly PlacedProblem[] {
-  const store = isJsonObject(document) ? document['store'] : undefined
-  const refused = typeof store === 'string' ? serverUrlRefusal(store) : undefined
+function checkStore({ path, value }: Placed<string>): readonly PlacedProblem[] {
+  const refused = serverUrlRefusal(value)
   if (refused === undefined) return []
-  return [{ path: ['store'], message: `Cannot use this URL: ${refused.why}`, hint: refused.hint }]
+  return [{ path, message: `Cannot use this URL: ${refused.why}`, hint: refused.hint }]
 }
 
-/** Returns the ids of all sources; undefined if a source has no valid id. */
-function idsOf(
-  document: unknown,
-  sources: readonly Placed<JsonObject>[],
-): ReadonlySet<string> | undefined {
-  const ids = sources.flatMap((source) => textsAt(source, 'id'))
-  const given = isJsonObject(document) ? document['sources'] : undefined
-  const isComplete = Array.isArray(given) && given.length > 0 && ids.length === given.length
-  return isComplete ? new Set(ids.map(({ value }) => value)) : undefined
-}
-
+/** @param known - the ids of all sources; undefined if a source has no valid id */
 function checkSources(
-  destination: Placed<JsonObject>,
+  destination: Placed,
   known: ReadonlySet<string> | undefined,
 ): readonly PlacedProblem[] {
-  const named = textsIn(destination, 'sources')
+  const named = textsAt(destination, ['sources', '*'])
   const unknown = named.filter(({ value }) => known?.has(value) === false)
   return [
     ...repeatsOf(named, 'the source is listed twice'),
@@ -169,19 +115,17 @@ function checkSources(
 
 /** Checks each URL and header by itself, to find all problems, and then all URLs together. */
 function checkEndpoints(
-  destination: Placed<JsonObject>,
+  destination: Placed,
   guard: AddressGuard | undefined,
 ): readonly PlacedProblem[] {
-  const endpoints = objectsAt(destination.value, ['endpoints']).map(({ path, value }) => ({
-    path: [...destination.path, ...path],
-    value,
-  }))
-  const problems = endpoints.flatMap((endpoint) => [
-    ...textsAt(endpoint, 'url').flatMap((url) => checkEndpointUrl(url, guard)),
-    ...checkHeaders(endpoint),
-    ...checkTls(endpoint),
-  ])
-  const urls = endpoints.flatMap((endpoint) => textsAt(endpoint, 'url'))
+  const urls = textsAt(destination, ['endpoints', '*', 'url'])
+  const problems = [
+    ...urls.flatMap((url) => checkEndpointUrl(url, guard)),
+    ...valuesAt(destination, ['endpoints', '*']).flatMap((endpoint) => [
+      ...checkHeaders(valuesAt(endpoint, ['headers', '*'])),
+      ...checkTls(endpoint),
+    ]),
+  ]
   if (problems.length > 0 || urls.length === 0) return problems
   return refusal(
     ({ setting }) => [...destination.path, setting],
@@ -202,41 +146,33 @@ function checkEndpointUrl(
   return refusal(path, () => checkEndpointSettings([{ url: value }], guard))
 }
 
-function checkTls({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
-  const { url, tls } = value
+function checkTls({ path, value }: Placed): readonly PlacedProblem[] {
+  const { url, tls } = isJsonObject(value) ? value : {}
   if (typeof url !== 'string' || parseUrl(url) === undefined || !isJsonObject(tls)) return []
   return refusal([...path, 'tls'], () => checkEndpointSettings([{ url, tls: {} }]))
 }
 
-function checkHeaders({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
-  const { headers } = value
-  if (!isJsonObject(headers)) return []
+function checkHeaders(headers: readonly Placed[]): readonly PlacedProblem[] {
   const names = new Map<string, string>()
-  return Object.entries(headers).flatMap(([name, text]): readonly PlacedProblem[] => {
-    const place = [...path, 'headers', name]
+  return headers.flatMap(({ path, value }): readonly PlacedProblem[] => {
+    const name = String(path.at(-1))
     const other = names.get(name.toLowerCase())
     names.set(name.toLowerCase(), name)
     if (other !== undefined) {
-      return [{ path: place, message: `Cannot send a header twice: ${other} is the same header` }]
+      return [{ path, message: `Cannot send a header twice: ${other} is the same header` }]
     }
-    if (typeof text !== 'string') return []
-    const endpoint = { url: 'https://example.com/', headers: { [name]: text } }
-    return refusal(place, () => checkEndpointSettings([endpoint]))
+    if (typeof value !== 'string') return []
+    const endpoint = { url: 'https://example.com/', headers: { [name]: value } }
+    return refusal(path, () => checkEndpointSettings([endpoint]))
   })
 }
 
-function checkStandardWebhooks({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
-  const hasSecret = typeof value['sharedSecret'] === 'string'
-  if (value['standardWebhooks'] !== true || hasSecret) return []
+function checkStandardWebhooks({ path, value }: Placed): readonly PlacedProblem[] {
+  const { standardWebhooks, sharedSecret } = isJsonObject(value) ? value : {}
+  if (standardWebhooks !== true || typeof sharedSecret === 'string') return []
   const message = 'Cannot use true: there is no sharedSecret to sign the webhooks with'
   const hint = 'Set sharedSecret, or give { "secrets": [...] }.'
   return [{ path: [...path, 'standardWebhooks'], message, hint }]
-}
-
-function checkFilter(destination: Placed<JsonObject>): readonly PlacedProblem[] {
-  return textsAt(destination, 'filter').flatMap(({ path, value }) =>
-    refusal(path, () => new EventFilter(value)),
-  )
 }
 
 function checkEndpointSettings(endpoints: readonly EndpointSettings[], guard?: AddressGuard): void {

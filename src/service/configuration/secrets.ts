@@ -1,7 +1,15 @@
 import { resolve } from 'node:path'
-import { isJsonObject } from '../../model/index.ts'
+import { hiddenEndpoint } from '../../model/index.ts'
 import { isReference, readReference, type ReferenceSources } from '../../runtime/index.ts'
-import { formatPath, type DocumentPath, type PlacedProblem } from './problem.ts'
+import { maskedStoreUrl } from '../../store/index.ts'
+import {
+  formatPath,
+  textsAt,
+  valuesAt,
+  type DocumentPath,
+  type Placed,
+  type PlacedProblem,
+} from './problem.ts'
 
 /** Where the value of a setting comes from. */
 export type SettingOrigin = 'file' | 'default' | `env:${string}` | `@${string}`
@@ -12,41 +20,48 @@ export interface SecretSources extends ReferenceSources {
   readonly folder: string
 }
 
-interface ResolvedDocument {
-  /** The document. Unreadable references stay as they are. */
-  readonly document: unknown
+interface ResolvedSecrets {
+  /** Where the values of references come from, by formatted path. */
   readonly origins: ReadonlyMap<string, SettingOrigin>
   readonly problems: readonly PlacedProblem[]
 }
 
-/** Paths of secrets. A star stands for any key or index. */
-const secretPlaces: readonly DocumentPath[] = [
-  ['admin', 'token'],
-  ['admin', 'metricsToken'],
-  ['network', 'proxy'],
-  ['sources', '*', 'writeKeys', '*'],
-  ['destinations', '*', 'sharedSecret'],
-  ['destinations', '*', 'standardWebhooks', 'secrets', '*'],
-  ['destinations', '*', 'endpoints', '*', 'headers', '*'],
+/** A setting that may be a reference, and whose value is not for everyone. */
+interface SecretPlace {
+  /** A star stands for any key or index. */
+  readonly pattern: DocumentPath
+  /** Formats the value without its secret parts. */
+  readonly shown: (text: string) => string
+}
+
+const maskedValue = '********'
+const masked = (): string => maskedValue
+
+const secretPlaces: readonly SecretPlace[] = [
+  { pattern: ['admin', 'token'], shown: masked },
+  { pattern: ['admin', 'metricsToken'], shown: masked },
+  {
+    pattern: ['network', 'proxy'],
+    shown: (url) => url.replace(/\/\/.*@/, `//${maskedValue}@`),
+  },
+  { pattern: ['store'], shown: (url) => maskedStoreUrl(url, maskedValue) },
+  { pattern: ['sources', '*', 'writeKeys', '*'], shown: masked },
+  { pattern: ['destinations', '*', 'sharedSecret'], shown: masked },
+  { pattern: ['destinations', '*', 'standardWebhooks', 'secrets', '*'], shown: masked },
+  { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-const storePlace: DocumentPath = ['store']
-
-const urlPlace: DocumentPath = ['destinations', '*', 'endpoints', '*', 'url']
-
-/** Tells whether a path leads to an endpoint's URL. The URL's path and query may be secret. */
-export function isEndpointUrl(path: DocumentPath): boolean {
-  return urlPlace.length === path.length && leadsTo(path, urlPlace)
+/** The URL of an endpoint. Problems may show a wrong value, such as a number in place of the URL. */
+const endpointUrl: SecretPlace = {
+  pattern: ['destinations', '*', 'endpoints', '*', 'url'],
+  shown: hiddenEndpoint,
 }
 
-/** Tells whether a path leads to the URL of the store. */
-export function isStoreUrl(path: DocumentPath): boolean {
-  return storePlace.length === path.length && leadsTo(path, storePlace)
-}
+const places: readonly SecretPlace[] = [...secretPlaces, endpointUrl]
 
-/** Tells whether the value at a path may be a secret, which must never be shown. */
-export function isSecretPlace(path: DocumentPath): boolean {
-  return secretPlaces.some((place) => place.length === path.length && leadsTo(path, place))
+/** Returns the place at a path; undefined if its value is not secret. */
+export function secretPlaceAt(path: DocumentPath): SecretPlace | undefined {
+  return places.find(({ pattern }) => pattern.length === path.length && leadsTo(path, pattern))
 }
 
 /**
@@ -54,77 +69,52 @@ export function isSecretPlace(path: DocumentPath): boolean {
  * object or a list with secrets.
  */
 export function isKeptFromProblems(path: DocumentPath): boolean {
-  return [...secretPlaces, storePlace].some((place) => leadsTo(path, place))
+  return secretPlaces.some(({ pattern }) => leadsTo(path, pattern))
 }
 
-function leadsTo(path: DocumentPath, place: DocumentPath): boolean {
+function leadsTo(path: DocumentPath, pattern: DocumentPath): boolean {
   return (
-    path.length <= place.length &&
-    path.every((part, index) => place[index] === '*' || place[index] === part)
+    path.length <= pattern.length &&
+    path.every((part, index) => pattern[index] === '*' || pattern[index] === part)
   )
 }
 
-/** Reads every `env:NAME` and `@file`. An unreadable one stays in the document and becomes a problem. */
+/** Replaces every `env:NAME` and `@file` in a document by its value. An unreadable one stays and becomes a problem. */
 export async function resolveSecrets(
   document: unknown,
   sources: SecretSources,
-): Promise<ResolvedDocument> {
+): Promise<ResolvedSecrets> {
   const origins = new Map<string, SettingOrigin>()
   const problems: PlacedProblem[] = []
-  const reading: Promise<readonly [place: string, text: string]>[] = []
-  replaceTexts(document, [], (text, path) => {
-    if (isReference(text)) {
-      reading.push(read(text, path).then((value) => [formatPath(path), value]))
-    }
-    return text
-  })
-  if (reading.length === 0) return { document, origins, problems }
-  const texts = new Map(await Promise.all(reading))
-  const resolved = replaceTexts(document, [], (text, path) => texts.get(formatPath(path)) ?? text)
-  return { document: resolved, origins, problems }
+  const texts = places.flatMap(({ pattern }) => textsAt({ path: [], value: document }, pattern))
+  await Promise.all(texts.filter(({ value }) => isReference(value)).map(resolveAt))
+  return { origins, problems }
 
-  async function read(text: string, path: DocumentPath): Promise<string> {
-    const referenced = await readReference(text, {
+  async function resolveAt({ path, value }: Placed<string>): Promise<void> {
+    const referenced = await readReference(value, {
       env: sources.env,
       readFile: (file) => sources.readFile(resolve(sources.folder, file)),
     })
     switch (referenced.kind) {
       case 'itself':
-        return text
+        return
       case 'unreadable':
         problems.push({
           path,
           message: `Cannot read ${referenced.named}: ${referenced.because}`,
           hint: hintFor(referenced.source, sources),
         })
-        return text
+        return
       case 'read':
-        origins.set(formatPath(path), text as SettingOrigin)
-        return referenced.value
+        origins.set(formatPath(path), value as SettingOrigin)
+        replaceAt(document, path, referenced.value)
     }
   }
 }
 
-/** Copies a document, replacing texts in places where `env:NAME` or `@file` is allowed. */
-function replaceTexts(
-  value: unknown,
-  path: DocumentPath,
-  replace: (text: string, path: DocumentPath) => string,
-): unknown {
-  if (typeof value === 'string') {
-    const isReplaced = isSecretPlace(path) || isStoreUrl(path) || isEndpointUrl(path)
-    return isReplaced ? replace(value, path) : value
-  }
-  if (Array.isArray(value)) {
-    return value.map((element, index) => replaceTexts(element, [...path, index], replace))
-  }
-  if (!isJsonObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      replaceTexts(inner, [...path, key], replace),
-    ]),
-  )
+function replaceAt(document: unknown, path: DocumentPath, text: string): void {
+  const [holder] = valuesAt({ path: [], value: document }, path.slice(0, -1))
+  ;(holder?.value as Record<string | number, unknown>)[path.at(-1) ?? ''] = text
 }
 
 function hintFor(source: 'variable' | 'file', { env }: SecretSources): string {

@@ -1,7 +1,6 @@
-import { hiddenEndpoint, isJsonObject, type JsonValue } from '../../model/index.ts'
-import { maskedStoreUrl } from '../../store/index.ts'
+import { isJsonObject, type JsonValue } from '../../model/index.ts'
 import { formatPath, type DocumentPath } from './problem.ts'
-import { isEndpointUrl, isSecretPlace, isStoreUrl, type SettingOrigin } from './secrets.ts'
+import { secretPlaceAt, type SettingOrigin } from './secrets.ts'
 
 /** A setting and its value in force. */
 export interface EffectiveSetting {
@@ -12,8 +11,6 @@ export interface EffectiveSetting {
   /** Where the value comes from. */
   readonly origin: SettingOrigin
 }
-
-const maskedValue = '********'
 
 /** Lists the settings in force, in the order of the schema. Secrets are masked. */
 export function effectiveSettings({
@@ -36,24 +33,18 @@ export function effectiveSettings({
     }
     const formatted = formatPath(path)
     const origin = secretOrigins.get(formatted) ?? (inFile === undefined ? 'default' : 'file')
-    return [{ path: formatted, value: shownSetting(value, path), origin }]
+    const shown = typeof value === 'string' ? secretPlaceAt(path)?.shown(value) : undefined
+    return [{ path: formatted, value: shown ?? value, origin }]
   }
-}
-
-function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
-  if (path.join('.') === 'network.proxy' && typeof value === 'string') {
-    return value.replace(/\/\/.*@/, `//${maskedValue}@`)
-  }
-  if (isSecretPlace(path)) return value === null ? null : maskedValue
-  if (typeof value !== 'string') return value
-  if (isStoreUrl(path)) return maskedStoreUrl(value, maskedValue)
-  return isEndpointUrl(path) ? hiddenEndpoint(value) : value
 }
 
 /** Whether a value is listed as one setting: a scalar, or a list of scalars that are not secrets. */
 function isOneSetting(value: JsonValue, path: DocumentPath): boolean {
   if (Array.isArray(value)) {
-    return !isSecretPlace([...path, 0]) && value.every((element) => typeof element !== 'object')
+    return (
+      secretPlaceAt([...path, 0]) === undefined &&
+      value.every((element) => typeof element !== 'object')
+    )
   }
   return !isJsonObject(value)
 }
