@@ -17,70 +17,46 @@ export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
 /** Adds a command to the program, or to a command that has subcommands. */
 export type AddCommand = (parent: Command, context: CommandContext) => void
 
-interface OptionParts {
-  readonly flags: string
-  readonly text: string
-  readonly parse?: ((text: string, previous: never) => never) | undefined
-  readonly choices?: readonly string[]
-  /** The options that this one excludes, in camel case. */
-  readonly conflicts?: readonly string[]
-  readonly group?: string
-  readonly isRequired?: boolean
-  /** Whether the help shows the default after `text`. If not, `text` states it. */
-  readonly isDefaultShown?: boolean
-}
-
-/** An option of a command: its syntax, help text and parser. */
+/** An option of a command: commander's option, and the type of its value. */
 export class CommandOption<Value> {
+  /** The option for commander. */
+  readonly option: Option
   /** The value if the option is not given. */
   readonly otherwise: Value
-  readonly #parts: OptionParts
 
-  constructor(parts: OptionParts, otherwise: Value) {
-    this.#parts = parts
+  constructor(option: Option, otherwise: Value) {
+    this.option = option
     this.otherwise = otherwise
   }
 
   /** Sets a default that the option's text already states, so the help does not add it. */
   or(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
-    return new CommandOption(this.#parts, otherwise)
+    return new CommandOption(this.option, otherwise)
   }
 
   /** Sets a default, which the help shows after the option's text. */
   default(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
-    return new CommandOption({ ...this.#parts, isDefaultShown: true }, otherwise)
+    return new CommandOption(this.option.default(otherwise), otherwise)
   }
 
   /** Makes the option mandatory. */
   required(): CommandOption<NonNullable<Value>> {
-    const { otherwise } = this as CommandOption<unknown>
-    return new CommandOption({ ...this.#parts, isRequired: true }, otherwise as NonNullable<Value>)
+    this.option.makeOptionMandatory()
+    return this as CommandOption<NonNullable<Value>>
   }
 
   /** Lists the values for help and completion. Without a parser, the option refuses other values. */
-  choices(choices: readonly string[]): CommandOption<Value> {
-    return new CommandOption({ ...this.#parts, choices }, this.otherwise)
+  choices(choices: readonly string[]): this {
+    const { parseArg } = this.option
+    this.option.choices([...choices])
+    if (parseArg !== undefined) this.option.argParser(parseArg)
+    return this
   }
 
   /** Refuses the option together with others, which are named in camel case. */
-  conflicts(conflicts: readonly string[]): CommandOption<Value> {
-    return new CommandOption({ ...this.#parts, conflicts }, this.otherwise)
-  }
-
-  /** Puts the option under a heading of the help. */
-  inGroup(group: string): CommandOption<Value> {
-    return new CommandOption({ ...this.#parts, group }, this.otherwise)
-  }
-
-  /** Makes an option for commander. */
-  build(): Option {
-    const { flags, text, parse, choices, conflicts = [], group, ...parts } = this.#parts
-    const built = new Option(flags, text).conflicts([...conflicts])
-    if (choices !== undefined) built.choices(choices)
-    if (parse !== undefined) built.argParser(parse)
-    if (group !== undefined) built.helpGroup(group)
-    if (parts.isDefaultShown === true) built.default(this.otherwise)
-    return built.makeOptionMandatory(parts.isRequired ?? false)
+  conflicts(conflicts: readonly string[]): this {
+    this.option.conflicts([...conflicts])
+    return this
   }
 }
 
@@ -103,12 +79,13 @@ export function option<Value>(
   text: string,
   parse?: (text: string, previous?: Value) => Value,
 ): CommandOption<Value | undefined> {
-  return new CommandOption({ flags, text, parse: parse as OptionParts['parse'] }, undefined)
+  const made = new Option(flags, text)
+  return new CommandOption(parse === undefined ? made : made.argParser(parse), undefined)
 }
 
 /** Makes an option without a value. It is false unless given; one such as `--no-color` is true unless given. */
 export function flag(flags: string, text: string): CommandOption<boolean> {
-  return new CommandOption({ flags, text }, flags.startsWith('--no-'))
+  return new CommandOption(new Option(flags, text), flags.startsWith('--no-'))
 }
 
 type Options = Readonly<Record<string, CommandOption<unknown>>>
@@ -132,8 +109,8 @@ export function withDefaults<Table extends Options>(
 
 /** Puts options under a heading in the help text. */
 export function inGroup<Table extends Options>(heading: string, options: Table): Table {
-  const entries = Object.entries(options).map(([name, each]) => [name, each.inGroup(heading)])
-  return Object.fromEntries(entries) as Table
+  for (const { option } of Object.values(options)) option.helpGroup(heading)
+  return options
 }
 
 interface CommandTexts {
@@ -152,8 +129,8 @@ type ArgumentParts = readonly [term: string, text: string, otherwise?: string]
 interface CommandParts<Table extends Options, Args> extends CommandTexts {
   readonly arguments?: readonly ArgumentParts[]
   readonly options: Table
-  /** Makes changes that the other fields cannot express. */
-  readonly adjust?: (command: Command) => void
+  /** The usage after the name; by default, commander makes it. */
+  readonly usage?: string
   /** Returns the exit code, or throws. The program reports a thrown error and returns its exit code. */
   readonly run: (values: ValuesOf<Table>, context: CommandContext, args: Args) => Promise<number>
 }
@@ -162,22 +139,19 @@ interface CommandParts<Table extends Options, Args> extends CommandTexts {
 export function command<Table extends Options, Args extends readonly unknown[]>(
   parts: CommandParts<Table, Args>,
 ): AddCommand {
-  const { arguments: args = [], options, adjust, run } = parts
+  const { arguments: args = [], options, usage, run } = parts
   return (parent, context) => {
     const added = described(parent, parts)
     for (const [term, text, otherwise] of args) added.argument(term, text, otherwise)
-    const built = Object.entries(options).map(([name, each]) => ({ name, option: each.build() }))
-    for (const { option } of built) added.addOption(option)
-    adjust?.(added)
+    for (const { option } of Object.values(options)) added.addOption(option)
+    if (usage !== undefined) added.usage(usage)
     added.action(async () => {
-      const entries = built.map(({ name, option }) => [
+      const entries = Object.entries(options).map(([name, { option }]) => [
         name,
         added.getOptionValue(option.attributeName()) as unknown,
       ])
       const values = withDefaults(options, Object.fromEntries(entries) as Partial<ValuesOf<Table>>)
-      // Excess arguments are only in `args`: `processedArgs` has just the declared ones.
-      const given = args.length === 0 ? added.args : added.processedArgs
-      context.end(await run(values, context, given as unknown as Args))
+      context.end(await run(values, context, added.processedArgs as unknown as Args))
     })
   }
 }

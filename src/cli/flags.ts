@@ -6,6 +6,7 @@ import {
   parseTimestamp,
   SettingError,
 } from '../model/index.ts'
+import { systemClock } from '../runtime/index.ts'
 import { flag, inGroup, option, type ValuesOf } from './command.ts'
 
 /** Parses a duration flag into milliseconds. */
@@ -72,19 +73,14 @@ export function timestampFlag(text: string): string {
   )
 }
 
-/** Checks that {@link momentMs} can parse a text, and returns the text. */
-export function momentFlag(text: string): string {
-  if (momentMs(text, 0) !== undefined) return text
+/** Parses a timestamp, or a duration before now, into milliseconds since 1970. */
+export function momentFlag(text: string): number {
+  const agoMs = parseDuration(text)
+  const instantMs = agoMs === undefined ? parseTimestamp(text) : systemClock.nowMs() - agoMs
+  if (instantMs !== undefined) return instantMs
   throw new InvalidArgumentError(
     'It must be a timestamp such as 2026-11-20 or 2026-11-20T10:15:00Z, or a time ago such as 90s, 2h or 7d.',
   )
-}
-
-/** Parses a timestamp, or a duration before now, into milliseconds since 1970; undefined if it is neither. */
-export function momentMs(text: string | undefined, nowMs: number): number | undefined {
-  if (text === undefined) return undefined
-  const agoMs = parseDuration(text)
-  return agoMs === undefined ? parseTimestamp(text) : nowMs - agoMs
 }
 
 /** Collects the event types of a repeatable flag. */

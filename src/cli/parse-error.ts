@@ -80,7 +80,7 @@ const descriptions: Readonly<Record<string, Describe>> = {
       ? { message: `Cannot show help for ${quoted(rest.slice(1))}: there is no such command` }
       : {
           message: `Cannot run \`${name}\`: a command is missing`,
-          hint: `Its commands are ${command.commands.map((each) => each.name()).join(', ')}.`,
+          hint: commandsText(command),
         },
   'commander.missingArgument': ({ found: [argument = ''], ...tried }) => ({
     message: `Cannot run \`${tried.name}\`: <${argument}> is missing`,
@@ -111,6 +111,14 @@ const descriptions: Readonly<Record<string, Describe>> = {
     message: `Cannot use ${flagOf(one)} together with ${flagOf(other)}`,
   }),
   'commander.excessArguments': ({ command, name }) => {
+    // A mistyped subcommand becomes an argument of the default command.
+    const [word] = command.commands.flatMap(({ args }) => args)
+    if (word !== undefined) {
+      return {
+        message: `Cannot run \`${name} ${word}\`: there is no such command`,
+        hint: commandsText(command),
+      }
+    }
     const excess = command.args.slice(command.registeredArguments.length)
     return { message: `Cannot run \`${name}\`: too many arguments: ${quoted(excess)}` }
   },
@@ -119,6 +127,10 @@ const descriptions: Readonly<Record<string, Describe>> = {
 /** Returns the long flag of `-f, --file <path>`. */
 function flagOf(flags: string): string {
   return withoutShort(flags).replace(/ .*/, '')
+}
+
+function commandsText({ commands }: Command): string {
+  return `Its commands are ${commands.map((each) => each.name()).join(', ')}.`
 }
 
 function withoutShort(flags: string): string {

@@ -2,14 +2,7 @@ import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
 import type { Selection } from '../deliveries/change.ts'
-import {
-  accessOptions,
-  choicesOf,
-  countFlag,
-  eventTypesFlag,
-  momentFlag,
-  momentMs,
-} from '../flags.ts'
+import { accessOptions, choicesOf, countFlag, eventTypesFlag, momentFlag } from '../flags.ts'
 import { usageError } from '../output/error.ts'
 
 const limitMax = 1_000_000_000
@@ -34,12 +27,12 @@ function filterOptions(states: readonly LoggedState[]) {
     userId: option('--user-id <id>', 'only events about this user'),
     destinationId: option('--destination <id>', 'only deliveries to this destination'),
     messageId: option('--message <id>', 'only deliveries of the event with this messageId'),
-    since: option(
+    sinceMs: option(
       '--since <moment>',
       'accepted since: 2026-11-20, or 2h for 2 hours ago',
       momentFlag,
     ),
-    until: option('--until <moment>', 'accepted before this moment', momentFlag),
+    untilMs: option('--until <moment>', 'accepted before this moment', momentFlag),
   }
 }
 
@@ -53,8 +46,6 @@ const addList = command({
   isDefault: true,
   summary: 'list deliveries, newest first',
   description: 'Lists the deliveries that match every flag, newest first.',
-  // A mistyped subcommand arrives here as an argument. `refuseArguments` reports it.
-  adjust: (added) => added.allowExcessArguments(),
   options: {
     ...filterOptions(['pending', 'delivered', 'failed', 'expired']),
     limit: option('--limit <n>', 'list at most this many', countFlag(1, limitMax)).default(50),
@@ -66,14 +57,11 @@ const addList = command({
   evroute deliveries list --since 2026-11-20 --limit 1000000 --json | head
 
 ${exitCodesText}`,
-  run: async (values, { io }, args: readonly string[]) => {
-    refuseArguments(args)
+  run: async (values, { io }) => {
     const { runReaders } = await import('../store-access/readers.ts')
     const { listDeliveries } = await import('../deliveries/show.ts')
-    const { limit } = values
-    return runReaders(values, io, (run) =>
-      listDeliveries({ filter: filterOf(values, run.nowMs), limit }, run),
-    )
+    const request = { filter: filterOf(values), limit: values.limit }
+    return runReaders(values, io, (run) => listDeliveries(request, run))
   },
 })
 
@@ -119,9 +107,7 @@ ${exitCodesText}`,
     const selection = selectionOf(id, values)
     const { runReaders } = await import('../store-access/readers.ts')
     const { retryDeliveries } = await import('../deliveries/change.ts')
-    return runReaders({ ...values, write: true }, io, (run) =>
-      retryDeliveries(selection(run.nowMs), run),
-    )
+    return runReaders({ ...values, write: true }, io, (run) => retryDeliveries(selection, run))
   },
 })
 
@@ -149,7 +135,7 @@ ${exitCodesText}`,
     const { runReaders } = await import('../store-access/readers.ts')
     const { discardDeliveries } = await import('../deliveries/change.ts')
     return runReaders({ ...values, write: !dryRun }, io, (run) =>
-      discardDeliveries({ selection: selection(run.nowMs), dryRun }, run),
+      discardDeliveries({ selection, dryRun }, run),
     )
   },
 })
@@ -177,19 +163,11 @@ ${exitCodesText}`,
   [addList, addShow, addRetry, addDiscard],
 )
 
-function refuseArguments([name]: readonly string[]): void {
-  if (name === undefined) return
-  throw usageError(
-    `Cannot run \`evroute deliveries ${name}\`: there is no such command`,
-    'The commands of `evroute deliveries` are list, show <id>, retry and discard.',
-  )
-}
-
 /** Reads which deliveries are selected. Exactly one must be given: an id, options that filter, or `--all`. */
 function selectionOf(
   id: string | undefined,
   values: FilterValues & { readonly all: boolean },
-): (nowMs: number) => Selection {
+): Selection {
   const given = [id, firstFilterFlag(values), values.all ? '--all' : undefined]
   const [first, second] = given.filter((name) => name !== undefined)
   if (second !== undefined) {
@@ -201,22 +179,18 @@ function selectionOf(
       'Name a delivery, select some with flags such as --state failed, or pass --all.',
     )
   }
-  return (nowMs) => (id === undefined ? { filter: filterOf(values, nowMs) } : { id })
+  return id === undefined ? { filter: filterOf(values) } : { id }
 }
 
-/** Converts the options to a filter. */
-export function filterOf(values: FilterValues, nowMs: number): DeliveryFilter {
-  const { states, types, userId, destinationId, messageId, since, until } = values
-  return {
-    ...{ states, types, userId, destinationId, messageId },
-    sinceMs: momentMs(since, nowMs),
-    untilMs: momentMs(until, nowMs),
-  }
+/** Makes a filter of the options that filter, without the other options. */
+export function filterOf(values: FilterValues): DeliveryFilter {
+  const { states, types, userId, destinationId, messageId, sinceMs, untilMs } = values
+  return { states, types, userId, destinationId, messageId, sinceMs, untilMs }
 }
 
 /** Returns the flag of the first given option that filters. */
 export function firstFilterFlag(values: FilterValues): string | undefined {
   const filters = Object.entries(filterOptions([]))
   const [, given] = filters.find(([name]) => values[name as keyof FilterValues] !== undefined) ?? []
-  return given?.build().long
+  return given?.option.long
 }

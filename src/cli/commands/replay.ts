@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { parseRate, rateForms, SettingError } from '../../model/index.ts'
-import { systemClock } from '../../runtime/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
-import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
+import { eventTypesFlag, momentFlag } from '../flags.ts'
 import { commandLine } from '../output/command-line.ts'
 import { parseTimeShift, type TimeShiftBy } from '../sending/captured-request.ts'
 import { SelectedRows } from '../sending/row-selection.ts'
@@ -17,12 +16,16 @@ import { transfer } from '../sending/transfer.ts'
 const options = {
   ...inGroup('Which rows:', {
     types: option('--type <type>', 'only this type, repeatable', eventTypesFlag),
-    since: option(
+    sinceMs: option(
       '--since <time>',
       'only rows since: 2026-11-20, or 2h for 2 hours ago',
       momentFlag,
     ),
-    until: option('--until <time>', 'only rows before this moment, in the same forms', momentFlag),
+    untilMs: option(
+      '--until <time>',
+      'only rows before this moment, in the same forms',
+      momentFlag,
+    ),
     ratePerSecond: option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag),
   }),
   ...inGroup('Captures:', {
@@ -60,10 +63,8 @@ Exit codes: those of \`send\`.`,
       )
     }
     const given = await readSendingOptions(values, io)
-    const nowMs = systemClock.nowMs()
-    const { types, since, until, ratePerSecond } = values
-    const selection = { types, sinceMs: momentMs(since, nowMs), untilMs: momentMs(until, nowMs) }
-    const rows = new SelectedRows(files, selection, io)
+    const { ratePerSecond } = values
+    const rows = new SelectedRows(files, values, io)
     const target = replayTarget(given, values, await rows.holdCapture())
     const again = commandLine(argv, io)
     return transfer({ io, options: { ...given, target }, rows, ratePerSecond, again })

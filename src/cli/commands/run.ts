@@ -47,7 +47,7 @@ export const addRunCommand = command({
   name: 'run',
   summary: 'run a command beside a receiver, and check what arrives',
   description: 'Runs a command beside a receiver on a free port, and checks what arrived.',
-  adjust: (added) => added.usage('[options] -- <command> [arguments...]'),
+  usage: '[options] -- <command> [arguments...]',
   arguments: [['[command...]', 'the command, run without a shell']],
   options,
   after: `Examples:

@@ -192,7 +192,7 @@ async function serviceTarget(
 ): Promise<ServiceTarget> {
   const unused = ofWebhooks.find((name) => values[name] !== undefined)
   if (unused !== undefined) {
-    const flag = sendingOptions[unused].build().long ?? ''
+    const flag = sendingOptions[unused].option.long ?? ''
     throw new SettingError(
       flag,
       `Cannot use ${flag} together with a service, which has its own settings for sending`,

@@ -224,12 +224,9 @@ describe('deliveries list', () => {
   })
 
   test.each([
-    [['sho'], 'Cannot run `evroute deliveries sho`', 'list, show <id>, retry and discard'],
-    [
-      ['list', 'crm/1'],
-      'Cannot run `evroute deliveries crm/1`',
-      'list, show <id>, retry and discard',
-    ],
+    [['sho'], 'Cannot run `evroute deliveries sho`: there is no', 'list, show, retry, discard'],
+    [['--limit', '1', 'sho'], 'Cannot run `evroute deliveries sho`', 'list, show, retry, discard'],
+    [['list', 'crm/1'], 'too many arguments: "crm/1"', 'deliveries list --help'],
     [['list', '--stat', 'failed'], 'there is no option --stat', 'Did you mean --state?'],
     [['--state', 'leased'], '--state cannot be "leased"', 'It must be one of pending, delivered'],
     [['--type', 'delet'], '--type cannot be "delet"', 'It must be one of identify'],
