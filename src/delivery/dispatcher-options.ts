@@ -22,9 +22,6 @@ export interface DispatchTarget {
   readonly rateShare?: number
 }
 
-/** New settings for a running dispatcher. */
-export type DispatcherChange = Pick<DispatcherOptions, 'targets' | 'dedupeWindowMs'>
-
 /** Options of `Dispatcher`. */
 export interface DispatcherOptions {
   /** Where deliveries wait. */
@@ -45,8 +42,8 @@ export interface DispatcherOptions {
    * makes the dispatcher fail.
    */
   readonly outlastsOutages?: boolean
-  /** How long messageIds are remembered for deduplication; 24 h by default. */
-  readonly dedupeWindowMs?: number
+  /** Returns how long messageIds are remembered for deduplication; 24 h by default. */
+  readonly dedupeWindowMs?: () => number
   /**
    * Whether the process may send now; always by default. Called before every request starts. When its answer
    * changes, call `reconfigure` soon.

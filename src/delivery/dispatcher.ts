@@ -3,7 +3,7 @@ import { messageOf } from '../model/index.ts'
 import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
 import { byDestination, Claims } from './claims.ts'
 import { DestinationQueue } from './destination-queue.ts'
-import type { DispatcherChange, DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
+import type { DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
 import { GivingUp } from './giving-up.ts'
 import { deliveryCounts, HandOvers, type DeliveryCounts, type KeptRoom } from './hand-over.ts'
 import { IdleWaits } from './idle-waits.ts'
@@ -13,6 +13,7 @@ import { Outbox } from './outbox.ts'
 import { Prefetch, type LeaseStart } from './prefetch.ts'
 import type { BreakerNews } from './processes-port.ts'
 import { queuePolicies } from './queue-policies.ts'
+import { defaultRetention } from './retention.ts'
 import { defaultRetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
 import { settledDelivery } from './settled-delivery.ts'
@@ -28,7 +29,6 @@ import type {
 } from './store-port.ts'
 import { WaitingTimes } from './waiting-times.ts'
 
-const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
 
 /** How often to look for leases that are too old to start a request. */
@@ -63,7 +63,7 @@ export class Dispatcher {
   readonly #givingUp: GivingUp
   readonly #outage: Outage | undefined
   readonly #idleWaits = new IdleWaits()
-  #dedupeWindowMs: number
+  readonly #dedupeWindowMs: () => number
   #timer: Timer | undefined
   #run: Promise<void> | undefined
   #asking: Promise<void> | undefined
@@ -79,7 +79,7 @@ export class Dispatcher {
     this.#failed = options.failed ?? (() => undefined)
     this.#keepsParked = options.keepsParked ?? false
     this.#readyMin = options.readyMin ?? 0
-    this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
+    this.#dedupeWindowMs = options.dedupeWindowMs ?? (() => defaultRetention.messageIdsMs)
     this.#times = new WaitingTimes([])
     this.#prefetch = new Prefetch(prefetchPerRequest * requestsMax)
     const { clock } = runtime
@@ -128,8 +128,7 @@ export class Dispatcher {
    *
    * @returns once the requests now in flight have ended, so that their senders can be closed
    */
-  async reconfigure({ targets, dedupeWindowMs }: DispatcherChange): Promise<void> {
-    this.#dedupeWindowMs = dedupeWindowMs ?? dedupeWindowMsDefault
+  async reconfigure(targets: readonly DispatchTarget[]): Promise<void> {
     const ended = this.#rounds.endedSoFar()
     this.#setTargets(targets)
     this.#goOn()
@@ -148,7 +147,7 @@ export class Dispatcher {
     const nowMs = this.#runtime.clock.nowMs()
     const counts = deliveryCounts(events)
     const handOver = this.#stopped ? [] : this.#handOvers.roomFor(counts, events[0]?.sourceId ?? '')
-    const seenSinceMs = nowMs - this.#dedupeWindowMs
+    const seenSinceMs = nowMs - this.#dedupeWindowMs()
     const start = { atMs: nowMs, elapsedMs: elapsedTime(this.#runtime.clock) }
     const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver, traceparent })
     for (const { queue, line, deliveriesMax } of handOver) queue.promise(line, deliveriesMax)

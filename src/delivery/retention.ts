@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf, type GivenUpReason } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
-import type { DeliveryLog } from './log-port.ts'
+import type { DeliveryLog, PurgeRequest } from './log-port.ts'
 
 /** How long a store keeps deliveries and messageIds. */
 export interface RetentionPolicy {
@@ -30,7 +30,7 @@ export interface RetentionOptions {
   /** The store to purge. */
   readonly store: Pick<DeliveryLog, 'purge'>
   /** How long the store keeps its rows; {@link defaultRetention} by default. */
-  readonly policy?: RetentionPolicy
+  readonly policy?: RetentionPolicy | undefined
   /** Clock and log. */
   readonly runtime: Runtime
   /** Maximum rows of each kind per step; 200 by default, so that other calls wait only milliseconds. */
@@ -46,7 +46,7 @@ const everyMs = 60_000
  */
 export class Retention {
   readonly #store: Pick<DeliveryLog, 'purge'>
-  readonly #policy: RetentionPolicy
+  #policy: RetentionPolicy
   readonly #runtime: Runtime
   readonly #rowsAtOnce: number
   #timer: Timer | undefined
@@ -61,9 +61,23 @@ export class Retention {
     this.#runtime = runtime
   }
 
+  /** How long the store keeps its rows. */
+  get policy(): RetentionPolicy {
+    return this.#policy
+  }
+
+  /** Replaces the policy, and purges at once if {@link start} was called. A purge in progress follows it. */
+  replacePolicy(policy: RetentionPolicy): void {
+    this.#policy = policy
+    if (this.#timer === undefined) return
+    this.#timer.cancel()
+    this.start()
+  }
+
   /** Purges now, and a minute after each purge has ended. */
   start(): void {
     if (this.#stopped) return
+    this.#timer = undefined
     this.#run = this.#purge().then(() => {
       if (!this.#stopped) this.#timer = this.#runtime.clock.schedule(everyMs, () => this.start())
     })
@@ -77,22 +91,13 @@ export class Retention {
   }
 
   async #purge(): Promise<void> {
-    const { deliveredMs, failedMs, untriedMs, messageIdsMs } = this.#policy
     const { clock, log, observer } = this.#runtime
     const nowMs = clock.nowMs()
-    const request = {
-      nowMs,
-      deliveredBeforeMs: nowMs - deliveredMs,
-      failedBeforeMs: nowMs - failedMs,
-      abandonedBeforeMs: nowMs - untriedMs,
-      messageIdsBeforeMs: nowMs - messageIdsMs,
-      rowsMax: this.#rowsAtOnce,
-    }
     const release = clock.hold()
     const counts = new Map<GivenUpReason, number>()
     try {
       for (let rows = 1; rows > 0 && !this.#stopped;) {
-        const result = await this.#store.purge(request)
+        const result = await this.#store.purge(this.#request(nowMs))
         for (const expired of result.expired) {
           const { reason, deliveries } = expired
           counts.set(reason, (counts.get(reason) ?? 0) + deliveries)
@@ -106,6 +111,18 @@ export class Retention {
     } finally {
       release()
       this.#tell(counts)
+    }
+  }
+
+  #request(nowMs: number): PurgeRequest {
+    const { deliveredMs, failedMs, untriedMs, messageIdsMs } = this.#policy
+    return {
+      nowMs,
+      deliveredBeforeMs: nowMs - deliveredMs,
+      failedBeforeMs: nowMs - failedMs,
+      abandonedBeforeMs: nowMs - untriedMs,
+      messageIdsBeforeMs: nowMs - messageIdsMs,
+      rowsMax: this.#rowsAtOnce,
     }
   }
 

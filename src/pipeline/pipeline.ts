@@ -1,5 +1,4 @@
 import {
-  defaultRetention,
   Dispatcher,
   Retention,
   type AddOutcome,
@@ -50,7 +49,7 @@ export interface PipelineOptions {
   readonly deadlineMs?: number
   /** Decides which addresses may be connected to; by default, all may. */
   readonly guard?: AddressGuard
-  /** How long the store keeps settled deliveries; {@link defaultRetention} by default. */
+  /** How long the store keeps settled deliveries; `defaultRetention` by default. */
   readonly retention?: RetentionPolicy
   /** Whether this pipeline purges the store; true by default. */
   readonly purges?: boolean
@@ -92,8 +91,7 @@ export class Pipeline {
   readonly #targets: Targets
   readonly #dispatcher: Dispatcher
   readonly #shares: ProcessShares | undefined
-  #retentionPolicy: RetentionPolicy
-  #retention: Retention
+  readonly #retention: Retention
   #intake: Intake
   #look: Timer | undefined
   #closed = false
@@ -101,7 +99,6 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options
     this.#store = options.store
-    this.#retentionPolicy = options.retention ?? defaultRetention
     this.#retention = this.#newRetention()
     const shares = this.#newShares(options.processes)
     this.#shares = shares
@@ -112,7 +109,7 @@ export class Pipeline {
       store: this.#store,
       targets: this.#targets.configure(this.#sending(options)).targets,
       runtime: options.runtime,
-      dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
+      dedupeWindowMs: () => this.#retention.policy.messageIdsMs,
       keepsParked: !isStoreOwn,
       outlastsOutages,
       maySend: () => shares?.maySend ?? true,
@@ -121,12 +118,19 @@ export class Pipeline {
       ...(failed === undefined ? {} : { failed }),
     })
     this.#intake = this.#newIntake(options.destinations)
-    if (!isStoreOwn) {
-      if (this.#purges) this.#retention.start()
-      this.#lookAgain()
-    }
-    shares?.start()
     options.processes?.listen((news) => this.#dispatcher.hear(news))
+  }
+
+  /**
+   * Joins the processes that share the store, sends what is in it, and purges it. A pipeline whose store is its
+   * own has nothing to start. Call it once.
+   */
+  start(): void {
+    this.#shares?.start()
+    if (this.#options.isStoreOwn === true) return
+    if (this.#purges) this.#retention.start()
+    this.#dispatcher.wake()
+    this.#lookAgain()
   }
 
   /** The intake, to which calls are given. It is a new one after {@link replaceDestinations}. */
@@ -140,21 +144,13 @@ export class Pipeline {
    */
   replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
     const { targets, retired } = this.#targets.configure(this.#sending({ destinations, guard }))
-    const dedupeWindowMs = this.#retentionPolicy.messageIdsMs
     this.#intake = this.#newIntake(destinations)
-    void this.#dispatcher
-      .reconfigure({ targets, dedupeWindowMs })
-      .then(() => this.#targets.close(retired))
+    void this.#dispatcher.reconfigure(targets).then(() => this.#targets.close(retired))
   }
 
-  /**
-   * Replaces the retention policy. How long messageIds are kept changes only once destinations are replaced.
-   */
+  /** Replaces the retention policy, and purges by it at once. */
   replaceRetention(policy: RetentionPolicy): void {
-    this.#retentionPolicy = policy
-    void this.#retention.stop()
-    this.#retention = this.#newRetention()
-    if (this.#purges) this.#retention.start()
+    this.#retention.replacePolicy(policy)
   }
 
   /**
@@ -234,9 +230,10 @@ export class Pipeline {
     return new Intake({ add: this.add.bind(this), destinations, runtime })
   }
 
-  #sending(sending: Sending): Sending {
+  /** Leaves out destinations to which nothing is sent. Their deliveries stay in the store. */
+  #sending({ destinations, guard }: Sending): Sending {
     const { delivers = true } = this.#options
-    return delivers ? sending : { ...sending, destinations: [] }
+    return { destinations: destinations.filter(({ enabled }) => delivers && enabled), guard }
   }
 
   #newShares(processes: DeliveringProcesses | undefined): ProcessShares | undefined {
@@ -254,14 +251,12 @@ export class Pipeline {
   /** Applies the current shares. Connections and breakers stay. */
   #share(): void {
     const targets = this.#targets.share()
-    if (targets === undefined) return
-    const dedupeWindowMs = this.#retentionPolicy.messageIdsMs
-    void this.#dispatcher.reconfigure({ targets, dedupeWindowMs })
+    if (targets !== undefined) void this.#dispatcher.reconfigure(targets)
   }
 
   #newRetention(): Retention {
-    const { runtime, processes } = this.#options
-    const common = { store: this.#store, policy: this.#retentionPolicy, runtime }
+    const { runtime, processes, retention: policy } = this.#options
+    const common = { store: this.#store, policy, runtime }
     return new Retention(processes ? { ...common, rowsAtOnce: sharedRowsAtOnce } : common)
   }
 

@@ -109,10 +109,11 @@ export class Targets {
     this.#targets = destinations.map((destination) => {
       const last = before.get(destination.id)
       if (last?.guard !== guard || !isSentAlike(last, destination)) {
-        return this.#newTarget(destination, guard)
+        const webhookSender = this.#newSender(destination, guard)
+        return this.#target({ destination, guard, webhookSender })
       }
       before.delete(destination.id)
-      return { ...last, destination }
+      return this.#target({ ...last, destination })
     })
     for (const { webhookSender } of this.#targets) this.#senders.add(webhookSender)
     this.#shares = this.#currentShares()
@@ -148,9 +149,9 @@ export class Targets {
     return this.#targets.map((target, index) => ({ ...target, ...this.#shares[index] }))
   }
 
-  #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {
-    const { runtime, retryWindowMs, deadlineMs, connection, trace, senderThreads } = this.#options
-    const { id: destinationId, standardWebhooks, compose, retryForMs } = destination
+  #newSender(destination: SendingDestination, guard: AddressGuard | undefined): Sender {
+    const { runtime, deadlineMs, connection, senderThreads } = this.#options
+    const { id: destinationId, standardWebhooks, compose } = destination
     const options: SenderOptions = {
       destination,
       guard,
@@ -162,12 +163,15 @@ export class Targets {
       onConnection: connection && ((kind) => connection({ destinationId, kind })),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     }
-    const webhookSender = senderThreads?.open(options) ?? new WebhookSender(options)
-    const windowMs = retryForMs ?? retryWindowMs ?? defaultRetryPolicy.windowMs
+    return senderThreads?.open(options) ?? new WebhookSender(options)
+  }
+
+  #target(parts: Pick<Target, 'destination' | 'guard' | 'webhookSender'>): Target {
+    const { retryWindowMs, trace } = this.#options
+    const { destination, webhookSender } = parts
+    const windowMs = destination.retryForMs ?? retryWindowMs ?? defaultRetryPolicy.windowMs
     return {
-      destination,
-      guard,
-      webhookSender,
+      ...parts,
       sender: trace === undefined ? webhookSender : traced({ webhookSender, destination, trace }),
       retryPolicy: { ...defaultRetryPolicy, windowMs },
     }
@@ -191,17 +195,14 @@ function traced({
   }
 }
 
-/**
- * Tells whether a target's sender can still be used for the destination. Rates don't matter, because senders ignore them.
- */
-function isSentAlike(
-  target: Target | undefined,
-  destination: SendingDestination,
-): target is Target {
-  return isDeepStrictEqual(target && unrated(target.destination), unrated(destination))
+/** Tells whether a target's sender serves a destination too, because nothing differs that it uses. */
+function isSentAlike(target: Target | undefined, next: SendingDestination): target is Target {
+  if (target === undefined) return false
+  return isDeepStrictEqual(usedBySender(target.destination), usedBySender(next))
 }
 
-function unrated(destination: SendingDestination): SendingDestination {
+function usedBySender(destination: SendingDestination) {
+  const { sharedSecret, concurrency, standardWebhooks, compose } = destination
   const endpoints = destination.endpoints.map((endpoint) => ({ ...endpoint, rate: undefined }))
-  return { ...destination, endpoints }
+  return { endpoints, sharedSecret, concurrency, standardWebhooks, compose }
 }

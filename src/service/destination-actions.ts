@@ -20,9 +20,10 @@ export function destinationActions(parts: ActionParts): DestinationActions {
   return {
     setEnabled: (id, enabled) => {
       const { destinations } = configuration()
+      if (!destinations.some((each) => each.id === id)) return false
       const changed = destinations.map((each) => (each.id === id ? { ...each, enabled } : each))
       follow({ ...configuration(), destinations: changed })
-      return destinations.some((each) => each.id === id)
+      return true
     },
     sendTest: async (id) => {
       const found = configuration().destinations.find((each) => each.id === id)

@@ -70,6 +70,7 @@ export class OfflineService implements AsyncDisposable {
     })
     try {
       const service = new OfflineService(options, store, await store.ledger())
+      service.#pipeline.start()
       await service.regulations.start()
       return service
     } catch (error) {

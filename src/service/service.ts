@@ -247,8 +247,8 @@ export class Service implements AsyncDisposable {
       )
       this.#listening = [listening, adminListening]
     }
-    // Send deliveries left by an earlier run only now, because opening the ports could have failed.
-    this.#pipeline.wake()
+    // Only now, because opening the ports could have failed.
+    this.#pipeline.start()
     await this.#regulations.start()
   }
 

@@ -41,6 +41,7 @@ const pipeline = new Pipeline({
   ),
   runtime,
 })
+pipeline.start()
 const calls = Array.from({ length: Number(events) }, () => ({
   type: 'track',
   userId: 'u_1',

@@ -45,7 +45,7 @@ function start(concurrency = 4, options: DispatchingOptions = {}) {
     clock,
     /** Sets the share, and does not wait for requests to end. */
     share: async (own: number) => {
-      void started.dispatcher.reconfigure({ targets: [share(own)] })
+      void started.dispatcher.reconfigure([share(own)])
       await quiet()
     },
   }

@@ -203,7 +203,7 @@ describe('events that make no delivery', () => {
     { name: 'as long as is said', dedupeWindowMs: 1_000, windowMs: 1_000 },
   ])('are duplicates for $name', async ({ dedupeWindowMs, windowMs }) => {
     const clock = new ManualClock(startMs)
-    const options = dedupeWindowMs === undefined ? {} : { dedupeWindowMs }
+    const options = dedupeWindowMs === undefined ? {} : { dedupeWindowMs: () => dedupeWindowMs }
     const { dispatcher } = await informed([target('crm', ok())], clock, options)
     await dispatcher.add(eventsTo('crm', 1))
     await clock.advance(windowMs)

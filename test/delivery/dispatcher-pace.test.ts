@@ -110,7 +110,7 @@ describe('a rate', () => {
 
   test('is shared: a process starts its part', async () => {
     const { dispatcher, clock, sender, destination } = rated('10/s')
-    await dispatcher.reconfigure({ targets: [{ destination, sender, rateShare: 0.5 }] })
+    await dispatcher.reconfigure([{ destination, sender, rateShare: 0.5 }])
     await dispatcher.add(eventsTo('crm', 100))
     await clock.advance(10_000)
     expect(sender.bodies).toHaveLength(51)

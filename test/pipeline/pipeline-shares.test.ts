@@ -44,6 +44,7 @@ function startPipeline(
     processes,
     connection: ({ kind }) => connections.push(kind),
   })
+  pipeline.start()
   onTestFinished(() => pipeline.close())
   let calls = 0
   const track = async (count: number): Promise<void> => {

@@ -22,19 +22,21 @@ async function start(plan: Plan) {
     sourceIds: ['website'],
     endpoints: [{ url: endpoint.url }],
   })
-  const pipeline = new Pipeline({
-    destinations: [destination],
-    store: await openStore(url),
-    ...recordingRuntime(clock),
-  })
-  onTestFinished(() => pipeline.close())
+  const reopened = async (): Promise<Pipeline> => {
+    const store = await openStore(url)
+    const next = new Pipeline({ destinations: [destination], store, ...recordingRuntime(clock) })
+    onTestFinished(() => next.close())
+    return next
+  }
+  const pipeline = await reopened()
+  pipeline.start()
   const log = await openDeliveryLog(url, { write: true })
   onTestFinished(() => log.close())
   const track = async (messageId: string): Promise<void> => {
     const call = { type: 'track', userId: 'u_1', event: 'Ping', messageId }
     await pipeline.intake.accept({ sourceId: 'website', calls: [call] })
   }
-  return { endpoint, clock, pipeline, log, track }
+  return { endpoint, clock, destination, pipeline, reopened, log, track }
 }
 
 describe('a pipeline over a store', () => {
@@ -106,6 +108,44 @@ describe('a pipeline over a store', () => {
     expect(endpoint.requests).toHaveLength(1)
     expect(other.requests).toHaveLength(1)
     expect(await log.audit()).toMatchObject({ ledger: { delivered: 2, pending: 0 } })
+  })
+
+  test('sends nothing of the backlog of a disabled destination, until it is enabled again', async () => {
+    const { opened, open } = gate()
+    const { endpoint, clock, pipeline, destination, log, track } = await start({
+      status: 200,
+      after: opened,
+    })
+    for (let count = 1; count <= 20; count++) await track(`m_${count}`)
+    await endpoint.received(destination.concurrency)
+    pipeline.replaceDestinations([{ ...destination, enabled: false }])
+    open()
+    await pipeline.idle()
+    expect(endpoint.requests).toHaveLength(destination.concurrency)
+    expect(await log.audit()).toMatchObject({ ledger: { delivered: 10, pending: 10 } })
+    pipeline.replaceDestinations([destination])
+    await clock.advance(1_000)
+    await endpoint.received(20)
+    await pipeline.idle()
+    expect(await log.audit()).toMatchObject({ ledger: { delivered: 20, pending: 0 } })
+  })
+
+  test('sends what it finds in the store only after its start', async () => {
+    const { endpoint, clock, pipeline, track, reopened } = await start(['hang', 200])
+    await track('m_1')
+    await endpoint.received(1)
+    await pipeline.close()
+    const idle = await reopened()
+    await clock.advance(2_000)
+    // A claim would be answered before this, and stopping would wait for its request.
+    await idle.ledger()
+    await idle.stop(10_000)
+    expect(endpoint.requests).toHaveLength(1)
+    await idle.close()
+    const next = await reopened()
+    next.start()
+    await endpoint.received(2)
+    await next.idle()
   })
 
   test('leaves what is for a destination that went away in the store', async () => {

@@ -49,6 +49,35 @@ test('a destination that goes or comes retires its own sender alone', () => {
   expect(after.targets[0]?.sender).toBe(before[1]?.sender)
 })
 
+test.each([
+  { sourceIds: ['website', 'app'] },
+  { filter: { text: 'type:track', takes: () => true, whyNot: () => '' } },
+  { backlogMax: 10 },
+  { aliasKeys: 'both' },
+  { retryForMs: 1_000 },
+] as readonly Partial<SendingDestination>[])(
+  'a sender and its connections stay if only %o changes',
+  (change) => {
+    const configured = targets()
+    const { destinations } = countedDestinations(1, -1)
+    const [before] = configured.configure({ destinations }).targets
+    const changed: SendingDestination = { ...destinations[0]!, ...change }
+    const { retired, targets: after } = configured.configure({ destinations: [changed] })
+    expect(retired).toEqual([])
+    expect(after[0]?.sender).toBe(before?.sender)
+    expect(after[0]?.destination).toMatchObject(change)
+  },
+)
+
+test('a target follows the time for which its destination retries', () => {
+  const configured = targets()
+  const { destinations } = countedDestinations(1, -1)
+  configured.configure({ destinations })
+  const changed = [{ ...destinations[0]!, retryForMs: 1_000 }]
+  const { targets: after } = configured.configure({ destinations: changed })
+  expect(after[0]?.retryPolicy?.windowMs).toBe(1_000)
+})
+
 test('shares that are those of the last time change nothing', () => {
   let concurrency = 10
   const configured = targets(() => concurrency)

@@ -54,6 +54,7 @@ async function outletOver(store: Store, parts: WebhookOutletParts): Promise<Outl
   const hasFailedBefore =
     begin.failed + begin.expired > 0 && (await store.list({ filter, limit: 1 })).length > 0
   const pipeline = pipelineOver(store, parts)
+  pipeline.start()
   let failure: { readonly error: unknown } | undefined
   const transport = createInProcessTransport(async ({ calls }) => {
     try {

@@ -89,6 +89,7 @@ async function measure(path: string, webhooks: number): Promise<CoresAnswer> {
     senderThreads: senderThreads === 0 ? undefined : new SenderThreads(senderThreads),
     failed: (error) => settlements.fail(error),
   })
+  pipeline.start()
   const ofSenders = newThreads(new Set([...before, ...ofStore]))
   try {
     await deliver(pipeline, webhooks * warmUpShare)

@@ -40,6 +40,7 @@ export class LoadRun {
       store: await openStore(`sqlite:${path}`, { ownThread: true }),
       failed: (error) => this.#settlements.fail(error),
     })
+    pipeline.start()
     try {
       if (warmUpEvents > 0) await this.#bear(pipeline, warmUpEvents)
       this.#latenciesMs.length = 0

@@ -69,6 +69,7 @@ async function startDelivering(heartbeat: SendHeartbeat): Promise<() => Promise<
     processes: joined(heartbeat),
     failed,
   })
+  pipeline.start()
   wake = () => pipeline.wake()
   return () => pipeline.close()
 }

@@ -68,6 +68,7 @@ async function latenciesMs(deadDestinations: number): Promise<readonly number[]>
   const guard = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
   const store = await openStore('memory:')
   const pipeline = new Pipeline({ store, destinations, guard, runtime: createRuntime() })
+  pipeline.start()
   try {
     for (let count = 0; count < eventsPerSecond * seconds; count++) {
       const properties = { sentAtMs: elapsedMs() }
