@@ -110,7 +110,7 @@ export class Service implements AsyncDisposable {
         failed?.(error)
       },
     })
-    this.#sources = directoryOf(configuration)
+    this.#sources = new SourceDirectory(configuration.sources)
     const common = {
       configuration: () => this.#configuration,
       add: this.#pipeline.add.bind(this.#pipeline),
@@ -192,7 +192,7 @@ export class Service implements AsyncDisposable {
       this.#runtime.log.warn(message, { source: left.sourceId })
     }
     this.#configuration = followed(this.#configuration, configuration)
-    this.#sources = directoryOf(configuration)
+    this.#sources = new SourceDirectory(configuration.sources)
     if (isAbout(changes, /^admin\.token$/)) this.#sessions.endAll()
     this.#admin = this.#newAdmin()
     if (isAbout(changes, /^retention\./)) this.#pipeline.replaceRetention(configuration.retention)
@@ -368,8 +368,4 @@ export class Service implements AsyncDisposable {
 
 function destinationIdsOf({ destinations }: Configuration): readonly string[] {
   return destinations.map(({ id }) => id)
-}
-
-function directoryOf({ sources }: Configuration): SourceDirectory<ConfiguredSource> {
-  return new SourceDirectory(sources.map((source) => ({ source, writeKeys: source.writeKeys })))
 }

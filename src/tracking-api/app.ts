@@ -13,12 +13,12 @@ import {
 } from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { refusalAnswer, refuse, success, tryLaterMs, type Refusal } from './answer.ts'
+import { refusalAnswer, refuse, success, tryLaterMs } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
 import { preflightHeaders, readableByPages } from './cross-origin.ts'
 import { pixelAnswer, pixelDocument } from './pixel.ts'
-import type { TrackingApiOptions } from './ports.ts'
+import type { TrackingApiOptions, TrackingSource } from './ports.ts'
 import {
   classicSnippet,
   projectSettings,
@@ -53,14 +53,6 @@ type Decide = (
   body: RequestBody,
 ) => HttpAnswer | undefined | Promise<HttpAnswer | undefined>
 
-interface Reading {
-  readonly clock: Clock
-  readonly budget: FairBudget
-  readonly turns: BodyTurns
-  /** Returns the network of a request's client, to which the limits per client apply. */
-  readonly networkOf: (request: IncomingMessage) => string
-}
-
 interface Route {
   readonly paths: readonly string[]
   readonly method: 'get' | 'post'
@@ -72,44 +64,19 @@ interface Route {
  * stored. A pixel is always answered with an image.
  */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
-  const { clock, log } = options.runtime
-  const collector = new Collector(options)
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', options.trustedProxies ?? 0)
-  const originOf = leavePrototypes(app)
-  // Without proxies, the socket's address is the client's, and reading it is faster than asking express.
-  const addressOf = (request: IncomingMessage): string | undefined =>
-    options.trustedProxies ? originOf(request).ip : request.socket.remoteAddress
-  const reading: Reading = {
-    clock,
-    budget: new FairBudget(bodiesBytesMax),
-    turns: new BodyTurns(),
-    networkOf: (request) => clientNetwork(addressOf(request)),
-  }
-  const addressToldTo = (request: Request): ApiAddress =>
-    addressIn(options.publicUrl) ?? apiAddress(request, originOf(request))
-  addRoutes(app, { collector, originOf, addressToldTo, reading })
-  const refusalOf = (error: unknown): Refusal => {
-    // No error means that no route matched. A path that cannot be decoded matches none either.
-    if (error === undefined || error instanceof URIError) {
-      return refuse('not_found', 'There is nothing at this path')
-    }
-    log.warn('a request could not be handled', { error: messageOf(error) })
-    const message = 'The request could not be handled; nothing was stored'
-    return refuse('store_unavailable', message, tryLaterMs)
-  }
+  const api = new TrackingApi(options, leavePrototypes(app))
+  api.addRoutes(app)
   return inTurn((request, response) => {
     if (isBrowserAtRoot(request)) {
       sendAnswer(response, welcome)
       return
     }
     app(request as Request, response as Response, (error?: unknown) => {
-      const refused = (): HttpAnswer => {
-        const answered = collector.refused(refusalOf(error))
-        return isPixel(request) && error instanceof URIError ? pixelAnswer : answered
-      }
-      void answer(request, response, { ...reading, decide: refused })
+      const decide: Decide = (unmatched) => api.refusedFor(unmatched, error)
+      void api.answer(request as Request, response, decide)
     })
   })
 }
@@ -147,139 +114,168 @@ function leavePrototypes(app: Express): OriginOf {
     Object.assign(Object.create(known) as Request, { headers, socket })
 }
 
-interface RouteParts {
-  readonly collector: Collector
-  readonly originOf: OriginOf
-  readonly addressToldTo: (request: Request) => ApiAddress
-  readonly reading: Reading
-}
+class TrackingApi {
+  readonly #options: TrackingApiOptions
+  readonly #originOf: OriginOf
+  readonly #collector: Collector
+  readonly #budget = new FairBudget(bodiesBytesMax)
+  /** Spreads the parsing of bodies over turns of the event loop. */
+  readonly #turns = new BodyTurns()
 
-/** Adds each route with and without `/v1`. A separate router for `/v1` would slow down every request. */
-function addRoutes(app: Express, { reading, ...parts }: RouteParts): void {
-  for (const { paths, method, decide } of trackingRoutes(parts)) {
-    const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
-    const route = app.route(paths.flatMap((path) => [`/v1${path}`, path]))
-    route[method]((request, response) =>
-      answer(request, response, { ...reading, decide: (body) => decide(request, body) }),
-    )
-    route.options((request, response) => {
-      const allowed = withHeaders(success(), preflightHeaders(request.headers, methods))
-      return answer(request, response, { ...reading, decide: () => allowed })
-    })
-    route.all((request, response) => {
+  constructor(options: TrackingApiOptions, originOf: OriginOf) {
+    this.#options = options
+    this.#originOf = originOf
+    this.#collector = new Collector(options)
+  }
+
+  /** Adds each route with and without `/v1`. A separate router for `/v1` would slow down every request. */
+  addRoutes(app: Express): void {
+    for (const { paths, method, decide } of this.#routes()) {
+      const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
       const allow = methods.join(', ')
       const refusal = refuse('method_not_allowed', `This path accepts only ${allow}`)
-      const decideRefused = (): HttpAnswer =>
-        withHeaders(parts.collector.refused(refusal), { allow })
-      return answer(request, response, { ...reading, decide: decideRefused })
-    })
+      const route = app.route(paths.flatMap((path) => [`/v1${path}`, path]))
+      route[method]((request, response) => this.answer(request, response, decide))
+      route.options((request, response) =>
+        this.answer(request, response, ({ headers }) =>
+          withHeaders(success(), preflightHeaders(headers, methods)),
+        ),
+      )
+      route.all((request, response) =>
+        this.answer(request, response, () =>
+          withHeaders(this.#collector.refused(refusal), { allow }),
+        ),
+      )
+    }
   }
-}
 
-function trackingRoutes({
-  collector,
-  originOf,
-  addressToldTo,
-}: Omit<RouteParts, 'reading'>): readonly Route[] {
-  const collecting =
-    (expected: Expected, isBrowserPath: boolean): Decide =>
-    (request, body) =>
-      collector.collect({
+  /**
+   * Answers a request once its body is read to the end, so that the connection can be reused. If the body takes too
+   * long, answers before its end.
+   */
+  async answer(request: Request, response: ServerResponse, decide: Decide): Promise<void> {
+    const { clock } = this.#options.runtime
+    const share = this.#budget.share(clientNetwork(this.#addressOf(request)))
+    const body = new RequestBody(request, { clock, share, turns: this.#turns })
+    try {
+      const decided = await decide(request, body)
+      const rest = await body.end()
+      if (decided === undefined || rest === 'cut_off') return
+      const readable = readableByPages(decided, request.headers)
+      if (rest === 'arriving') await sendLingering(response, readable, clock)
+      else sendAnswer(response, readable)
+    } finally {
+      body.release()
+    }
+  }
+
+  /** Refuses a request that no route matched or that could not be handled. */
+  refusedFor({ url }: Request, error: unknown): HttpAnswer {
+    // A path that cannot be decoded matches no route either.
+    if (error === undefined || error instanceof URIError) {
+      const refused = this.#collector.refused(refuse('not_found', 'There is nothing at this path'))
+      return error !== undefined && pixelPath.test(url) ? pixelAnswer : refused
+    }
+    const { log } = this.#options.runtime
+    log.warn('a request could not be handled', { error: messageOf(error) })
+    const message = 'The request could not be handled; nothing was stored'
+    return this.#collector.refused(refuse('store_unavailable', message, tryLaterMs))
+  }
+
+  #routes(): readonly Route[] {
+    const get = (path: string, decide: Decide): Route => ({ paths: [path], method: 'get', decide })
+    const post = (paths: readonly string[], decide: Decide): Route => ({
+      paths,
+      method: 'post',
+      decide,
+    })
+    return [
+      ...Object.entries(callPaths).flatMap(([type, [path, browserPath]]) => [
+        post([path], this.#collecting({ kind: 'call', type }, false)),
+        post([browserPath], this.#collecting({ kind: 'call', type }, true)),
+      ]),
+      post(batchPaths, this.#collecting({ kind: 'batch' }, false)),
+      // RudderStack's clients post here when a page closes.
+      post(['/beacon/v1/batch'], this.#collecting({ kind: 'batch' }, true)),
+      // Accepts the metrics that clients send about themselves, and drops them.
+      post(['/m'], () => success()),
+      get('/pixel/:type', (request) => this.#pixel(request)),
+      get('/projects/:writeKey/settings', (request) => {
+        const writeKey = String(request.params['writeKey'])
+        return this.#admitted(writeKey, () => projectSettings(writeKey, this.#addressFor(request)))
+      }),
+      get('/sourceConfig', (request) => {
+        const writeKey = headerWriteKey(request.headers) ?? bodyWriteKey({}, queryOf(request))
+        return this.#admitted(writeKey, ({ id }) => sourceConfig(writeKey ?? '', id))
+      }),
+      get('/analytics.js/v1/:writeKey/analytics.min.js', (request) =>
+        classicSnippet(this.#addressFor(request)),
+      ),
+    ]
+  }
+
+  #collecting(expected: Expected, isBrowserPath: boolean): Decide {
+    return (request, body) =>
+      this.#collector.collect({
         expected,
         headers: request.headers,
         get query() {
           return queryOf(request)
         },
-        client: clientOf(request, { isBrowserPath, originOf }),
+        client: this.#clientOf(request, isBrowserPath),
         readDocument: () => body.document(),
       })
-  const get = (path: string, decide: Decide): Route => ({ paths: [path], method: 'get', decide })
-  const post = (paths: readonly string[], decide: Decide): Route => ({
-    paths,
-    method: 'post',
-    decide,
-  })
-  return [
-    ...Object.entries(callPaths).flatMap(([type, [path, browserPath]]) => {
-      const expected = { kind: 'call', type } as const
-      return [
-        post([path], collecting(expected, false)),
-        post([browserPath], collecting(expected, true)),
-      ]
-    }),
-    post(batchPaths, collecting({ kind: 'batch' }, false)),
-    // RudderStack's clients post here when a page closes.
-    post(['/beacon/v1/batch'], collecting({ kind: 'batch' }, true)),
-    // Accepts the metrics that clients send about themselves, and drops them.
-    post(['/m'], () => success()),
-    get('/pixel/:type', (request) => pixel(collector, request, originOf)),
-    get('/projects/:writeKey/settings', (request) =>
-      settings(collector, request, addressToldTo(request)),
-    ),
-    get('/sourceConfig', (request) => rudderSettings(collector, request)),
-    get('/analytics.js/v1/:writeKey/analytics.min.js', (request) =>
-      classicSnippet(addressToldTo(request)),
-    ),
-  ]
-}
-
-interface Answering extends Reading {
-  readonly decide: (body: RequestBody) => ReturnType<Decide>
-}
-
-/**
- * Answers a request once its body is read to the end, so that the connection can be reused. If the body takes too long,
- * answers before its end.
- */
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { clock, budget, turns, networkOf, decide }: Answering,
-): Promise<void> {
-  const share = budget.share(networkOf(request))
-  const body = new RequestBody(request, { clock, share, turns })
-  try {
-    const decided = await decide(body)
-    const rest = await body.end()
-    if (decided === undefined || rest === 'cut_off') return
-    const readable = readableByPages(decided, request.headers)
-    if (rest === 'arriving') await sendLingering(response, readable, clock)
-    else sendAnswer(response, readable)
-  } finally {
-    body.release()
   }
-}
 
-async function pixel(
-  collector: Collector,
-  request: Request,
-  originOf: OriginOf,
-): Promise<HttpAnswer> {
-  // Programs such as mail scanners send HEAD requests. They don't mean that a user opened the page.
-  if (request.method === 'HEAD') return pixelAnswer
-  const query = queryOf(request)
-  await collector.collect({
-    expected: { kind: 'call', type: String(request.params['type']) },
-    headers: request.headers,
-    query,
-    client: clientOf(request, { isBrowserPath: true, originOf }),
-    readDocument: () => Promise.resolve(pixelDocument(query)),
-  })
-  return pixelAnswer
-}
+  async #pixel(request: Request): Promise<HttpAnswer> {
+    // Programs such as mail scanners send HEAD requests. They don't mean that a user opened the page.
+    if (request.method === 'HEAD') return pixelAnswer
+    const query = queryOf(request)
+    await this.#collector.collect({
+      expected: { kind: 'call', type: String(request.params['type']) },
+      headers: request.headers,
+      query,
+      client: this.#clientOf(request, true),
+      readDocument: () => Promise.resolve(pixelDocument(query)),
+    })
+    return pixelAnswer
+  }
 
-function settings(collector: Collector, request: Request, address: ApiAddress): HttpAnswer {
-  const writeKey = String(request.params['writeKey'])
-  const admission = collector.admit(writeKey)
-  if (admission.kind === 'refused') return collector.refused(admission)
-  return projectSettings(writeKey, address)
-}
+  #admitted(
+    writeKey: string | undefined,
+    answerFor: (source: TrackingSource) => HttpAnswer,
+  ): HttpAnswer {
+    const admission = this.#collector.admit(writeKey)
+    return admission.kind === 'refused'
+      ? this.#collector.refused(admission)
+      : answerFor(admission.source)
+  }
 
-function rudderSettings(collector: Collector, request: Request): HttpAnswer {
-  const writeKey = headerWriteKey(request.headers) ?? bodyWriteKey({}, queryOf(request))
-  const admission = collector.admit(writeKey)
-  if (admission.kind === 'refused') return collector.refused(admission)
-  return sourceConfig(writeKey ?? '', admission.source.id)
+  #clientOf(request: Request, isBrowserPath: boolean): ClientConnection {
+    const { headers, socket } = request
+    const originOf = this.#originOf
+    // Read the address now. After the client has disconnected, a socket knows its address only if it was read before.
+    const { remoteAddress } = socket
+    let ip: string | undefined
+    return {
+      // A getter, because few calls need the address, and express parses the proxies' headers each time.
+      get ip() {
+        return (ip ??= originOf(request).ip ?? remoteAddress)
+      },
+      userAgent: headers['user-agent'],
+      isBrowser: isBrowserPath || headers.origin !== undefined,
+    }
+  }
+
+  /** Without proxies, the socket's address is the client's, and reading it is faster than asking express. */
+  #addressOf(request: Request): string | undefined {
+    return this.#options.trustedProxies ? this.#originOf(request).ip : request.socket.remoteAddress
+  }
+
+  /** Returns the address that clients should use: the public URL, or else the address that this client used. */
+  #addressFor(request: Request): ApiAddress {
+    return addressIn(this.#options.publicUrl) ?? apiAddress(request, this.#originOf(request))
+  }
 }
 
 /** Returns the address that a client used, from its own headers and those that proxies added. */
@@ -298,29 +294,9 @@ function addressIn(publicUrl: string | undefined): ApiAddress | undefined {
   return protocol === undefined || host === undefined ? undefined : { protocol, host }
 }
 
-function isPixel({ url = '' }: IncomingMessage): boolean {
-  return /^(?:\/v1)?\/pixel\//i.test(url)
-}
+const pixelPath = /^(?:\/v1)?\/pixel\//i
 
 function queryOf({ url }: Request): URLSearchParams {
   const start = url.indexOf('?')
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
-}
-
-function clientOf(
-  request: Request,
-  { isBrowserPath, originOf }: { readonly isBrowserPath: boolean; readonly originOf: OriginOf },
-): ClientConnection {
-  const { headers, socket } = request
-  // Read the address now. After the client has disconnected, a socket knows its address only if it was read before.
-  const { remoteAddress } = socket
-  let ip: string | undefined
-  return {
-    // A getter, because few calls need the address, and express parses the proxies' headers each time.
-    get ip() {
-      return (ip ??= originOf(request).ip ?? remoteAddress)
-    },
-    userAgent: headers['user-agent'],
-    isBrowser: isBrowserPath || headers.origin !== undefined,
-  }
 }

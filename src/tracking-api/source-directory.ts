@@ -1,15 +1,13 @@
 import { hash } from 'node:crypto'
 
 /** Finds sources by digests of their write keys, so that the time of a look-up reveals nothing about a key. */
-export class SourceDirectory<Source> {
+export class SourceDirectory<Source extends { readonly writeKeys: readonly string[] }> {
   readonly #sources: ReadonlyMap<string, Source>
 
-  constructor(
-    sources: readonly { readonly source: Source; readonly writeKeys: readonly string[] }[],
-  ) {
+  constructor(sources: readonly Source[]) {
     this.#sources = new Map(
-      sources.flatMap(({ source, writeKeys }) =>
-        writeKeys.map((writeKey) => [digestOf(writeKey), source] as const),
+      sources.flatMap((source) =>
+        source.writeKeys.map((writeKey) => [digestOf(writeKey), source] as const),
       ),
     )
   }

@@ -5,7 +5,7 @@ import { listen } from '../../src/http/index.ts'
 import { Intake } from '../../src/intake/index.ts'
 import { limits, type Destination } from '../../src/model/index.ts'
 import { createRuntime, lineLog, systemClock } from '../../src/runtime/index.ts'
-import { SourceDirectory, trackingApp, type TrackingSource } from '../../src/tracking-api/index.ts'
+import { SourceDirectory, trackingApp } from '../../src/tracking-api/index.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { amplifyingBatches, anyRequest, spoiltBatches } from './random-requests.ts'
 import { basic, crm, disabledWriteKey, send, writeKey, type Reply, type Sent } from './support.ts'
@@ -30,9 +30,9 @@ async function startForgetful(destinations: readonly Destination[] = []) {
     destinations,
     runtime,
   })
-  const directory = new SourceDirectory<TrackingSource>([
-    { source: { id: 'website', enabled: true }, writeKeys: [writeKey] },
-    { source: { id: 'old', enabled: false }, writeKeys: [disabledWriteKey] },
+  const directory = new SourceDirectory([
+    { id: 'website', enabled: true, writeKeys: [writeKey] },
+    { id: 'old', enabled: false, writeKeys: [disabledWriteKey] },
   ])
   const app = trackingApp({
     sourceOf: (key) => directory.find(key),

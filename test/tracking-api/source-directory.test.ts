@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { SourceDirectory } from '../../src/tracking-api/index.ts'
 
 const directory = new SourceDirectory([
-  { source: 'website', writeKeys: ['wk_old', 'wk_new'] },
-  { source: 'app', writeKeys: ['wk_äpp'] },
-  { source: 'nobody', writeKeys: [] },
+  { id: 'website', writeKeys: ['wk_old', 'wk_new'] },
+  { id: 'app', writeKeys: ['wk_äpp'] },
+  { id: 'nobody', writeKeys: [] },
 ])
 
 test.each([
@@ -18,13 +18,13 @@ test.each([
   ['__proto__', undefined],
   ['x'.repeat(100_000), undefined],
 ])('%s is of %s', (writeKey, source) => {
-  expect(directory.find(writeKey)).toBe(source)
+  expect(directory.find(writeKey)?.id).toBe(source)
 })
 
 test('a look-up costs one digest, however many keys there are', () => {
   const secondsOf = (keys: number): number => {
     const writeKeys = Array.from({ length: keys }, (_, index) => `wk_${index}`)
-    const many = new SourceDirectory([{ source: 'website', writeKeys }])
+    const many = new SourceDirectory([{ id: 'website', writeKeys }])
     const before = process.cpuUsage().user
     for (let round = 0; round < 2_000; round++) many.find(`wk_${round % keys}`)
     return process.cpuUsage().user - before

@@ -14,7 +14,6 @@ import {
   type RefusedRequest,
   type TrackingApiOptions,
   type TrackingObserver,
-  type TrackingSource,
 } from '../../src/tracking-api/index.ts'
 import type { RejectedCall } from '../../src/tracking-api/answer.ts'
 
@@ -33,10 +32,10 @@ export const slowWriteKey = 'wk_example_slow'
 
 export const disabledWriteKey = 'wk_example_disabled'
 
-const directory = new SourceDirectory<TrackingSource>([
-  { source: { id: 'website', enabled: true }, writeKeys: ['wk_example_next', writeKey] },
-  { source: { id: 'slow', enabled: true, eventsPerSecond: 2 }, writeKeys: [slowWriteKey] },
-  { source: { id: 'old', enabled: false }, writeKeys: [disabledWriteKey] },
+const directory = new SourceDirectory([
+  { id: 'website', enabled: true, writeKeys: ['wk_example_next', writeKey] },
+  { id: 'slow', enabled: true, eventsPerSecond: 2, writeKeys: [slowWriteKey] },
+  { id: 'old', enabled: false, writeKeys: [disabledWriteKey] },
 ])
 
 /** A destination of every source. */
