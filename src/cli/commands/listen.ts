@@ -1,15 +1,25 @@
-import { SettingError } from '../../model/index.ts'
+import { InvalidArgumentError } from 'commander'
+import { isEventType, SettingError } from '../../model/index.ts'
+import type { DelayRange, Fault, ForwardTarget, TlsKind } from '../../receiver/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
 import { expectationOptions, readExpectations } from '../expecting/expectation-flags.ts'
-import { countFlag, duration, durationUpTo, headerFlag, outputOptions } from '../flags.ts'
+import {
+  countFlag,
+  duration,
+  durationUpTo,
+  headerFlag,
+  outputOptions,
+  repeatable,
+} from '../flags.ts'
 import type { Io } from '../io.ts'
-import { faultOptions, forwardFlag } from '../listening/fault-flags.ts'
 import { usageError } from '../output/error.ts'
 import { readGiven, readHeaders, readOtherSecrets, readSecret } from '../secret.ts'
 
 const countMax = 1_000_000_000
 const lastMax = 1_000
 const forwardTimeoutMsMax = 60 * 60 * 1_000
+const delayMsMax = 60 * 60 * 1_000
+const endpointsMax = 5
 
 const options = {
   ...inGroup('Where:', {
@@ -52,7 +62,30 @@ const options = {
     ),
   }),
   ...expectationOptions,
-  ...faultOptions,
+  // The receiver checks the names.
+  ...inGroup('Answers:', {
+    respond: option(
+      '--respond <plan>',
+      '503x3,200 or type=track:500, repeatable [200]',
+      repeatable,
+    ),
+    delayMs: option('--delay <duration>', 'wait before answers: 6s or 1s..8s', delayFlag),
+    failShare: option('--fail <percent>', 'fail this share with 500 or --fault', shareFlag),
+    fault: option<Fault>('--fault <name>', 'fault to use, listed below'),
+    seed: option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER)),
+    tls: option<TlsKind>('--tls <kind>', 'serve HTTPS, with a certificate listed below'),
+    endpoints: option('--endpoints <n>', 'listen on up to 5 ports', countFlag(1, endpointsMax)),
+    // A scenario sets all of these itself.
+    scenario: option('--scenario <name>', 'play this error scenario, listed below').conflicts([
+      'respond',
+      'delay',
+      'fail',
+      'fault',
+      'seed',
+      'tls',
+      'endpoints',
+    ]),
+  }),
   ...outputOptions({ quiet: 'print only requests', verbose: 'print payloads too' }),
   ...inGroup('Output:', {
     shown: option('--filter <match>', "show only what matches: 'type:track'"),
@@ -97,9 +130,11 @@ Exit codes: 0 success, 2 usage, 5 an expectation or --count was not met,
       throw new SettingError('--last', 'Cannot use --last without --save', 'Name the file.')
     }
     const { listen } = await import('../listening/listen.ts')
+    const { scenarioNamed } = await import('../../receiver/index.ts')
     const secret = await readSecret(values.secret, io)
     const read = {
       ...{ ...values, secret, onEvent },
+      scenario: values.scenario === undefined ? undefined : scenarioNamed(values.scenario),
       otherSecrets: await readOtherSecrets(values.config, io),
       ...(await readExpectations(values, secret)),
       token: await readGiven(values.token, io, '--token'),
@@ -124,4 +159,27 @@ async function readProgram(
   const { checkProgram } = await import('../listening/on-event.ts')
   await checkProgram(program, io.env)
   return [program, ...args]
+}
+
+function delayFlag(text: string): DelayRange {
+  const [from = '', to = from, ...rest] = text.split('..')
+  const read = durationUpTo(delayMsMax)
+  const range = { fromMs: read(from), toMs: read(to) }
+  if (rest.length === 0 && range.fromMs <= range.toMs) return range
+  throw new InvalidArgumentError('It must be a duration such as 6s, or a range such as 1s..8s.')
+}
+
+function shareFlag(text: string): number {
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1]
+  if (percent !== undefined && Number(percent) <= 100) return Number(percent) / 100
+  throw new InvalidArgumentError('It must be a percentage from 0% to 100%, such as 20%.')
+}
+
+/** Collects `[type=]<url>` flags. The receiver checks the URLs. */
+export function forwardFlag(
+  text: string,
+  previous: readonly ForwardTarget[] = [],
+): readonly ForwardTarget[] {
+  const [, type = '', url = ''] = /^(\w+)=(.*)$/s.exec(text) ?? []
+  return [...previous, isEventType(type) ? { type, url } : { type: null, url: text }]
 }

@@ -14,7 +14,7 @@ export function inspectorUrl(url: string, token: string | null = null): string |
   // A receiver on all addresses also listens on loopback.
   if (isEveryAddress(page)) page.hostname = '127.0.0.1'
   if (/^(127\.[\d.]+|localhost|\[::1\])$/.test(page.hostname)) return page.href
-  return token === null ? null : withToken(page, token)
+  return networkPageUrl(url, token)
 }
 
 /** Returns the URL of the page for browsers on other machines; null without a token. */
@@ -22,16 +22,12 @@ export function networkPageUrl(url: string, token: string | null): string | null
   if (token === null) return null
   const page = new URL('/_evroute/', url)
   if (isEveryAddress(page)) page.hostname = hostname()
-  return withToken(page, token)
+  page.searchParams.set('token', token)
+  return page.href
 }
 
 function isEveryAddress({ hostname }: URL): boolean {
   return hostname === '0.0.0.0' || hostname === '[::]'
-}
-
-function withToken(page: URL, token: string): string {
-  page.searchParams.set('token', token)
-  return page.href
 }
 
 const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { endpointName, formatDuration, plainText, recordLine } from '../../model/index.ts'
 import {
@@ -6,16 +5,15 @@ import {
   eventRecord,
   readCapture,
   Receiver,
-  scenarioNamed,
   SummaryMemory,
   type NamedSecret,
   type ReceivedCounts,
   type ReceivedEvent,
   type ReceiverAddress,
-  type ReceiverOptions,
+  type Scenario,
 } from '../../receiver/index.ts'
 import type { ExpectationResult } from '../../match/index.ts'
-import { stopwatch, systemClock } from '../../runtime/index.ts'
+import { stoppable, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { ListenValues } from '../commands/listen.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
@@ -24,7 +22,7 @@ import { DataWriter, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
-import { AuthorityFile } from './authority-file.ts'
+import { saveAuthority, type AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
 import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
 import { countsText, eventText, resentText } from './event-text.ts'
@@ -33,7 +31,10 @@ import { listenScreen, type ListenScreen } from './keys/listen-keys.ts'
 
 /** The options of `evroute listen`, with secrets, files and expectations read. */
 export interface ListenOptions
-  extends Omit<ListenValues, 'config' | 'expect' | 'shown' | 'program'>, ExpectationSettings {
+  extends
+    Omit<ListenValues, 'config' | 'expect' | 'shown' | 'program' | 'scenario'>,
+    ExpectationSettings {
+  readonly scenario: Scenario | undefined
   /** Secrets that a sender may use by mistake, for diagnoses. */
   readonly otherSecrets: readonly NamedSecret[]
   /** The program of `--on-event`, with its arguments. */
@@ -47,7 +48,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   const view = options.json ? jsonView(screen) : await textView(screen, options)
   const receiver = new Receiver({
     ...options,
-    ...scenarioSettings(options),
+    ...options.scenario?.settings,
     passesOn: options.onEvent !== undefined,
   })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
@@ -62,7 +63,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   })
   try {
     const address = await receiver.start()
-    if (address.authority !== null) authority = await AuthorityFile.write(address.authority)
+    if (address.authority !== null) authority = await saveAuthority(address.authority)
     view.ready({ ...address, ca: authority?.path ?? null })
     await showLast(view, options)
     const page = inspectorUrl(address.url, address.pageToken)
@@ -78,13 +79,12 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const judging = judge(receiver, options)
     await untilEnd({ receiver, options, stop, judging })
     await receiver.close()
-    const isCountReached = receiver.counts.wellFormed >= (options.count ?? 0)
     const results = await judging
     await program?.close(io.stop)
     view.summary({ counts: receiver.counts, results, durationMs: elapsedMs() })
     const resultsView = { ...options, title: 'evroute listen', durationMs: elapsedMs() }
     const judged = await reportResults(results, resultsView, screen.io)
-    return endCode(badSignature.signal, isCountReached, judged)
+    return endCode(judged, receiver.counts, { ...options, badSignature: badSignature.signal })
   } finally {
     await receiver.close()
     await program?.close(io.stop)
@@ -94,13 +94,16 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   }
 }
 
-function endCode(badSignature: AbortSignal, isCountReached: boolean, judged: ExitCode): ExitCode {
-  const end = isCountReached ? judged : exitCodes.expectationUnmet
+function endCode(
+  judged: ExitCode,
+  { wellFormed }: ReceivedCounts,
+  {
+    count = 0,
+    badSignature,
+  }: Pick<ListenOptions, 'count'> & { readonly badSignature: AbortSignal },
+): ExitCode {
+  const end = wellFormed >= count ? judged : exitCodes.expectationUnmet
   return badSignature.aborted ? gravest([end, exitCodes.badSignature]) : end
-}
-
-function scenarioSettings({ scenario }: ListenOptions): ReceiverOptions {
-  return scenario === undefined ? {} : scenarioNamed(scenario).settings
 }
 
 /** Shows the last requests in the `--save` file. */
@@ -154,12 +157,11 @@ async function untilEnd(parts: {
   const { expectations, timeoutMs } = parts.options
   const { count = expectations.length > 0 ? 0 : Infinity } = parts.options
   const end = new AbortController()
-  const ended = once(AbortSignal.any([stop, end.signal]), 'abort')
   const timer =
     timeoutMs === undefined ? undefined : systemClock.schedule(timeoutMs, () => end.abort())
   // Ignore a timeout here: the counts and results show it.
   const arrived = receiver.waitFor(count, { timeoutMs }).catch(() => undefined)
-  if (!stop.aborted) await Promise.race([Promise.all([arrived, judging]), ended])
+  await stoppable(Promise.all([arrived, judging]), AbortSignal.any([stop, end.signal]))
   timer?.cancel()
 }
 
@@ -271,7 +273,7 @@ function expectationLines(
 
 function scenarioLines({ scenario }: ListenOptions): readonly string[] {
   if (scenario === undefined) return []
-  const { name, rule, expected } = scenarioNamed(scenario)
+  const { name, rule, expected } = scenario
   return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
 }
 
@@ -287,6 +289,6 @@ function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io
 /** Returns the flags with which `send` sends all webhooks of a scenario and retries them at once. */
 function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
-  const { webhooks } = scenarioNamed(scenario)
-  return `${webhooks === 1 ? '' : ` --count ${webhooks}`} --retry-for 4h --clock virtual`
+  const count = scenario.webhooks === 1 ? '' : ` --count ${scenario.webhooks}`
+  return `${count} --retry-for 4h --clock virtual`
 }

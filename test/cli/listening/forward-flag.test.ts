@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { forwardFlag } from '../../../src/cli/listening/fault-flags.ts'
+import { forwardFlag } from '../../../src/cli/commands/listen.ts'
 
 describe('forwardFlag', () => {
   test.each([
