@@ -12,14 +12,7 @@ import type { Forwarding } from './forward.ts'
 import type { ReceivedEvent, ReceivedRequest, RefusalCode } from './received-event.ts'
 
 /** How forwarding a request ended, for programs. */
-export interface ForwardRecord {
-  readonly url: string
-  readonly status: number | null
-  readonly ms: number
-  readonly error: string | null
-  readonly headers: Readonly<Record<string, string>>
-  readonly answer: string
-}
+export type ForwardRecord = Omit<Forwarding, 'durationMs'> & { readonly ms: number }
 
 /** A received request as a record for programs. A file of such records is a capture. */
 export type EventRecord = Readonly<Record<string, unknown>> &

@@ -21,7 +21,7 @@ import {
 import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted, type Decision } from './answer.ts'
-import { headersOf, type Inspection } from './inspect-request.ts'
+import { headersOf } from './inspect-request.ts'
 
 /** A target to which webhooks are forwarded. */
 export interface ForwardTarget {
@@ -58,6 +58,8 @@ export interface Forwarded {
 
 /** A request to forward. */
 export interface ForwardedRequest {
+  /** The type of the webhook; null if the request is malformed. */
+  readonly type: EventType | null
   /** The path with its query. */
   readonly path: string
   /** The headers. Only end-to-end headers are passed on. */
@@ -101,39 +103,19 @@ export class Forwarder {
     this.#via = `1.1 evroute-${newId()}`
   }
 
-  /** Returns the target for a type, or else the one for all other types; undefined if there is neither. */
-  targetOf(webhookType: EventType | null): ForwardTarget | undefined {
-    const { targets } = this.#settings
-    return (
-      targets.find(({ type }) => type === webhookType) ?? targets.find(({ type }) => type === null)
-    )
-  }
-
-  /** Whether the filter selects a request for forwarding. */
-  isWanted(
-    { content, signature, rawBody }: Inspection,
-    { path, status }: { readonly path: string; readonly status: number | null },
-  ): boolean {
-    const { filter } = this.#settings
-    return (
-      filter === undefined ||
-      filter.test({
-        body: content.kind === 'webhook' ? content.body : null,
-        signature: signature.verdict,
-        status,
-        path,
-        bytes: rawBody.length,
-        // No match depends on the time.
-        atMs: 0,
-      })
-    )
-  }
-
   /**
-   * Posts a request to a target with its bytes and headers, and adds `Via`. Doesn't follow redirects. Refuses a request
-   * that this receiver has already forwarded, and any request while too many are in flight. Never rejects.
+   * Posts a request with its bytes and headers to the target for its type, or else to the one for all other types. Adds
+   * `Via`. Doesn't follow redirects. Refuses a request that this receiver has already forwarded, and any request while
+   * too many are in flight. Never rejects.
+   *
+   * @returns undefined if there is no target for the type
    */
-  async forward(received: ForwardedRequest, target: ForwardTarget): Promise<Forwarded> {
+  async forward(received: ForwardedRequest): Promise<Forwarded | undefined> {
+    const { targets } = this.#settings
+    const target =
+      targets.find(({ type }) => type === received.type) ??
+      targets.find(({ type }) => type === null)
+    if (target === undefined) return undefined
     const url = forwardUrl(target.url, received.path)
     const refused = (error: string): Forwarded =>
       failed({ url: url.href, ...noAnswer, durationMs: 0, error })

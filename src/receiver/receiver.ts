@@ -241,11 +241,8 @@ export class Receiver implements AsyncDisposable {
    * @returns how forwarding ended; undefined if its type has no target
    */
   async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
-    const target = this.#forwarder.targetOf(event.type)
-    if (target === undefined) return undefined
-    const { headers, rawBody, path } = event
-    const request = { headers: Object.entries(headers), rawBody, path }
-    return (await this.#forwarder.forward(request, target)).forwarding
+    const headers = Object.entries(event.headers)
+    return (await this.#forwarder.forward({ ...event, headers }))?.forwarding
   }
 
   async #open(): Promise<Endpoints> {
@@ -337,15 +334,25 @@ export class Receiver implements AsyncDisposable {
    */
   async #forward(received: Received): Promise<Forwarded | undefined> {
     const { request, response, inspection, decision } = received
-    const { reply } = decision
+    const { targets, filter } = this.#settings.forwarding
+    if (targets.length === 0) return undefined
+    const { reply, status } = decision
     if (response.destroyed || inspection.withheld !== null) return undefined
     if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
-    const { content, rawBody } = inspection
+    const { content, signature, rawBody } = inspection
     const path = request.url ?? ''
-    const target = this.#forwarder.targetOf(content.kind === 'webhook' ? content.type : null)
-    if (target === undefined) return undefined
-    if (!this.#forwarder.isWanted(inspection, { path, status: decision.status })) return undefined
-    return this.#forwarder.forward({ headers: rawHeadersOf(request), rawBody, path }, target)
+    const { type, body } = content.kind === 'webhook' ? content : { type: null, body: null }
+    // No match depends on the time.
+    const subject = {
+      body,
+      signature: signature.verdict,
+      status,
+      path,
+      bytes: rawBody.length,
+      atMs: 0,
+    }
+    if (filter?.test(subject) === false) return undefined
+    return this.#forwarder.forward({ type, headers: rawHeadersOf(request), rawBody, path })
   }
 
   async #reply(arrival: Arrival, { reply }: Decision): Promise<void> {
