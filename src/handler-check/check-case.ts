@@ -44,23 +44,18 @@ export function checkCases(parts: CaseParts): readonly CheckCase[] {
   const others = types.filter((type, index) => type !== main && types.indexOf(type) === index)
   const textOf = (type: EventType, id: string): string =>
     webhookText({ type, messageId: `check-${parts.id}-${id}`, nowMs: parts.nowMs })
-  const rightCase = (type: EventType): CheckCase => {
-    const id = `type-${type}`
+  const typeCase = (type: EventType, isForged: boolean): CheckCase => {
+    const id = `${isForged ? 'forged' : 'type'}-${type}`
     const body = textOf(type, id)
-    const signature = signBody(body, parts.secret)
-    return { id, about: `of type ${type}`, expected: 'taken', type, body, signature }
-  }
-  const forgedCase = (type: EventType): CheckCase => {
-    const id = `forged-${type}`
-    const body = textOf(type, id)
-    const signature = signBody(body, wrongSecret)
-    return { id, about: `of type ${type}, forged`, expected: 'refused', type, body, signature }
+    const signature = signBody(body, isForged ? wrongSecret : parts.secret)
+    const about = `of type ${type}${isForged ? ', forged' : ''}`
+    return { id, about, expected: isForged ? 'refused' : 'taken', type, body, signature }
   }
   const cases = [
     ...takenCases(main, parts),
-    ...others.map(rightCase),
+    ...others.map((type) => typeCase(type, false)),
     ...refusedCases({ type: main, text: textOf(main, 'refused'), secret: parts.secret }),
-    ...others.map(forgedCase),
+    ...others.map((type) => typeCase(type, true)),
   ]
   return only === undefined ? cases : selected(cases, only)
 }

@@ -2,8 +2,8 @@ import {
   Evidence,
   isForgedAndTaken,
   isLost,
+  type Explanation,
   type HandlerFinding,
-  type MistakeText,
 } from './evidence.ts'
 import {
   bodyTexts,
@@ -12,7 +12,7 @@ import {
   forgeryTexts,
   hasCrashed,
   keyTexts,
-  lossTexts,
+  lossExplanations,
   refusalTexts,
   reSerialises,
   statusTexts,
@@ -115,51 +115,31 @@ const refusesAllRight: Rule = (evidence) => {
   return evidence.explain(lost, keyTexts.unknown)
 }
 
-/** A mistake, and which of the wrong verdicts it explains. */
-type Explanation = readonly [
-  matches: (verdict: CaseVerdict, evidence: Evidence) => boolean,
-  text: MistakeText,
-]
-
 /** Makes a rule for some of the wrong verdicts. A verdict gets the first explanation that matches it. */
 function ruleFor(
   applies: (verdict: CaseVerdict) => boolean,
   explanations: readonly Explanation[],
 ): Rule {
   return (evidence) =>
-    explanations.flatMap(([matches, text]) => {
+    explanations.flatMap(([matches, ...text]) => {
       const wrong = evidence.wrong((verdict) => applies(verdict) && matches(verdict, evidence))
       return evidence.explain(wrong, text)
     })
 }
 
-const losses = ruleFor(isLost, [
-  [({ id, reaction }) => reaction === 'refused' && id.startsWith('type-'), lossTexts.types],
-  [({ id, reaction }) => reaction === 'refused' && id === 'repeated', lossTexts.repeats],
-  [
-    ({ id, status }, evidence) =>
-      id === 'large' && status !== null && evidence.had('plain', 'taken'),
-    lossTexts.large,
-  ],
-  [({ reaction }) => reaction === 'timeout', lossTexts.slow],
-  [({ reaction }) => reaction === 'redirected', lossTexts.redirected],
-  [({ reaction }) => reaction === 'failed' || reaction === 'closed', lossTexts.fails],
-  [() => true, lossTexts.other],
-])
-
 const unsignedCases = ['missing-header', 'empty-header', 'other-header']
 
 const knownForgeries = ruleFor(isForgedAndTaken, [
-  [({ id }) => id.startsWith('forged-'), forgeryTexts.someTypes],
+  [({ id }) => id.startsWith('forged-'), ...forgeryTexts.someTypes],
   [
     ({ id }, evidence) =>
       unsignedCases.includes(id) &&
       !(evidence.isRight('missing-header') && evidence.isRight('empty-header')),
-    forgeryTexts.unsigned,
+    ...forgeryTexts.unsigned,
   ],
   ...Object.entries(compareTexts).map(([known, text]): Explanation => [
     ({ id }) => id === known,
-    text,
+    ...text,
   ]),
 ])
 
@@ -172,7 +152,7 @@ const badRefusals = ruleFor(
   () => true,
   Object.entries(refusalTexts).map(([known, text]): Explanation => [
     ({ reaction }) => reaction === known,
-    text,
+    ...text,
   ]),
 )
 
@@ -185,6 +165,6 @@ const rules: readonly Rule[] = [
   refusesAllRight,
   knownForgeries,
   otherForgeries,
-  losses,
+  ruleFor(isLost, lossExplanations),
   badRefusals,
 ]

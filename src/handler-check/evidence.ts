@@ -59,6 +59,12 @@ export interface HandlerFinding {
 /** A mistake of a handler in words. */
 export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
 
+/** A mistake, and which of the wrong verdicts it explains. */
+export type Explanation = readonly [
+  matches: (verdict: CaseVerdict, evidence: Evidence) => boolean,
+  ...text: MistakeText,
+]
+
 /** The verdicts of a check, and which of the wrong ones no finding explains yet. */
 export class Evidence {
   readonly verdicts: readonly CaseVerdict[]

@@ -1,4 +1,4 @@
-import type { MistakeText } from './evidence.ts'
+import type { Explanation, MistakeText } from './evidence.ts'
 import type { Reaction } from './verdict.ts'
 
 const rawFix =
@@ -197,44 +197,52 @@ function formIgnored(message: string, fix: string): MistakeText {
   return ['form_ignored', `${message} ${note}`, fix]
 }
 
-/** Mistakes that lose valid webhooks. */
-export const lossTexts = {
-  types: [
+/** Mistakes that lose valid webhooks. The first one that matches a verdict explains it. */
+export const lossExplanations: readonly Explanation[] = [
+  [
+    ({ id, reaction }) => reaction === 'refused' && id.startsWith('type-'),
     'types_refused',
     'It refuses valid webhooks of some types.',
     'Answer 200 to types that you do not use, or pass --type for those that you do.',
   ],
-  repeats: [
+  [
+    ({ id, reaction }) => reaction === 'refused' && id === 'repeated',
     'repeats_refused',
     'It refuses a webhook that arrives a second time. Senders repeat a webhook if the answer gets lost.',
     'If you have already handled the messageId, answer 200 and do nothing else.',
   ],
-  large: [
+  [
+    ({ id, status }, evidence) =>
+      id === 'large' && status !== null && evidence.had('plain', 'taken'),
     'body_limit',
     'It does not accept a body of 32 KB, the size of the largest call.',
     'Raise the limit of the body parser to 1 MB, because a webhook can be larger than the call it is made from.',
   ],
-  slow: [
+  [
+    ({ reaction }) => reaction === 'timeout',
     'too_slow',
     'It does not answer valid webhooks in time.',
     'Store the webhook, answer 200, and process it afterwards.',
   ],
-  redirected: [
+  [
+    ({ reaction }) => reaction === 'redirected',
     'redirects',
     'It redirects valid webhooks: senders do not follow redirects.',
     'Answer 200 at the URL itself.',
   ],
-  fails: [
+  [
+    ({ reaction }) => reaction === 'failed' || reaction === 'closed',
     'fails',
     'It fails on valid webhooks. Senders retry them for 4 hours.',
     "Read the handler's log.",
   ],
-  other: [
+  [
+    () => true,
     'refuses_right',
     'It refuses valid webhooks.',
     'Answer 200 to every webhook with a valid signature.',
   ],
-} satisfies Record<string, MistakeText>
+]
 
 /** Mistakes in refusing invalid webhooks, by the handler's reaction. */
 export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
