@@ -19,71 +19,58 @@ export interface Inspection extends Findings {
   readonly withheld: WithheldReason | null
 }
 
-/** The tools and settings for inspecting requests. */
-export interface InspectionTools {
-  /** Verifies signatures; undefined if no secret is set. */
-  readonly judge: SignatureJudge | undefined
-  /** Decides when a body may be parsed. */
-  readonly turns: BodyTurns
-  readonly clock: Clock
-  readonly allowUnverified: boolean
-}
+/** Reads requests, and checks their origins, signatures and bodies. */
+export class RequestReader {
+  readonly #judge: SignatureJudge | undefined
+  readonly #turns = new BodyTurns()
+  readonly #clock: Clock
+  readonly #allowUnverified: boolean
 
-/** Makes the tools for inspecting a receiver's requests. */
-export function inspectionTools(settings: ReceiverSettings): InspectionTools {
-  const { secret, otherSecrets, runtime, forwarding } = settings
-  return {
-    judge: secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets }),
-    turns: new BodyTurns(),
-    clock: runtime.clock,
-    allowUnverified: forwarding.allowUnverified,
+  constructor({ secret, otherSecrets, runtime, forwarding }: ReceiverSettings) {
+    this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
+    this.#clock = runtime.clock
+    this.#allowUnverified = forwarding.allowUnverified
   }
-}
 
-/** Reads a request to its end, and checks its origin, signature and body. Never rejects. */
-export async function inspectRequest(
-  request: IncomingMessage,
-  tools: InspectionTools,
-): Promise<Inspection> {
-  const headers = headersOf(request)
-  const { content, signature, rawBody } = await inspectContents(request, headers, tools)
-  const verdict = tools.judge === undefined ? undefined : signature.verdict
-  const withheld = tools.allowUnverified ? null : withheldReason(request.headers, verdict)
-  return { content, signature, headers, rawBody, withheld }
+  /** Reads a request to its end. Never rejects. */
+  async read(request: IncomingMessage): Promise<Inspection> {
+    const headers = headersOf(request)
+    const { content, signature, rawBody } = await this.#contentsOf(request, headers)
+    const verdict = this.#judge === undefined ? undefined : signature.verdict
+    const withheld = this.#allowUnverified ? null : withheldReason(request.headers, verdict)
+    return { content, signature, headers, rawBody, withheld }
+  }
+
+  async #contentsOf(request: IncomingMessage, headers: Inspection['headers']): Promise<Contents> {
+    const { method = '' } = request
+    if (method !== 'POST') {
+      const message = `The request is a ${method}: webhooks are sent with POST`
+      return refused(Buffer.alloc(0), 'method_not_allowed', message)
+    }
+    const clock = this.#clock
+    const { kind, bytes } = await readBody(request, { bytesMax: limits.webhookBytesMax, clock })
+    switch (kind) {
+      case 'complete': {
+        await this.#turns.wait(bytes.length)
+        const signature = headers['x-signature']
+        const suspect = { body: bytes, signature, headers, path: request.url }
+        return {
+          content: readWebhook(bytes),
+          signature: this.#judge?.judge(suspect, clock.nowMs()) ?? uncheckedSignature,
+          rawBody: bytes,
+        }
+      }
+      case 'too_large':
+        return refused(bytes, 'body_too_large', 'The body is larger than 1 MB')
+      case 'too_slow':
+        return refused(bytes, 'body_too_slow', 'The body did not arrive within 30 s')
+      case 'cut_off':
+        return refused(bytes, 'incomplete_body', `The body broke off after ${bytes.length} bytes`)
+    }
+  }
 }
 
 type Contents = Pick<Inspection, 'content' | 'signature' | 'rawBody'>
-
-async function inspectContents(
-  request: IncomingMessage,
-  headers: Inspection['headers'],
-  { judge, turns, clock }: InspectionTools,
-): Promise<Contents> {
-  const { method = '' } = request
-  if (method !== 'POST') {
-    const message = `The request is a ${method}: webhooks are sent with POST`
-    return refused(Buffer.alloc(0), 'method_not_allowed', message)
-  }
-  const { kind, bytes } = await readBody(request, { bytesMax: limits.webhookBytesMax, clock })
-  switch (kind) {
-    case 'complete': {
-      await turns.wait(bytes.length)
-      const signature = headers['x-signature']
-      const suspect = { body: bytes, signature, headers, path: request.url }
-      return {
-        content: readWebhook(bytes),
-        signature: judge?.judge(suspect, clock.nowMs()) ?? uncheckedSignature,
-        rawBody: bytes,
-      }
-    }
-    case 'too_large':
-      return refused(bytes, 'body_too_large', 'The body is larger than 1 MB')
-    case 'too_slow':
-      return refused(bytes, 'body_too_slow', 'The body did not arrive within 30 s')
-    case 'cut_off':
-      return refused(bytes, 'incomplete_body', `The body broke off after ${bytes.length} bytes`)
-  }
-}
 
 function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents {
   const content = { kind: 'malformed', code, message } as const

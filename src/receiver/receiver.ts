@@ -28,12 +28,7 @@ import {
   type Forwarded,
   type Forwarding,
 } from './forward.ts'
-import {
-  inspectionTools,
-  inspectRequest,
-  type Inspection,
-  type InspectionTools,
-} from './inspect-request.ts'
+import { RequestReader, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
@@ -63,7 +58,7 @@ const listenersGraceMs = 250
  */
 export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
-  readonly #inspectionTools: InspectionTools
+  readonly #reader: RequestReader
   readonly #injections: Injections
   readonly #forwarder: Forwarder
   readonly #log: EventLog
@@ -81,7 +76,7 @@ export class Receiver implements AsyncDisposable {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding, host } = this.#settings
     const { secret, endpoints, token } = this.#settings
-    this.#inspectionTools = inspectionTools(this.#settings)
+    this.#reader = new RequestReader(this.#settings)
     this.#injections = new Injections(injections, random, endpoints)
     this.#forwarder = new Forwarder(forwarding, runtime)
     this.#waits = new Waits(runtime.clock)
@@ -303,7 +298,7 @@ export class Receiver implements AsyncDisposable {
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
   ): Promise<Decision> {
     const { endpoints, runtime } = this.#settings
-    const inspection = await inspectRequest(request, this.#inspectionTools)
+    const inspection = await this.#reader.read(request)
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
