@@ -32,12 +32,9 @@ import { pairsText, TextTable } from '../output/table.ts'
 import { pagesOf, type ReadersRun } from '../store-access/readers.ts'
 import {
   faultTexts,
-  parkedText,
   stateLooks,
   statusText,
-  waitFields,
   waitsAt,
-  waitText,
   type StatusView,
   type TableView,
 } from './status.ts'
@@ -53,7 +50,7 @@ export async function listDeliveries(
   const waitOf = waitsAt(nowMs, destinations)
   const table = deliveryTable({ nowMs, waitOf, style, columns })
   const lineOf = (delivery: DeliveryListRecord): string =>
-    recordLine({ ...delivery, ...waitFields(waitOf(delivery)) })
+    recordLine({ ...delivery, ...waitOf(delivery)?.fields })
   const shownAt = new Set<string>()
   let shown = 0
   let isMore = false
@@ -131,7 +128,7 @@ function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): str
   const { reason, dueAt } = delivery
   if (dueAt === null) return plainText(reason ?? '')
   const dueAtMs = momentOf(dueAt)
-  const parked = parkedText(waitOf(delivery), nowMs)
+  const parked = waitOf(delivery)?.parked
   if (parked !== undefined) return parked
   const due =
     dueAtMs > nowMs
@@ -153,7 +150,7 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
       const story = key && (await deliveries.story(key))
       // The delivery has been purged since it was listed.
       if (story === undefined) continue
-      const delivery = { ...story.delivery, ...waitFields(waitOf(story.delivery)) }
+      const delivery = { ...story.delivery, ...waitOf(story.delivery)?.fields }
       const text = (): string =>
         `${isFirst ? '' : '\n'}${storyText(story, { nowMs, waitOf, style, columns })}`
       stdout.write(json ? recordLine({ ...story, delivery }) : text())
@@ -183,7 +180,7 @@ function storyText(story: StoryRecord, view: TableView): string {
 function pairsOf(delivery: DeliveryFields, view: TableView): (readonly [string, string])[] {
   const { nowMs, style, waitOf } = view
   const { id, type, messageId, userId, source, destination, state, manualRetries } = delivery
-  const wait = waitText(waitOf(delivery))
+  const note = waitOf(delivery)?.note
   const pairs: (readonly [string, string])[] = [
     ['Delivery', style.strong(plainText(id))],
     ['Event', `${style.strong(type.toUpperCase())} ${plainText(messageId)}`],
@@ -193,7 +190,7 @@ function pairsOf(delivery: DeliveryFields, view: TableView): (readonly [string, 
     ['Accepted', formatPast(momentOf(delivery.acceptedAt), nowMs)],
     ['State', style[stateLooks[state]](statusText(delivery, view))],
   ]
-  if (wait !== undefined) pairs.push(['', wait])
+  if (note !== undefined) pairs.push(['', note])
   if (manualRetries > 0) {
     pairs.push(['By hand', manualRetries === 1 ? 'retried once' : `retried ${manualRetries} times`])
   }

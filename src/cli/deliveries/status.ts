@@ -10,28 +10,15 @@ export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabl
   readonly endpoints: readonly Pick<EndpointFields, 'url' | 'probeAt' | 'rate' | 'faults'>[]
 }
 
-/**
- * Why a due delivery has not been sent yet.
- *
- * - `unknown`: only the service knows.
- * - `disabled`: its destination is disabled.
- * - `removed`: its destination is not configured.
- * - `in_turn`: it is being sent, or is waiting for its turn.
- * - `parked`: every endpoint that it may use is down.
- */
-export type Wait =
-  | { readonly kind: 'unknown' | 'disabled' | 'removed' }
-  | {
-      readonly kind: 'in_turn'
-      /** The limited rates of the endpoints, such as `50/s`. */
-      readonly rates?: string | undefined
-    }
-  | {
-      readonly kind: 'parked'
-      readonly urls: readonly string[]
-      /** When the first of the endpoints is probed, in milliseconds since 1970. */
-      readonly untilMs: number
-    }
+/** Why a due delivery has not been sent yet. */
+export interface Wait {
+  /** The additional fields in its record. */
+  readonly fields: { readonly parked?: object; readonly destinationIs?: 'disabled' | 'removed' }
+  /** If every endpoint that it may use is down: which ones, and when the next probe is. It ends the status. */
+  readonly parked?: string
+  /** A sentence of its own; undefined if it is parked. */
+  readonly note?: string
+}
 
 /** Returns why a due delivery has not been sent yet; undefined if it is not due. */
 export type WaitOf = (delivery: DeliveryFields) => Wait | undefined
@@ -49,10 +36,22 @@ export function waitsAt(
   return (delivery) => {
     const { dueAt } = delivery
     if (dueAt === null || momentOf(dueAt) > nowMs) return undefined
-    if (destinations === undefined) return { kind: 'unknown' }
+    if (destinations === undefined) {
+      const note =
+        'It is being sent, or it is parked because no endpoint of its destination answers, or no process delivers to its destination.'
+      return { fields: {}, note }
+    }
     const destination = byId.get(delivery.destination)
-    if (destination === undefined) return { kind: 'removed' }
-    return destination.enabled ? waitFor(destination, delivery, nowMs) : { kind: 'disabled' }
+    if (destination === undefined) {
+      const note =
+        'Its destination is no longer configured: add it again, or discard its deliveries.'
+      return { fields: { destinationIs: 'removed' }, note }
+    }
+    if (!destination.enabled) {
+      const note = 'Its destination is disabled: enable it, or discard its deliveries.'
+      return { fields: { destinationIs: 'disabled' }, note }
+    }
+    return waitFor(destination, delivery, nowMs)
   }
 }
 
@@ -63,37 +62,18 @@ function waitFor({ endpoints }: DestinationStatus, { holds }: DeliveryFields, no
   const probeTimesMs = left.flatMap(({ probeAt }) => (probeAt === null ? [] : Date.parse(probeAt)))
   const isDown = left.length > 0 && probeTimesMs.length === left.length
   if (!isDown) {
-    const rates = left.flatMap(({ rate }) => rate ?? [])
-    return { kind: 'in_turn', ...(rates.length === 0 ? {} : { rates: rates.join(' and ') }) }
+    const rates = left.flatMap(({ rate }) => rate ?? []).join(' and ')
+    const at = rates === '' ? '' : ` at ${plainText(rates)}`
+    return { fields: {}, note: `It is being sent, or is waiting for its turn${at}.` }
   }
-  return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
-}
-
-/** Returns the additional fields in the record of a waiting delivery. */
-export function waitFields(wait: Wait | undefined): {
-  readonly parked?: object
-  readonly destinationIs?: 'disabled' | 'removed'
-} {
-  switch (wait?.kind) {
-    case 'parked':
-      return { parked: { urls: wait.urls, until: isoOrNull(wait.untilMs) } }
-    case 'disabled':
-    case 'removed':
-      return { destinationIs: wait.kind }
-    case 'unknown':
-    case 'in_turn':
-    case undefined:
-      return {}
-  }
-}
-
-/** Says why a delivery is parked, and until when; undefined if it is not parked. */
-export function parkedText(wait: Wait | undefined, nowMs: number): string | undefined {
-  if (wait?.kind !== 'parked') return undefined
-  const { urls, untilMs } = wait
+  const urls = left.map(({ url }) => url)
+  const untilMs = Math.min(...probeTimesMs)
   const down = `${plainText(urls.join(' and '))} ${urls.length === 1 ? 'is' : 'are'} down`
   const time = untilMs > nowMs ? `at ${formatSecond(untilMs, nowMs)}` : 'now'
-  return `parked: ${down}, next probe ${time}`
+  return {
+    fields: { parked: { urls, until: isoOrNull(untilMs) } },
+    parked: `parked: ${down}, next probe ${time}`,
+  }
 }
 
 /** Lists the failures that were not retried, for each endpoint of a destination. */
@@ -144,25 +124,6 @@ export function statusText(delivery: DeliveryFields, { nowMs, waitOf }: StatusVi
   }
 }
 
-/** Says why a due delivery has not been sent yet; undefined if its status already says so. */
-export function waitText(wait: Wait | undefined): string | undefined {
-  switch (wait?.kind) {
-    case 'unknown':
-      return 'It is being sent, or it is parked because no endpoint of its destination answers, or no process delivers to its destination.'
-    case 'disabled':
-      return 'Its destination is disabled: enable it, or discard its deliveries.'
-    case 'removed':
-      return 'Its destination is no longer configured: add it again, or discard its deliveries.'
-    case 'in_turn': {
-      const rates = wait.rates === undefined ? '' : ` at ${plainText(wait.rates)}`
-      return `It is being sent, or is waiting for its turn${rates}.`
-    }
-    case 'parked':
-    case undefined:
-      return undefined
-  }
-}
-
 function waitingText(delivery: DeliveryFields, nowMs: number, wait: Wait | undefined): string {
   const { attempts, lane, expiresAt, reason } = delivery
   const dueAtMs = delivery.dueAt === null ? nowMs : momentOf(delivery.dueAt)
@@ -172,7 +133,7 @@ function waitingText(delivery: DeliveryFields, nowMs: number, wait: Wait | undef
     dueAtMs > nowMs
       ? `due in ${formatDuration(dueAtMs - nowMs)} (${dueAt})`
       : `due for ${formatDuration(nowMs - dueAtMs)} (since ${dueAt})`
-  const when = parkedText(wait, nowMs) ?? due
+  const when = wait?.parked ?? due
   const expiry =
     expiresAt === null ? '' : `; expires at ${formatSecond(momentOf(expiresAt), nowMs)}`
   const last = reason === null ? '' : ` after ${plainText(reason)}`

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LoggedDelivery } from '../../../src/delivery/index.ts'
 import { logged } from './stores.ts'
-import { ordinal, statusText, waitText, type Wait } from '../../../src/cli/deliveries/status.ts'
+import { ordinal, statusText } from '../../../src/cli/deliveries/status.ts'
 
 /** Half past ten in the time zone of the tests. */
 const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
@@ -83,29 +83,11 @@ describe('statusText', () => {
   })
 })
 
-describe('waitText', () => {
-  test.each([
-    ['unknown', 'It is being sent, or it is parked'],
-    ['disabled', 'Its destination is disabled: enable it'],
-    ['in_turn', 'It is being sent, or is waiting for its turn.'],
-  ] as const)('says what may keep a delivery that is due (%s)', (kind, text) => {
-    expect(waitText({ kind })).toContain(text)
-  })
-
-  test('names the rate that a delivery waits for', () => {
-    expect(waitText({ kind: 'in_turn', rates: '50/s' })).toBe(
-      'It is being sent, or is waiting for its turn at 50/s.',
-    )
-  })
-
-  test('is undefined for other deliveries, and for parked ones, whose status says it', () => {
-    expect(waitText(undefined)).toBeUndefined()
-    const wait: Wait = { kind: 'parked', urls: ['https://example.com/'], untilMs: nowMs + minute }
-    expect(waitText(wait)).toBeUndefined()
-    expect(statusText(logged({ expiresAtMs: nowMs + minute }), { nowMs, waitOf: () => wait })).toBe(
-      'waits for its 1st attempt, parked: https://example.com/ is down, next probe at 10:31:00; expires at 10:31:00',
-    )
-  })
+test('the status of a parked delivery says so', () => {
+  const wait = { fields: {}, parked: 'parked: https://example.com/ is down, next probe now' }
+  expect(statusText(logged({ expiresAtMs: nowMs + minute }), { nowMs, waitOf: () => wait })).toBe(
+    'waits for its 1st attempt, parked: https://example.com/ is down, next probe now; expires at 10:31:00',
+  )
 })
 
 describe('ordinal', () => {

@@ -2,12 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { DeliveryFields } from '../../../src/delivery/index.ts'
 import { formatTimestamp } from '../../../src/model/index.ts'
 import { logged } from './stores.ts'
-import {
-  waitFields,
-  parkedText,
-  waitsAt,
-  type DestinationStatus,
-} from '../../../src/cli/deliveries/status.ts'
+import { waitsAt, type DestinationStatus, type Wait } from '../../../src/cli/deliveries/status.ts'
 
 /** Half past ten in the time zone of the tests. */
 const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
@@ -25,20 +20,33 @@ function standing(probeTimesMs: readonly (number | null)[], enabled = true): Des
 }
 
 const due = logged({ dueAtMs: nowMs - minute })
-const parkedAt = (untilMs: number, ...urls: readonly string[]) => ({
-  kind: 'parked',
-  urls,
-  untilMs,
-})
+const unknown = {
+  fields: {},
+  note: 'It is being sent, or it is parked because no endpoint of its destination answers, or no process delivers to its destination.',
+}
+const removed = {
+  fields: { destinationIs: 'removed' },
+  note: 'Its destination is no longer configured: add it again, or discard its deliveries.',
+}
+const disabled = {
+  fields: { destinationIs: 'disabled' },
+  note: 'Its destination is disabled: enable it, or discard its deliveries.',
+}
+const inTurn = { fields: {}, note: 'It is being sent, or is waiting for its turn.' }
+
+/** A wait for endpoints that are down, the first of which is probed then. */
+function parkedAt(untilMs: number, parked: string, ...urls: readonly string[]): Wait {
+  return { fields: { parked: { urls, until: formatTimestamp(untilMs) } }, parked }
+}
 
 describe('waitsAt', () => {
   test.each<[string, DeliveryFields, readonly DestinationStatus[] | undefined, unknown]>([
     ['a delivery that is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
     ['a settled delivery', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
-    ['a delivery of a store without a service', due, undefined, { kind: 'unknown' }],
-    ['another destination', due, [{ ...standing([null]), id: 'mail' }], { kind: 'removed' }],
-    ['a destination that is off', due, [standing([nowMs], false)], { kind: 'disabled' }],
-    ['an endpoint that answers', due, [standing([null])], { kind: 'in_turn' }],
+    ['a delivery of a store without a service', due, undefined, unknown],
+    ['another destination', due, [{ ...standing([null]), id: 'mail' }], removed],
+    ['a destination that is off', due, [standing([nowMs], false)], disabled],
+    ['an endpoint that answers', due, [standing([null])], inTurn],
     [
       'an endpoint with a rate',
       due,
@@ -49,59 +57,54 @@ describe('waitsAt', () => {
           endpoints: [{ url: a, probeAt: null, rate: '50/s', faults: [] }],
         },
       ],
-      { kind: 'in_turn', rates: '50/s' },
+      { ...inTurn, note: 'It is being sent, or is waiting for its turn at 50/s.' },
     ],
-    ['one of two that answers', due, [standing([nowMs + minute, null])], { kind: 'in_turn' }],
-    ['all down', due, [standing([nowMs + 2, nowMs + 1])], parkedAt(nowMs + 1, a, b)],
-    ['a probe that is due', due, [standing([nowMs - 1])], parkedAt(nowMs - 1, a)],
+    ['one of two that answers', due, [standing([nowMs + minute, null])], inTurn],
+    [
+      'all down',
+      due,
+      [standing([nowMs + 2, nowMs + 1])],
+      parkedAt(nowMs + 1, `parked: ${a} and ${b} are down, next probe at 10:30:00`, a, b),
+    ],
+    [
+      'a probe that is due',
+      due,
+      [standing([nowMs - 1])],
+      parkedAt(nowMs - 1, `parked: ${a} is down, next probe now`, a),
+    ],
     [
       'a retry by hand',
       { ...due, lane: 'manual' },
       [standing([nowMs + minute])],
-      parkedAt(nowMs + minute, a),
+      parkedAt(nowMs + minute, `parked: ${a} is down, next probe at 10:31:00`, a),
     ],
     [
       'an endpoint that is left alone for good',
       { ...due, holds: [{ url: b, until: null }] },
       [standing([nowMs + minute, null])],
-      parkedAt(nowMs + minute, a),
+      parkedAt(nowMs + minute, `parked: ${a} is down, next probe at 10:31:00`, a),
     ],
     [
       'an endpoint that was left alone until now',
       { ...due, holds: [{ url: b, until: formatTimestamp(nowMs) }] },
       [standing([nowMs + minute, null])],
-      { kind: 'in_turn' },
+      inTurn,
     ],
     [
       'no endpoint that is left',
       { ...due, holds: [{ url: a, until: formatTimestamp(nowMs + 1) }] },
       [standing([nowMs + minute])],
-      { kind: 'in_turn' },
+      inTurn,
     ],
   ])('tells what keeps %s', (...[, delivery, destinations, wait]) => {
     expect(waitsAt(nowMs, destinations)(delivery)).toEqual(wait)
   })
 })
 
-test('a parked delivery is shown to people and programs', () => {
-  const [one, two] = [
-    { kind: 'parked', urls: [`${a}\n`], untilMs: nowMs + minute },
-    { kind: 'parked', urls: [a, b], untilMs: nowMs },
-  ] as const
-  expect(parkedText(one, nowMs)).toBe(`parked: ${a}  is down, next probe at 10:31:00`)
-  expect(parkedText(two, nowMs)).toBe(`parked: ${a} and ${b} are down, next probe now`)
-  expect(waitFields(two)).toEqual({ parked: { urls: [a, b], until: formatTimestamp(nowMs) } })
+test('an address of a parked delivery is safe to print', () => {
+  const [endpoint] = standing([nowMs]).endpoints
+  const destination = { id: 'crm', enabled: true, endpoints: [{ ...endpoint!, url: `${a}\n` }] }
+  expect(waitsAt(nowMs, [destination])(due)).toEqual(
+    parkedAt(nowMs, `parked: ${a}  is down, next probe now`, `${a}\n`),
+  )
 })
-
-test.each(['disabled', 'removed'] as const)('reports that its destination is %s', (kind) => {
-  expect(waitFields({ kind })).toEqual({ destinationIs: kind })
-  expect(parkedText({ kind }, nowMs)).toBeUndefined()
-})
-
-test.each([{ kind: 'unknown' }, { kind: 'in_turn' }, undefined] as const)(
-  'what is not parked adds nothing: %j',
-  (wait) => {
-    expect(parkedText(wait, nowMs)).toBeUndefined()
-    expect(waitFields(wait)).toEqual({})
-  },
-)
