@@ -14,7 +14,7 @@ export interface EndpointResult {
   readonly retryAfterMs: number | undefined
   /** Whether the endpoint answered 429, which asks for fewer requests and is no failure. */
   readonly throttled: boolean
-  /** Whether our side interrupted the request. */
+  /** Whether this process or machine made the request fail, which says nothing about the endpoint. */
   readonly interrupted: boolean
 }
 
@@ -46,7 +46,8 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
  * others. The delivery expires only if no endpoint's time is within the window.
  *
  * A 429 does not use up a step of the schedule. The delivery is due again after the time in `Retry-After`, or at once
- * if there is none. Then it waits for the endpoint's pace, behind the deliveries that are already waiting.
+ * if there is none. Then it waits for the endpoint's pace, behind the deliveries that are already waiting. The same holds
+ * for an endpoint whose request our side interrupted.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round
@@ -54,17 +55,19 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   if (results.some(({ verdict }) => verdict === 'success')) {
     return { kind: 'delivered', delivery, attempts }
   }
-  // A round that our side interrupted doesn't count: it must not begin or use up the window.
-  if (results.some(({ interrupted }) => interrupted)) {
-    return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
-  }
-  const reason = reasonOf(results)
+  const counted = results.filter(({ interrupted }) => !interrupted)
+  // A round doesn't count if our side interrupted all its requests: it must not begin or use up the window.
+  if (counted.length === 0) return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
+  // Each error once, such as `timeout, status_503`.
+  const reason = [...new Set(counted.map(({ error }) => error))].join(', ')
   const refused = refusedUrls(round)
   const candidates = urls.filter((url) => !refused.has(url))
   if (candidates.length === 0) return { kind: 'failed', delivery, attempts, reason }
 
-  const hasFailed = results.some(({ verdict, throttled }) => verdict === 'retry' && !throttled)
-  const isStep = hasFailed || !results.some(({ throttled }) => throttled)
+  const hasFailed = results.some(
+    (result) => result.verdict === 'retry' && !isFreeOfSchedule(result),
+  )
+  const isStep = hasFailed || !results.some(isFreeOfSchedule)
   const windowAttempts = delivery.windowAttempts + (isStep ? 1 : 0)
   const firstAttemptAtMs = delivery.firstAttemptAtMs ?? startedAtMs
   const failed = { attempts: Math.max(windowAttempts, 1), endedAtMs }
@@ -73,7 +76,8 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
     const result = results.find((candidate) => candidate.url === url)
     const leftAloneMs = Math.min(result?.retryAfterMs ?? 0, policy.delayMsMax)
     const saidAtMs = result === undefined ? heldUntilMs(url, delivery) : endedAtMs + leftAloneMs
-    return { url, atMs: result?.throttled === true ? saidAtMs : Math.max(scheduledAtMs, saidAtMs) }
+    const isFree = result !== undefined && isFreeOfSchedule(result)
+    return { url, atMs: isFree ? saidAtMs : Math.max(scheduledAtMs, saidAtMs) }
   })
   const dueAtMs = Math.min(...times.map(({ atMs }) => atMs))
   const expiresAtMs = firstAttemptAtMs + policy.windowMs
@@ -98,10 +102,7 @@ function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
   return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }
 
-/**
- * Lists why the endpoints didn't accept the delivery, each error once, such as `timeout, status_503`.
- */
-function reasonOf(results: readonly EndpointResult[]): string {
-  if (results.length === 0) return 'no_endpoint_left'
-  return [...new Set(results.map(({ error }) => error))].join(', ')
+/** Whether a failed request uses up no step of the retry schedule, and its endpoint needn't wait for the next one. */
+function isFreeOfSchedule({ throttled, interrupted }: EndpointResult): boolean {
+  return throttled || interrupted
 }

@@ -24,6 +24,13 @@ import {
   urlsOf,
 } from './samples.ts'
 
+/** No local port is left for connections to an endpoint. */
+const shortOfPorts: RequestOutcome = {
+  kind: 'shortage',
+  code: 'EADDRNOTAVAIL',
+  message: 'connect EADDRNOTAVAIL 127.0.0.1:80',
+}
+
 /** Starts a round over that many endpoints. */
 function start(
   endpoints: number,
@@ -184,8 +191,18 @@ describe('a round', () => {
   })
 
   test('that our side cut off is returned', async () => {
-    const { settlement } = await round([answered(503), { kind: 'interrupted' }])
+    const { settlement } = await round([shortOfPorts, { kind: 'interrupted' }])
     expect(settlement).toEqual({ kind: 'returned', delivery: leased(), dueAtMs: startMs })
+  })
+
+  test('that our side cut off at one endpoint remembers what the other answered', async () => {
+    const { settlement } = await round([shortOfPorts, answered(404)])
+    expect(settlement).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs,
+      progress: { attempts: 1, windowAttempts: 0, holds: [{ url: urlOf('b'), untilMs: null }] },
+      reason: 'status_404',
+    })
   })
 
   test('waits from its end, and counts the window from its beginning', async () => {

@@ -85,8 +85,23 @@ describe('every mix of ends', () => {
       const refused = mix.flatMap((end, index) => (end === 'final' ? urlsOf(count)[index]! : []))
       if (mix.includes('success')) {
         expect(settlement).toEqual({ kind: 'delivered', delivery: leased(), attempts: 1 })
-      } else if (mix.includes('interrupted')) {
+      } else if (mix.every((end) => end === 'interrupted')) {
         expect(settlement).toEqual({ kind: 'returned', delivery: leased(), dueAtMs: startMs })
+      } else if (mix.includes('interrupted')) {
+        const failed = mix.flatMap((end, index) => (end === 'retry' ? urlsOf(count)[index]! : []))
+        const holds = [
+          ...refused.map((url) => ({ url, untilMs: null })),
+          ...failed.map((url) => ({ url, untilMs: startMs + 10_000 })),
+        ]
+        const windowAttempts = failed.length > 0 ? 1 : 0
+        expect(settlement).toEqual({
+          kind: 'retry',
+          delivery: leased(),
+          dueAtMs: startMs,
+          expiresAtMs: startMs + windowMs,
+          progress: { attempts: 1, windowAttempts, firstAttemptAtMs: startMs, holds },
+          reason: [...new Set(mix.flatMap((end) => errors[end] ?? []))].join(', '),
+        })
       } else if (mix.includes('retry')) {
         const holds = refused.map((url) => ({ url, untilMs: null }))
         expect(settlement).toEqual({
@@ -280,7 +295,25 @@ describe('the window', () => {
   test('does not end a delivery whose request our own side cut off', () => {
     const delivery = old(5 * hourMs)
     const returned = { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
-    expect(settle(['retry', 'interrupted'], delivery)).toEqual(returned)
+    expect(settle(['interrupted', null], delivery)).toEqual(returned)
+  })
+})
+
+describe('an endpoint whose request our own side cut off', () => {
+  test('is asked again at once, without those that refused, however often it is cut off', () => {
+    const first = settle(['interrupted', 'final', 60_000])
+    const holds = [until('b', null), until('c', startMs + 60_000)]
+    expect(first).toMatchObject({ kind: 'retry', dueAtMs: startMs, progress: { holds } })
+    const delivery = tried(holds)
+    const returned = { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
+    expect(settle(['interrupted', null, null], delivery)).toEqual(returned)
+  })
+
+  test('does not delay a delivery beyond the schedule of the others', () => {
+    const delivery = tried([], { attempts: 4, windowAttempts: 3 })
+    expect(settle(['interrupted', 'final'], delivery)).toMatchObject({
+      progress: { attempts: 5, windowAttempts: 3 },
+    })
   })
 })
 
