@@ -16,7 +16,8 @@ export interface ClaimedRow extends ProgressRow {
   readonly lane: Lane
   readonly accepted_at: number
   readonly due_at: number
-  readonly body: string
+  /** Null in a damaged store. */
+  readonly body: string | null
   readonly traceparent: string | null
 }
 
@@ -71,7 +72,7 @@ const claimSql = `
   )
   SELECT leased.destination_id, leased.id, message_id, type, lane, accepted_at, due_at, attempts,
     window_attempts, first_attempt_at, holds, traceparent, message.body
-  FROM leased JOIN evroute_messages message ON message.id = body_id
+  FROM leased LEFT JOIN evroute_messages message ON message.id = body_id
   ORDER BY position, due_at, leased.id`
 
 const nextDueSql = `
@@ -118,8 +119,12 @@ export function nextDueQuery(
   return { name: 'next_due', sql: nextDueSql, values }
 }
 
-/** Makes a leased delivery from its row. */
-export function leasedDelivery(row: ClaimedRow, { number, untilMs }: LeaseTerm): LeasedDelivery {
+/** Makes a leased delivery from its row; undefined if its body is missing. */
+export function leasedDelivery(
+  row: ClaimedRow,
+  { number, untilMs }: LeaseTerm,
+): LeasedDelivery | undefined {
+  if (row.body === null) return undefined
   return {
     id: row.id,
     lease: number,

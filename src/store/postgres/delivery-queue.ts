@@ -118,8 +118,9 @@ export class DeliveryQueue {
     const lease = this.#leases.begin(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own(), floors: this.#floors })
     const rows = await this.#answer(lease, this.#parts.delivering.rows<ClaimedRow>(query))
-    const leased = rows.map((row) => leasedDelivery(row, lease))
-    this.#leases.hold(lease, leased)
+    // A delivery without a body stays leased, so that the next claim does not find it first again.
+    this.#leases.hold(lease, rows)
+    const leased = rows.flatMap((row) => leasedDelivery(row, lease) ?? [])
     for (const delivery of leased) this.#floors.passed(delivery)
     return leased
   }

@@ -59,7 +59,7 @@ export class Leases {
   }
 
   /** Records the deliveries of a lease. Without deliveries, as after a lost answer, the lease ends. */
-  hold({ number }: LeaseTerm, deliveries: readonly Lease[]): void {
+  hold({ number }: LeaseTerm, deliveries: readonly Pick<Lease, 'id'>[]): void {
     if (deliveries.length === 0) this.#byNumber.delete(number)
     else this.#byNumber.set(number, new Map(deliveries.map(({ id }) => [id, 'leased'])))
   }

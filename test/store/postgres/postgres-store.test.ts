@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { DueTime, LeasedDelivery } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
+import { Database } from '../../../src/store/postgres/database.ts'
 import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import {
   PostgresStore,
@@ -49,6 +50,22 @@ function claimAt(
   const share = { destinationId: 'crm', lane, deliveriesMax: 100, dueByMs: nowMs }
   return store.claim({ nowMs: atMs, shares: [share] })
 }
+
+test('a delivery without a body, as in a damaged database, is not due and does not delay the others', async () => {
+  const url = await databases.newUrl()
+  const tested = await openAt(url)
+  await tested.add(events(3, 'crm'))
+  const database = new Database(url, { connectionsMax: 1, isReadOnly: false })
+  onTestFinished(() => database.close())
+  await database.rows({ sql: 'DELETE FROM evroute_messages WHERE id = 1', values: [] })
+  const claimed = []
+  for (let turn = 0; turn < 4; turn++) {
+    claimed.push(...(await tested.claim('crm', { deliveriesMax: 1 })))
+  }
+  expect(messageIds(claimed)).toEqual(['m_2', 'm_3'])
+  expect(await tested.nextDue('crm')).toEqual([])
+  expect(await tested.store.audit()).toMatchObject({ counted: { pending: 3 }, withoutBody: 1 })
+})
 
 describe('two processes', () => {
   test('give nothing out twice', async () => {
