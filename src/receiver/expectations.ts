@@ -20,7 +20,7 @@ import type { Waits } from './waits.ts'
 /** Options for waiting until an expectation is met. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in milliseconds; by default the time of `within`, or else 5 s. With Infinity, only `within`
+   * How long to wait, in milliseconds; by default the time of `within`, or else 4 s. With Infinity, only `within`
    * limits the wait.
    */
   readonly timeoutMs?: number | undefined
@@ -75,7 +75,8 @@ interface Shown {
   state: ShownExpectation['state']
 }
 
-const timeoutMsDefault = 5_000
+/** Below 5 s, the time limit of a test in vitest and jest, which would hide the error of the expectation. */
+const timeoutMsDefault = 4_000
 /** Maximum number of listed expectations. The oldest are dropped. */
 const shownMax = 100
 /** The longest delay that `setTimeout` supports. */

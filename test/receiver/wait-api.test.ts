@@ -77,10 +77,10 @@ describe('GET /_evroute/wait', () => {
   test('answers 408 when the time ends, with the nearest event', async () => {
     const { clock, url, wait } = await startStill()
     await post(url, orderBody)
-    const waiting = clock.scheduled(5_000)
+    const waiting = clock.scheduled(4_000)
     const asking = ask(wait, { match: 'type:track event:Ping' })
     await waiting
-    await clock.advance(5_000)
+    await clock.advance(4_000)
     expect(await asking).toMatchObject({
       status: 408,
       body: {
