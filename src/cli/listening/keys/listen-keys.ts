@@ -80,7 +80,10 @@ export interface KeyTargets {
   readonly url: string
   /** The secret for signing edited requests; undefined to leave them unsigned. */
   readonly secret: string | undefined
-  /** Forwards a request again, and returns the result as text; undefined without a target. */
+  /**
+   * Forwards a request again, and returns the result as text. Without a target, it is undefined, and the request goes to
+   * the receiver again.
+   */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
   /** Opens the page in a browser, and returns the result as text. */
   readonly openPage: () => Promise<string>
@@ -205,12 +208,16 @@ class ListenKeys implements ListenScreen {
     await terminal.lend(async () => {
       after = await editText(before, io.env)
     })
-    const targets = this.#targets
-    if (after === before || targets === undefined) return `#${event.seq} was not changed.`
-    const { url, secret } = targets
-    const request = repeated(event, { body: after })
-    const { status, error } = await sendRequest(request, { url, secret, signal: io.stop })
-    return `Sent an edited #${event.seq}: ${error ?? `answered ${status ?? 'nothing'}`}.`
+    if (after === before) return `#${event.seq} was not changed.`
+    return `Sent an edited #${event.seq}: ${await this.#send(event, { body: after })}.`
+  }
+
+  /** Sends a request to the receiver again, signed anew if it was edited. Returns the answer as text. */
+  async #send(event: ReceivedEvent, edit: { readonly body?: string }): Promise<string> {
+    const { url = '', secret } = this.#targets ?? {}
+    const { stop: signal } = this.#parts.io
+    const { status, error } = await sendRequest(repeated(event, edit), { url, secret, signal })
+    return error ?? `answered ${status ?? 'nothing'}`
   }
 
   #tell(text: string): void {
@@ -233,7 +240,8 @@ class ListenKeys implements ListenScreen {
 
   async #resend(event: ReceivedEvent): Promise<string> {
     const resend = this.#targets?.resend
-    if (resend === undefined) return 'Cannot resend without a target. Pass --forward-to <url>.'
+    if (resend === undefined)
+      return `Resent #${event.seq} to this receiver: ${await this.#send(event, {})}.`
     return `Resent #${event.seq}: ${await resend(event)}`
   }
 

@@ -280,7 +280,7 @@ const keysHelp = `Keys
   up, down   pick an earlier request; esc returns to the last one
   1 2 3 ...  pick a request by its number
   enter      show it in full
-  r          send it to --forward-to again
+  r          send it again, to --forward-to or here
   e          edit it in $EDITOR, sign it and send it here
   d          compare it with a different request
   y          print it as a curl command

@@ -5,6 +5,8 @@ import { listenScreen, type KeyTargets } from '../../../../src/cli/listening/key
 import type { Io } from '../../../../src/cli/io.ts'
 import type { Terminal, TerminalListeners } from '../../../../src/cli/terminal/process-terminal.ts'
 import { parseMatch } from '../../../../src/match/index.ts'
+import { signBody } from '../../../../src/webhook/index.ts'
+import { startReceiver } from '../../../../src/testing/index.ts'
 import { CapturedStream } from '../../../support/io.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import type { ReceivedEvent } from '../../../../src/receiver/index.ts'
@@ -68,9 +70,8 @@ async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {
     events.push(event)
     screen.arrive(event, () => shown.push(event.seq))
   }
-  const open = (resend?: KeyTargets['resend']): void => {
+  const open = (resend?: KeyTargets['resend'], url = 'http://127.0.0.1:4100'): void => {
     const openPage = (): Promise<string> => Promise.resolve('Opening the page')
-    const url = 'http://127.0.0.1:4100'
     screen.open({ receiver, url, secret: undefined, resend, openPage })
     stream.text = ''
   }
@@ -163,12 +164,16 @@ describe('keys of listen', () => {
     expect(resent).toEqual([1, 1])
   })
 
-  test('r says that there is no target to resend to', async () => {
+  test('without a target, r sends the same bytes and headers to the receiver itself', async () => {
+    await using receiver = await startReceiver()
     const { arrive, terminal, stream, open } = await onScreen()
-    open()
-    arrive(ping)
+    open(undefined, receiver.url)
+    const body = { type: 'track', userId: 'u_1', event: 'Ping' } as const
+    const signature = signBody(JSON.stringify(body), receiver.secret)
+    arrive(receivedEvent(1, body, { headers: { 'x-signature': signature }, path: '/in?a=1' }))
     terminal.press('r')
-    await stream.matching(/Cannot resend without a target\. Pass --forward-to <url>\./)
+    await stream.matching(/Resent #1 to this receiver: answered 200\.\n/)
+    expect(receiver.events).toMatchObject([{ path: '/in?a=1', signature: 'valid' }])
   })
 
   test('Ctrl-C, q and Ctrl-Z are the terminal’s to do', async () => {
