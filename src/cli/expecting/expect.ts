@@ -1,8 +1,6 @@
 import { openInput } from '../../importer/index.ts'
 import {
   difference,
-  expectationResult,
-  ExpectationTracker,
   parseExpectation,
   type Expectation,
   type ExpectationResult,
@@ -32,6 +30,7 @@ import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { jsonReply, sendRequest } from '../store-access/service-api.ts'
 import { readGiven } from '../secret.ts'
+import { AwaitedRequests } from './awaited-requests.ts'
 import { resultRecord, reportResults } from './report-results.ts'
 
 /** Checks expectations against a running receiver or a capture, and reports the results. */
@@ -173,9 +172,7 @@ async function captureResults(
   io: Io,
 ): Promise<CaptureResults> {
   tellOfTerminalInput([path], io)
-  let trackers: readonly ExpectationTracker<NumberedSubject>[] | undefined
-  const begin = (nowMs: number): typeof trackers & object =>
-    expectations.map((expectation) => new ExpectationTracker(expectation, nowMs))
+  let awaited: AwaitedRequests | undefined
   let badRows = 0
   for await (const part of readCapture(await openInput(path, io.stdin))) {
     for (const { line, problem } of part.badRows) {
@@ -186,14 +183,15 @@ async function captureResults(
     }
     for (const event of part.events) {
       if (event.seq <= after) continue
-      trackers ??= begin(event.atMs)
-      for (const tracker of trackers) tracker.observe(event)
+      awaited ??= new AwaitedRequests(expectations, event.atMs)
+      awaited.observe(event)
     }
   }
   if (badRows > badRowLinesMax) {
     io.stderr.write(`... and ${formatCount(badRows - badRowLinesMax)} more\n`)
   }
-  return { results: (trackers ?? begin(0)).map(expectationResult), badRows }
+  awaited ??= new AwaitedRequests(expectations, 0)
+  return { results: awaited.results(), badRows }
 }
 
 /** Maximum number of lines about bad rows. The rest are only counted. */

@@ -1,18 +1,11 @@
 import { once } from 'node:events'
-import {
-  expectationResult,
-  ExpectationTracker,
-  parseExpectation,
-  type Expectation,
-  type ExpectationResult,
-  type ExpectationState,
-  type NumberedSubject,
-} from '../../match/index.ts'
+import { parseExpectation } from '../../match/index.ts'
 import { formatDuration, SettingError } from '../../model/index.ts'
 import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-code.ts'
+import { AwaitedRequests } from '../expecting/awaited-requests.ts'
 import { reportResults } from '../expecting/report-results.ts'
 import type { Io } from '../io.ts'
 import { Capture } from '../listening/capture.ts'
@@ -181,32 +174,6 @@ async function untilAllCame(run: Omit<Run, 'view'>): Promise<void> {
     await sleep(systemClock, lookMs, interrupted)
   }
   endListening()
-}
-
-/** Tracks all expectations of a run. */
-export class AwaitedRequests {
-  readonly #trackers: readonly ExpectationTracker<NumberedSubject>[]
-
-  constructor(expectations: readonly Expectation[], startedAtMs: number) {
-    this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
-  }
-
-  /** Counts a request that arrived. */
-  observe(event: NumberedSubject): void {
-    for (const tracker of this.#trackers) tracker.observe(event)
-  }
-
-  /** Returns the state of all expectations together. */
-  stateAt(nowMs: number): ExpectationState {
-    const states = this.#trackers.map((tracker) => tracker.stateAt(nowMs))
-    if (states.includes('missing')) return 'missing'
-    return states.includes('satisfied') ? 'satisfied' : 'decided'
-  }
-
-  /** Returns the results once the wait has ended. */
-  results(): readonly ExpectationResult[] {
-    return this.#trackers.map((tracker) => expectationResult(tracker))
-  }
 }
 
 /** Opens the view of a run on stderr, because stdout belongs to the command. It shows no secrets. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AwaitedRequests } from '../../../src/cli/running/run.ts'
+import { AwaitedRequests } from '../../../src/cli/expecting/awaited-requests.ts'
 import { parseExpectation, type NumberedSubject } from '../../../src/match/index.ts'
 
 const atMs = Date.UTC(2026, 0, 2)

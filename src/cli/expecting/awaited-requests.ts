@@ -1,0 +1,34 @@
+import {
+  expectationResult,
+  ExpectationTracker,
+  type Expectation,
+  type ExpectationResult,
+  type ExpectationState,
+  type NumberedSubject,
+} from '../../match/index.ts'
+
+/** Tracks several expectations about the same requests. */
+export class AwaitedRequests {
+  readonly #trackers: readonly ExpectationTracker<NumberedSubject>[]
+
+  constructor(expectations: readonly Expectation[], startedAtMs: number) {
+    this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
+  }
+
+  /** Counts a request that arrived. */
+  observe(event: NumberedSubject): void {
+    for (const tracker of this.#trackers) tracker.observe(event)
+  }
+
+  /** Returns the state of all expectations together. */
+  stateAt(nowMs: number): ExpectationState {
+    const states = this.#trackers.map((tracker) => tracker.stateAt(nowMs))
+    if (states.includes('missing')) return 'missing'
+    return states.includes('satisfied') ? 'satisfied' : 'decided'
+  }
+
+  /** Returns the results once the wait has ended. */
+  results(): readonly ExpectationResult[] {
+    return this.#trackers.map((tracker) => expectationResult(tracker))
+  }
+}
