@@ -28,6 +28,8 @@ export interface RowSelection {
 interface ReadRows {
   readonly path: string
   readonly rows: readonly Row[]
+  /** The index of the first row in its file. */
+  readonly from: number
 }
 
 /** Maximum number of groups to read ahead while looking for the first good row. */
@@ -44,7 +46,6 @@ export class SelectedRows implements RowSource {
   readonly #io: Io
   readonly #meter: InputMeter
   readonly #groups: AsyncGenerator<ReadRows>
-  readonly #rowsRead = new Map<string, number>()
   readonly #held: ReadRows[] = []
   #isCapture: Promise<boolean> | undefined
   #skipped = 0
@@ -78,12 +79,11 @@ export class SelectedRows implements RowSource {
 
   /** Yields the rows, once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
-    await this.holdCapture()
-    const isCapture = await this.#isCapture
+    const isCapture = await this.holdCapture()
     try {
-      for await (const { path, rows } of this.#heldAndLater()) {
-        const file = this.#paths.length > 1 ? path : undefined
-        yield { file, rows: isCapture === true ? this.#captured(rows) : this.#calls(path, rows) }
+      for await (const group of this.#heldAndLater()) {
+        const file = this.#paths.length > 1 ? group.path : undefined
+        yield { file, rows: isCapture ? this.#captured(group.rows) : this.#calls(group) }
       }
     } finally {
       await this.#groups.return(undefined)
@@ -115,8 +115,11 @@ export class SelectedRows implements RowSource {
       this.#paths.map(async (path) => ({ path, bytes: await this.#meter.open(path) })),
     )
     for (const { path, bytes } of inputs) {
-      this.#rowsRead.set(path, 0)
-      for await (const rows of readRows(bytes, captureRowBytesMax)) yield { path, rows }
+      let from = 0
+      for await (const rows of readRows(bytes, captureRowBytesMax)) {
+        yield { path, rows, from }
+        from += rows.length
+      }
     }
   }
 
@@ -130,11 +133,11 @@ export class SelectedRows implements RowSource {
     })
   }
 
-  #calls(path: string, rows: readonly Row[]): readonly Row[] {
+  #calls({ path, rows, from }: ReadRows): readonly Row[] {
     const file = path === '-' ? path : resolve(path)
-    let index = this.#rowsRead.get(path) ?? 0
-    const identified = rows.map(callOfRow).map((row) => identifyRow(row, { file, index: index++ }))
-    this.#rowsRead.set(path, index)
+    const identified = rows.map((row, at) =>
+      identifyRow(callOfRow(row), { file, index: from + at }),
+    )
     return this.#select(identified, (row) => row)
   }
 
@@ -178,17 +181,14 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
 }
 
-/** The position of a row in the input: its file, and its index there, from 0. Several rows may be on one line. */
-export interface RowKey {
-  readonly file: string
-  readonly index: number
-}
-
 /**
- * Gives a row without a messageId an id that is derived from its position and content. Whenever the same file is
- * read again, the row has the same id.
+ * Gives a row without a messageId an id that is derived from its file, its index there and its content. Whenever
+ * the same file is read again, the row has the same id.
  */
-export function identifyRow(row: Row, { file, index }: RowKey): Row {
+export function identifyRow(
+  row: Row,
+  { file, index }: { readonly file: string; readonly index: number },
+): Row {
   if (row.kind === 'bad') return row
   const { messageId } = row.value
   if (messageId !== undefined && messageId !== null && messageId !== '') return row
