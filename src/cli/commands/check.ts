@@ -8,6 +8,7 @@ import {
   headerFlag,
   languageNames,
   repeatable,
+  resultOptions,
 } from '../flags.ts'
 import { writeData } from '../io.ts'
 
@@ -26,10 +27,8 @@ const options = {
   ...inGroup('Output:', {
     list: flag('--list', 'list the cases and send nothing'),
     language: option('--language <name>', 'print a correct handler, unless yours is right'),
-    json: flag('--json', 'write NDJSON records to stdout'),
-    quiet: flag('-q, --quiet', 'print only mistakes and the result'),
-    color: flag('--no-color', 'print without colours'),
   }),
+  ...resultOptions('print only mistakes and the result'),
 }
 
 /** The values of the options of `evroute check`. */

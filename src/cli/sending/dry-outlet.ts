@@ -207,15 +207,9 @@ export class PlannedEvents {
 
   #outcomeOf({ messageId, deliveries }: NewEvent): AddOutcome {
     if (this.#messageIds.has(messageId)) return 'duplicate'
-    this.#remember(messageId)
-    return deliveries.length === 0 ? 'filtered' : 'routed'
-  }
-
-  #remember(messageId: string): void {
-    const [oldest] = this.#messageIds
-    if (oldest !== undefined && this.#messageIds.size >= messageIdsMax) {
-      this.#messageIds.delete(oldest)
-    }
     this.#messageIds.add(messageId)
+    const [oldest = messageId] = this.#messageIds
+    if (this.#messageIds.size > messageIdsMax) this.#messageIds.delete(oldest)
+    return deliveries.length === 0 ? 'filtered' : 'routed'
   }
 }

@@ -147,18 +147,18 @@ export class Report implements Observer {
 
   request(record: RequestRecord): void {
     const { outcome, error, url } = record
+    const { json, verbose, retryForMs } = this.#parts.options
     this.#request = record
     if (outcome !== 'success') {
       this.#lastProblem = `${failureText(error ?? '')} from ${endpointName(url)}`
     }
-    if (this.#parts.options.json) {
+    if (json) {
       this.#stdout.record(requestRecord(record))
-    } else if (this.#parts.options.verbose) {
-      this.#line(`${this.#requestText(record)}\n`)
-    } else if (outcome !== 'success') {
-      this.#problem(this.#requestText(record))
+    } else if (verbose || outcome !== 'success') {
+      this.#problem(requestText(record, this.#parts.style, retryForMs))
       // A request that this process interrupted is not retried.
-      if (outcome === 'retry' && error !== 'interrupted') this.#announceRetries(error)
+      const isRetried = outcome === 'retry' && error !== 'interrupted'
+      if (isRetried && !verbose) this.#announceRetries(error)
     }
   }
 
@@ -307,8 +307,8 @@ export class Report implements Observer {
     if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
     const call = { name: callName(single.call), urls: single.urls, ledger }
     if (dryRun === true) return plannedText(call, this.#parts.style)
-    const [delivery, request, whyFiltered] = [this.#delivery, this.#request, this.#whyFiltered]
-    return singleText({ ...call, delivery, request, whyFiltered, durationMs }, this.#parts.style)
+    const ended = { delivery: this.#delivery, request: this.#request, durationMs }
+    return singleText({ ...call, ...ended, whyFiltered: this.#whyFiltered }, this.#parts.style)
   }
 
   #problem(text: string): void {
@@ -334,9 +334,5 @@ export class Report implements Observer {
   #line(line: string): void {
     if (this.#parts.options.json && !this.#parts.options.verbose) return
     this.#parts.io.stderr.write(line)
-  }
-
-  #requestText(record: RequestRecord): string {
-    return requestText(record, this.#parts.style, this.#parts.options.retryForMs)
   }
 }
