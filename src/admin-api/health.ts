@@ -19,17 +19,11 @@ export function healthHandler(ready: Readiness, log: Log): HealthHandler {
 }
 
 async function readiness(ready: Readiness, log: Log): Promise<Answer> {
-  const reasons = await reasonsOf(ready, log)
+  const reasons = await ready().catch((error: unknown) => {
+    log.warn('readiness could not be checked', { error: messageOf(error) })
+    return ['The readiness could not be checked']
+  })
   return reasons.length === 0
     ? json(200, { status: 'ready' })
     : json(503, { status: 'not_ready', reasons })
-}
-
-async function reasonsOf(ready: Readiness, log: Log): Promise<readonly string[]> {
-  try {
-    return await ready()
-  } catch (error) {
-    log.warn('readiness could not be checked', { error: messageOf(error) })
-    return ['The readiness could not be checked']
-  }
 }

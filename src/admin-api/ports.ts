@@ -15,8 +15,7 @@ import type {
   RegulationRequest,
 } from '../privacy/index.ts'
 import type { LogLine, Runtime } from '../runtime/index.ts'
-import type { RecentActivity } from './metrics/recent-activity.ts'
-import type { SourceActivity } from './metrics/source-activity.ts'
+import type { Metrics } from './metrics/metrics.ts'
 
 /** The parts that the admin API needs. */
 export interface AdminApiOptions {
@@ -34,20 +33,10 @@ export interface AdminApiOptions {
   readonly audiences: AudienceOperations
   readonly regulations: RegulationOperations
   readonly ready: Readiness
-  readonly metrics: {
-    readonly contentType: string
-    /** Returns all metrics in the Prometheus text format. */
-    text(): Promise<string>
-    /** Counts deliveries that an operator discarded. */
-    discarded(deliveries: number): void
-    readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
-    readonly sources: Pick<SourceActivity, 'of'>
-    /**
-     * The earliest due time of the pending deliveries that are not in flight, in milliseconds since 1970, possibly in
-     * the future; null if there are none or it is unknown.
-     */
-    readonly oldestDueAtMs: number | null
-  }
+  readonly metrics: Pick<
+    Metrics,
+    'contentType' | 'text' | 'discarded' | 'recent' | 'sources' | 'oldestDueAtMs'
+  >
   readonly sessions: PageSessions
   /** Logs each request that changes or sends something. */
   readonly actions: LogLine

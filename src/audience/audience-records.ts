@@ -2,7 +2,7 @@ import { isoOrNull } from '../delivery/index.ts'
 import type { Audience, MembershipChange } from './audience.ts'
 import type { RemovalOutcome } from './remove-audience.ts'
 import type { SyncOutcome } from './sync-audience.ts'
-import type { RejectedRow, SyncCounts } from './sync-tally.ts'
+import type { RejectedRow, SyncCounts } from './sync-listener.ts'
 
 /** A JSON record about audiences. Its field names are part of the public interface. */
 export type AudienceRecord = Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ import type {
   TakeOutcome,
   TakeResult,
 } from './store-port.ts'
-import type { SyncListener } from './sync-tally.ts'
+import type { SyncListener } from './sync-listener.ts'
 
 /** The maximum number of members in one transaction or page. */
 export const partMembersMax = 1_000
@@ -53,17 +53,21 @@ export class BegunSync {
     return result
   }
 
-  /** Removes the members that weren't in the list, and reports how many left after each part. */
-  async releaseAll(released: (left: number) => void): Promise<'complete' | 'ended' | 'superseded'> {
+  /** Removes the members that weren't in the list. After each part, reports how many have left so far. */
+  async releaseAll(
+    released: (leftSoFar: number) => void,
+  ): Promise<'complete' | 'ended' | 'superseded'> {
     const { store, listener } = this.#means
     let after: MemberIdentity | null = null
+    let leftSoFar = 0
     for (;;) {
       if (!(await mayGoOn(this.#means))) return 'ended'
       const result = await store.release({ ...this.#request(), rowsMax: partMembersMax, after })
       if (result.kind === 'superseded') return 'superseded'
       const { left, next } = result
       if (left.length > 0) listener.changed(left.map((identity) => ({ identity, value: null })))
-      released(left.length)
+      leftSoFar += left.length
+      released(leftSoFar)
       if (next === null) return 'complete'
       after = next
     }

@@ -9,4 +9,9 @@ export { checkKey, propertyName } from './property-name.ts'
 export { previewRemoval, removeAudience, type RemovalOutcome } from './remove-audience.ts'
 export type * from './store-port.ts'
 export * from './sync-audience.ts'
-export { noSyncCounts, type RejectedRow, type SyncCounts, type SyncListener } from './sync-tally.ts'
+export {
+  noSyncCounts,
+  type RejectedRow,
+  type SyncCounts,
+  type SyncListener,
+} from './sync-listener.ts'

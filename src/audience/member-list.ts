@@ -4,7 +4,7 @@ import { stoppableStream } from '../runtime/index.ts'
 import type { Member } from './audience.ts'
 import { partMembersMax } from './begun-sync.ts'
 import type { MemberFields } from './member-fields.ts'
-import type { SyncListener } from './sync-tally.ts'
+import type { SyncListener } from './sync-listener.ts'
 
 interface ListedMember {
   readonly member: Member

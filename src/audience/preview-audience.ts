@@ -1,7 +1,7 @@
 import type { Audience } from './audience.ts'
 import { BegunSync, memberPages, type SyncMeans } from './begun-sync.ts'
 import type { AudienceReader, AudienceStore } from './store-port.ts'
-import type { SyncListener } from './sync-tally.ts'
+import type { SyncListener } from './sync-listener.ts'
 import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audience.ts'
 
 interface PreviewOptions extends Omit<SyncOptions, 'store'> {

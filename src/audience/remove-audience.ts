@@ -1,7 +1,7 @@
 import type { Audience, NewAudience } from './audience.ts'
 import { audienceNow, BegunSync, mayGoOn, memberPages, type SyncMeans } from './begun-sync.ts'
 import type { AudienceReader } from './store-port.ts'
-import { noSyncCounts } from './sync-tally.ts'
+import { noSyncCounts } from './sync-listener.ts'
 
 interface RemovalOptions extends SyncMeans {
   readonly audience: NewAudience
@@ -33,48 +33,36 @@ export interface RemovalOutcome {
 
 /** Removes every member of an audience, with an identify call for each, and deletes the audience. */
 export async function removeAudience(options: RemovalOptions): Promise<RemovalOutcome> {
-  const { store, runtime } = options
+  const { store, listener, runtime } = options
   const known = await knownAudience(options)
-  const leaving = new Leaving(options.listener)
   const begun = await store.begin({ audience: options.audience, nowMs: runtime.clock.nowMs() })
+  let left = 0
+  const released = (leftSoFar: number): void => {
+    left = leftSoFar
+    listener.progress({ ...noSyncCounts, left })
+  }
   const kind =
-    begun.kind === 'taken'
-      ? 'superseded'
-      : await new BegunSync(options, begun).releaseAll((left) => leaving.add(left))
+    begun.kind === 'taken' ? 'superseded' : await new BegunSync(options, begun).releaseAll(released)
   const audience = await audienceNow(store, known)
   if (kind === 'complete') await store.remove({ key: audience.key })
-  return { kind: kind === 'complete' ? 'removed' : kind, audience, left: leaving.left }
+  return { kind: kind === 'complete' ? 'removed' : kind, audience, left }
 }
 
 /** Reports the members that a removal would remove, without changing anything. */
 export async function previewRemoval(options: RemovalPreviewOptions): Promise<RemovalOutcome> {
   const { store, listener } = options
   const audience = await knownAudience(options)
-  const leaving = new Leaving(options.listener)
+  let left = 0
   for await (const members of memberPages(store, audience.key)) {
-    if (!(await mayGoOn(options))) return { kind: 'ended', audience, left: leaving.left }
+    if (!(await mayGoOn(options))) return { kind: 'ended', audience, left }
     listener.changed(members.map(({ identity }) => ({ identity, value: null })))
-    leaving.add(members.length)
+    left += members.length
+    listener.progress({ ...noSyncCounts, left })
   }
-  return { kind: 'removed', audience, left: leaving.left }
+  return { kind: 'removed', audience, left }
 }
 
 function knownAudience({ store, audience, runtime }: RemovalPreviewOptions): Promise<Audience> {
   const createdAtMs = runtime.clock.nowMs()
   return audienceNow(store, { ...audience, members: 0, createdAtMs, syncedAtMs: null })
-}
-
-/** Counts and reports the members that leave. */
-class Leaving {
-  readonly #listener: SyncMeans['listener']
-  left = 0
-
-  constructor(listener: SyncMeans['listener']) {
-    this.#listener = listener
-  }
-
-  add(left: number): void {
-    this.left += left
-    this.#listener.progress({ ...noSyncCounts, left: this.left })
-  }
 }

@@ -3,7 +3,7 @@ import type { Audience, NewAudience } from './audience.ts'
 import { audienceNow, BegunSync, type SyncMeans } from './begun-sync.ts'
 import { MemberFields, type MemberColumns } from './member-fields.ts'
 import { MemberList, type MemberListOptions } from './member-list.ts'
-import { SyncTally, type SyncCounts } from './sync-tally.ts'
+import { noSyncCounts, type SyncCounts } from './sync-listener.ts'
 
 /** What a sync needs. */
 export interface SyncOptions extends SyncMeans {
@@ -35,35 +35,34 @@ export type SyncOutcome =
  * stored; for JSON, at the end of the list, before any member leaves.
  */
 export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
-  const { store, audience, runtime } = options
+  const { store, audience, listener, runtime } = options
   const fields = new MemberFields(options.columns, audience.computationClass)
-  const tally = new SyncTally()
-  const list = new MemberList({ ...options, fields, listener: rowListener(options, tally) })
+  const counts = { ...noSyncCounts }
+  const rowListener: MemberListOptions['listener'] = {
+    read: () => {
+      counts.read++
+    },
+    rejected: (row) => {
+      counts.rejected++
+      listener.rejected(row)
+    },
+  }
+  const list = new MemberList({ ...options, fields, listener: rowListener })
   try {
     await list.open()
     const begun = await store.begin({ audience, nowMs: runtime.clock.nowMs() })
     if (begun.kind === 'taken') return begun
     const sync = new BegunSync(options, begun)
-    const kind = await syncList({ ...options, fields, tally, list, sync })
-    return { kind, audience: await audienceNow(store, begun.audience), counts: tally.counts() }
+    const kind = await syncList({ ...options, fields, counts, list, sync })
+    return { kind, audience: await audienceNow(store, begun.audience), counts }
   } finally {
     await list.close()
   }
 }
 
-function rowListener({ listener }: SyncOptions, tally: SyncTally): MemberListOptions['listener'] {
-  return {
-    read: () => tally.add('read'),
-    rejected: (row) => {
-      tally.add('rejected')
-      listener.rejected(row)
-    },
-  }
-}
-
 interface Syncing extends SyncOptions {
   readonly fields: MemberFields
-  readonly tally: SyncTally
+  readonly counts: Record<keyof SyncCounts, number>
   readonly list: MemberList
   readonly sync: BegunSync
 }
@@ -73,12 +72,12 @@ async function syncList(
 ): Promise<'synced' | 'incomplete' | 'ended' | 'superseded'> {
   const taken = await takeAll(syncing)
   if (taken !== 'complete') return taken
-  syncing.fields.readEnd()
-  const { sync, tally, listener } = syncing
-  if (tally.counts().rejected > 0) return 'incomplete'
+  const { fields, sync, counts, listener } = syncing
+  fields.readEnd()
+  if (counts.rejected > 0) return 'incomplete'
   const released = await sync.releaseAll((left) => {
-    tally.add('left', left)
-    listener.progress(tally.counts())
+    counts.left = left
+    listener.progress({ ...counts })
   })
   return released === 'complete' ? 'synced' : released
 }
@@ -86,7 +85,7 @@ async function syncList(
 async function takeAll({
   list,
   sync,
-  tally,
+  counts,
   listener,
   signal,
 }: Syncing): Promise<'complete' | 'ended' | 'superseded'> {
@@ -96,8 +95,11 @@ async function takeAll({
     if (part.length === 0) return 'complete'
     const result = await sync.take(part.map(({ member }) => member))
     if (result.kind !== 'taken') return result.kind
-    tally.addOutcomes(result.outcomes)
+    for (const outcome of result.outcomes) {
+      // A member that the list repeats counts once.
+      if (outcome !== 'repeated' && outcome !== 'contradicted') counts[outcome]++
+    }
     list.rejectContradicted(part.filter((_, index) => result.outcomes[index] === 'contradicted'))
-    listener.progress(tally.counts())
+    listener.progress({ ...counts })
   }
 }

@@ -32,7 +32,7 @@ export interface RegulationsOptions extends Pick<
     readonly sources: readonly { readonly id: string }[]
     readonly destinations: readonly Destination[]
   }
-  /** False if this process only erases archives; true by default. */
+  /** Whether this process carries out regulations (the default), or only erases from its own archives. */
   readonly erasesStore?: boolean
   /** Wakes the dispatcher after notifications were stored. */
   readonly wake: () => void
@@ -130,6 +130,7 @@ export class Regulations implements RegulationReader {
     return { kind: 'created', regulation: created }
   }
 
+  /** Whether a regulation still has to erase users from archives. */
   get holdsArchives(): boolean {
     return this.#archives.isAnyLeft
   }

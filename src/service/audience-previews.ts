@@ -26,6 +26,9 @@ interface AudiencePreviewsOptions {
   readonly ending: AbortSignal
 }
 
+/** A request to sync or remove an audience. */
+export type AudienceChange = AudienceRemoveRequest | AudienceSyncRequest
+
 /** Runs every sync and removal as a dry run, which reports the changes but stores and sends nothing. */
 export class AudiencePreviews implements AudienceOperations {
   readonly #options: AudiencePreviewsOptions
@@ -53,7 +56,7 @@ export class AudiencePreviews implements AudienceOperations {
     const scratch = await openTemporaryStore()
     try {
       return await previewAudience({
-        ...this.#means(request),
+        ...this.means(request),
         store,
         audience: choice.audience,
         columns: request.columns,
@@ -71,17 +74,15 @@ export class AudiencePreviews implements AudienceOperations {
     const { store } = this.#options
     const choice = await findAudience(request.key, store)
     if (choice.kind !== 'chosen') return choice
-    return previewRemoval({ ...this.#means(request), store, audience: choice.audience })
+    return previewRemoval({ ...this.means(request), store, audience: choice.audience })
   }
 
-  #means({
+  /** Returns the parts of a sync or a removal that a dry run needs too. */
+  protected means({
     listener,
     signal: given,
     drained,
-  }: AudienceRemoveRequest | AudienceSyncRequest): Pick<
-    SyncMeans,
-    'listener' | 'hasRoom' | 'runtime' | 'signal'
-  > {
+  }: AudienceChange): Pick<SyncMeans, 'listener' | 'hasRoom' | 'runtime' | 'signal'> {
     const { runtime, ending } = this.#options
     const signal = AbortSignal.any([given, ending])
     const hasRoom = async (): Promise<boolean> => {

@@ -13,8 +13,8 @@ import {
   type SyncMeans,
 } from '../audience/index.ts'
 import type { Destination } from '../model/index.ts'
-import type { Log, Runtime } from '../runtime/index.ts'
-import { AudiencePreviews } from './audience-previews.ts'
+import type { LogFields, Runtime } from '../runtime/index.ts'
+import { AudiencePreviews, type AudienceChange } from './audience-previews.ts'
 import { chooseAudience, findAudience, readList } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 
@@ -47,10 +47,15 @@ export class AudienceSyncs extends AudiencePreviews {
     const { audience } = choice
     return this.#alone(audience.key, async () => {
       if (request.isDryRun) return super.sync(request, list)
-      const means = this.#means(request, audience)
+      const means = this.#syncMeans(request, audience)
       const { columns } = request
       const outcome = await syncAudience({ ...means, audience, rows: readList(list), columns })
-      logSync(outcome, this.#options.runtime.log)
+      if (outcome.kind !== 'taken') {
+        const isWhole = outcome.kind === 'synced' || outcome.kind === 'incomplete'
+        const { entered, changed, left, rejected } = outcome.counts
+        const text = isWhole ? 'an audience was synced' : 'a sync of an audience ended early'
+        this.#log(text, outcome, { entered, changed, left, rejected })
+      }
       return outcome
     })
   }
@@ -61,8 +66,10 @@ export class AudienceSyncs extends AudiencePreviews {
     const { audience } = choice
     return this.#alone(audience.key, async () => {
       if (request.isDryRun) return super.remove(request)
-      const outcome = await removeAudience({ ...this.#means(request, audience), audience })
-      logRemoval(outcome, this.#options.runtime.log)
+      const outcome = await removeAudience({ ...this.#syncMeans(request, audience), audience })
+      const isWhole = outcome.kind === 'removed'
+      const text = isWhole ? 'an audience was removed' : 'a removal of an audience ended early'
+      this.#log(text, outcome, { left: outcome.left })
       return outcome
     })
   }
@@ -82,17 +89,17 @@ export class AudienceSyncs extends AudiencePreviews {
     }
   }
 
-  #means(
-    { listener, signal, drained }: AudienceRemoveRequest | AudienceSyncRequest,
-    { sourceId }: Pick<Audience, 'sourceId'>,
-  ): SyncMeans {
-    const { store, runtime, ending, configuration, wake, hasRoom } = this.#options
+  #syncMeans(request: AudienceChange, { sourceId }: Pick<Audience, 'sourceId'>): SyncMeans {
+    const { store, configuration, wake, hasRoom } = this.#options
     const { destinations, retention } = configuration()
-    const anySignal = AbortSignal.any([signal, ending])
     const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
+    const means = super.means(request)
+    const { listener, signal } = means
     return {
+      ...means,
       store,
       destinations,
+      dedupeWindowMs: retention.messageIdsMs,
       listener: {
         rejected: (row) => listener.rejected(row),
         changed: (changes) => listener.changed(changes),
@@ -101,36 +108,21 @@ export class AudienceSyncs extends AudiencePreviews {
           listener.progress(counts)
         },
       },
-      hasRoom: async () => {
-        await drained?.()
-        return hasRoom(connected, anySignal)
-      },
-      dedupeWindowMs: retention.messageIdsMs,
-      runtime,
-      signal: anySignal,
+      hasRoom: async () => (await means.hasRoom()) && hasRoom(connected, signal),
     }
+  }
+
+  /** Logs the outcome of a sync or a removal, without user ids. */
+  #log(text: string, { kind, audience }: LoggedOutcome, counts: LogFields): void {
+    const { key, computationClass } = audience
+    this.#options.runtime.log.info(text, {
+      ...{ key, class: computationClass, outcome: kind },
+      ...counts,
+    })
   }
 }
 
-/** Logs the outcome of a sync, without user ids. */
-function logSync(outcome: AudienceSyncOutcome, log: Log): void {
-  if (!('counts' in outcome)) return
-  const { kind, audience, counts } = outcome
-  const { key, computationClass } = audience
-  const { entered, changed, left, rejected } = counts
-  const isWhole = kind === 'synced' || kind === 'incomplete'
-  log.info(isWhole ? 'an audience was synced' : 'a sync of an audience ended early', {
-    ...{ key, class: computationClass, outcome: kind },
-    ...{ entered, changed, left, rejected },
-  })
-}
-
-function logRemoval(outcome: AudienceRemoveOutcome, log: Log): void {
-  if (!('left' in outcome)) return
-  const { kind, audience, left } = outcome
-  const { key, computationClass } = audience
-  const isWhole = kind === 'removed'
-  log.info(isWhole ? 'an audience was removed' : 'a removal of an audience ended early', {
-    ...{ key, class: computationClass, outcome: kind, left },
-  })
+interface LoggedOutcome {
+  readonly kind: string
+  readonly audience: Audience
 }

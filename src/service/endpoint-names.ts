@@ -1,5 +1,5 @@
 import { AddressGuard, type AddressGuardOptions } from '../http/index.ts'
-import { systemClock, type Log, type Timer } from '../runtime/index.ts'
+import { sleep, systemClock, type Log } from '../runtime/index.ts'
 import { checkNames, type NameFinding } from '../webhook/index.ts'
 import type { Configuration, ConfigurationProblem } from './configuration/index.ts'
 
@@ -44,19 +44,10 @@ export async function checkEndpointNames(
       if (isLate) return
     }
   }
-  await atMost(waitMs, Promise.all(Array.from({ length: lookingMax }, look)))
+  const isDone = new AbortController()
+  const looks = Promise.all(Array.from({ length: lookingMax }, look))
+  await Promise.race([looks, sleep(systemClock, waitMs, isDone.signal)])
+  isDone.abort()
   isLate = true
   return problems
-}
-
-async function atMost(timeMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: Timer | undefined
-  const timeIsOver = new Promise<void>((resolve) => {
-    timer = systemClock.schedule(timeMs, resolve)
-  })
-  try {
-    await Promise.race([work, timeIsOver])
-  } finally {
-    timer?.cancel()
-  }
 }

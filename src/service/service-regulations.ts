@@ -1,53 +1,42 @@
-import type { RegulationOperations } from '../admin-api/index.ts'
 import {
   Regulations,
   RegulationWatch,
-  type CreateRegulationOutcome,
   type EraseArchivesRequest,
   type ErasedArchives,
-  type Regulation,
-  type RegulationRequest,
   type RegulationsOptions,
-  type RegulationsRequest,
   type SharedRegulations,
 } from '../privacy/index.ts'
 import { keptArchives, withoutKept, type Archives } from './archives.ts'
 import type { Configuration } from './configuration/index.ts'
 
-interface ServiceRegulationsOptions extends Pick<RegulationsOptions, 'store' | 'wake' | 'runtime'> {
+interface ServiceRegulationsOptions extends Omit<
+  RegulationsOptions,
+  'configuration' | 'eraseArchives'
+> {
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
   readonly archives: Archives
   /** Resolves once all events that are stored are also archived. */
   readonly archived: () => Promise<unknown>
-  /** Ends the running replay; undefined if this process never replays. */
-  readonly endReplays?: () => Promise<void>
   /** The port for processes that share the store; undefined if the store can't be shared. */
   readonly shared?: SharedRegulations | undefined
-  /** Whether this process carries out regulations (the default), or only erases from its own archives. */
-  readonly carriesOut?: boolean
   /** Whether this process writes to archives (the default). If not, it doesn't erase from registered archives. */
   readonly keepsArchives?: boolean
 }
 
 /** Carries out the deletion requests of a service, in its store and its archives. */
-export class ServiceRegulations implements RegulationOperations {
+export class ServiceRegulations extends Regulations {
   readonly #options: ServiceRegulationsOptions
-  readonly #regulations: Regulations
   readonly #watch: RegulationWatch | undefined
 
   constructor(options: ServiceRegulationsOptions) {
-    const { carriesOut = true, keepsArchives = true, shared, configuration, runtime } = options
+    super({ ...options, eraseArchives: (request) => this.#eraseArchives(request) })
+    const { keepsArchives = true, shared, configuration, runtime } = options
     this.#options = options
-    this.#regulations = new Regulations({
-      ...options,
-      erasesStore: carriesOut,
-      eraseArchives: (request) => this.#eraseArchives(request),
-    })
     if (shared === undefined || !keepsArchives) return
     this.#watch = new RegulationWatch({
       shared,
       archives: () => keptArchives(configuration().sources, runtime.newId),
-      found: (regulations) => this.#regulations.found(regulations),
+      found: (regulations) => this.found(regulations),
       runtime,
     })
   }
@@ -58,8 +47,8 @@ export class ServiceRegulations implements RegulationOperations {
   }
 
   /** Resumes unfinished regulations; in a shared store, also those that other processes created. */
-  async start(): Promise<void> {
-    if (this.#watch === undefined) await this.#regulations.start()
+  override async start(): Promise<void> {
+    if (this.#watch === undefined) await super.start()
     else this.#watch.start()
   }
 
@@ -68,31 +57,9 @@ export class ServiceRegulations implements RegulationOperations {
     await this.#watch?.look()
   }
 
-  /** Whether a regulation still has to erase users from archives. */
-  get holdsArchives(): boolean {
-    return this.#regulations.holdsArchives
-  }
-
-  /** Resolves once every regulation is finished, or waits for something other than this process. */
-  idle(): Promise<void> {
-    return this.#regulations.idle()
-  }
-
   /** Stops after the current step. Unfinished regulations stay in the store. */
-  async close(): Promise<void> {
-    await Promise.all([this.#regulations.close(), this.#watch?.close()])
-  }
-
-  find(request: { readonly id: string }): Promise<Regulation | undefined> {
-    return this.#regulations.find(request)
-  }
-
-  list(request: RegulationsRequest): Promise<readonly Regulation[]> {
-    return this.#regulations.list(request)
-  }
-
-  create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
-    return this.#regulations.create(request)
+  override async close(): Promise<void> {
+    await Promise.all([super.close(), this.#watch?.close()])
   }
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {

@@ -129,7 +129,7 @@ export class Service implements AsyncDisposable {
       ...common,
       store: store.regulations,
       shared: store.sharedRegulations,
-      carriesOut: role !== 'ingest',
+      erasesStore: role !== 'ingest',
       archives: this.#archives,
       archived: () => Promise.allSettled(this.#accepting),
       endReplays: () => this.#replay.end(),

@@ -12,28 +12,22 @@ export interface LatestRejected {
   readonly message: string
 }
 
-/** Outcomes of the calls of a source since this process started. */
-export interface SourceCounts {
-  readonly accepted: Readonly<Record<AddOutcome, number>>
-  readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>
-  /** The last rejected calls, the latest first. */
-  readonly latestRejected: readonly LatestRejected[]
-}
-
 const keptMax = 20
 const messageIdLengthMax = 200
 const messageLengthMax = 500
 
-interface Counts {
+/** Outcomes of the calls of a source since this process started. */
+export interface SourceCounts {
   readonly accepted: Record<AddOutcome, number>
   readonly rejected: Partial<Record<RejectionCode, number>>
+  /** The last rejected calls, the latest first. */
   readonly latestRejected: LatestRejected[]
 }
 
 /** Counts the calls of each source in this process, and keeps the last rejected ones. */
 export class SourceActivity {
   readonly #clock: Pick<Clock, 'nowMs'>
-  readonly #sources = new Map<string, Counts>()
+  readonly #sources = new Map<string, SourceCounts>()
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
     this.#clock = clock
@@ -62,11 +56,11 @@ export class SourceActivity {
   }
 
   /** The outcomes of a source's calls. */
-  of(sourceId: string): SourceCounts {
+  of(sourceId: string): Readonly<SourceCounts> {
     return this.#sources.get(sourceId) ?? newCounts()
   }
 
-  #of(sourceId: string): Counts {
+  #of(sourceId: string): SourceCounts {
     let counts = this.#sources.get(sourceId)
     if (counts === undefined) {
       counts = newCounts()
@@ -76,7 +70,7 @@ export class SourceActivity {
   }
 }
 
-function newCounts(): Counts {
+function newCounts(): SourceCounts {
   const accepted = { routed: 0, filtered: 0, duplicate: 0, suppressed: 0 }
   return { accepted, rejected: {}, latestRejected: [] }
 }

@@ -1,5 +1,4 @@
 import type { MembershipChange } from './audience.ts'
-import type { TakeOutcome } from './store-port.ts'
 
 /** The counts of a sync so far. */
 export interface SyncCounts {
@@ -50,26 +49,4 @@ export const noSyncCounts: SyncCounts = {
   left: 0,
   unchanged: 0,
   suppressed: 0,
-}
-
-/** The counts of a sync in progress. */
-export class SyncTally {
-  readonly #counts: Record<keyof SyncCounts, number> = { ...noSyncCounts }
-
-  /** Returns a copy of the counts so far. */
-  counts(): SyncCounts {
-    return { ...this.#counts }
-  }
-
-  /** Adds to one count. */
-  add(name: keyof SyncCounts, more = 1): void {
-    this.#counts[name] += more
-  }
-
-  /** Counts the outcomes for members. A member that the list repeats counts once. */
-  addOutcomes(outcomes: readonly TakeOutcome[]): void {
-    for (const outcome of outcomes) {
-      if (outcome !== 'repeated' && outcome !== 'contradicted') this.add(outcome)
-    }
-  }
 }
