@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Match } from '../../match/index.ts'
-import { sleep, systemClock } from '../../runtime/index.ts'
+import { systemClock } from '../../runtime/index.ts'
 import type { EventLog } from '../event-log.ts'
 import { drained } from '../api-exchange.ts'
 import type { ReceivedEvent } from '../received-event.ts'
@@ -52,7 +52,6 @@ export async function streamSummaries(
   { inspected, summaries, run, match, isSampled, lastId, signal }: SummaryStream,
 ): Promise<void> {
   const { log, secret, passesOn } = inspected
-  const arrivals = new ArrivalBell(log, signal)
   const write = async (name: string, data: unknown, seq: number): Promise<void> => {
     const text = `id: ${run}-${seq}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
     if (!response.write(text)) await drained(response)
@@ -66,9 +65,10 @@ export async function streamSummaries(
   }
   after ??= 0
   let frameMs = 0
-  while (!signal.aborted) {
-    await arrivals.after(after)
-    if (!(await arrivals.burstOr(after + waitingMax, frameMs))) break
+  for (;;) {
+    await eventAfter(after, log, { signal })
+    await eventAfter(after + waitingMax, log, { signal, waitMs: frameMs })
+    if (signal.aborted) return
     const batch = summaries.after(after)
     const first = batch[0]?.seq ?? 0
     const last = batch.at(-1)?.seq ?? 0
@@ -79,7 +79,6 @@ export async function streamSummaries(
     after = Math.max(after, last)
     frameMs = frameAfter(batch.length)
   }
-  arrivals.close()
 }
 
 function arrivalsOf(
@@ -118,47 +117,24 @@ function seqOf(id: string | undefined, run: string): number | undefined {
   return ofRun === run ? Number(seq) : undefined
 }
 
-class ArrivalBell {
-  readonly #log: EventLog
-  readonly #signal: AbortSignal
-  readonly close: () => void
-  #ring: (() => void) | undefined
-  /** The lowest event number that rings. */
-  #ringSeq = 0
-
-  constructor(log: EventLog, signal: AbortSignal) {
-    this.#log = log
-    this.#signal = signal
-    this.close = log.listen(({ seq }) => {
-      if (seq >= this.#ringSeq) this.#ringOnce()
+/** Resolves when the log has an event with a higher number, when the signal aborts, or after a time. */
+function eventAfter(
+  seq: number,
+  log: EventLog,
+  { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs?: number },
+): Promise<void> {
+  if (log.counts.received > seq || signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const end = (): void => {
+      endListening()
+      timer?.cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const endListening = log.listen((event) => {
+      if (event.seq > seq) end()
     })
-    signal.addEventListener('abort', () => this.#ringOnce(), { once: true })
-  }
-
-  #ringOnce(): void {
-    const ring = this.#ring
-    this.#ring = undefined
-    ring?.()
-  }
-
-  /** Resolves when there is an event with a higher number, or the signal aborts. */
-  async after(seq: number): Promise<void> {
-    if (this.#log.counts.received > seq || this.#signal.aborted) return
-    await new Promise<void>((resolve) => {
-      this.#ringSeq = seq + 1
-      this.#ring = resolve
-    })
-  }
-
-  /**
-   * Resolves after a time, or earlier if there is an event with a higher number or the signal aborts.
-   *
-   * @returns false if the signal aborted
-   */
-  async burstOr(seq: number, waitMs: number): Promise<boolean> {
-    const waiting = new AbortController()
-    await Promise.race([this.after(seq), sleep(systemClock, waitMs, waiting.signal)])
-    waiting.abort()
-    return !this.#signal.aborted
-  }
+    const timer = waitMs === undefined ? undefined : systemClock.schedule(waitMs, end)
+    signal.addEventListener('abort', end)
+  })
 }
