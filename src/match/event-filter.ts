@@ -42,7 +42,7 @@ export class EventFilter {
    * @throws MatchError with the position of the mistake, and what is accepted there
    */
   constructor(text: string) {
-    this.#match = readMatch(text, checkTerm)
+    this.#match = readMatch(text, { check: checkTerm })
     this.text = this.#match.text
   }
 

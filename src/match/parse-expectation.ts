@@ -1,7 +1,7 @@
 import { parseDuration } from '../model/index.ts'
 import { atLeastOnce, expectationOf, type CountRange, type Expectation } from './expectation.ts'
-import { matchLimits, type Term } from './match.ts'
-import { addTerm, isSuffix, matchOfTerms, scan } from './parse-match.ts'
+import { matchLimits } from './match.ts'
+import { readMatch } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
 
 /**
@@ -19,16 +19,18 @@ import type { Scanner } from './scanner.ts'
  * @throws MatchError with the wrong characters and what is accepted there
  */
 export function parseExpectation(text: string): Expectation {
-  const scanner = scan(text)
-  const terms: Term[] = []
   const suffixes: Suffixes = { count: undefined, withinMs: undefined }
-  while (scanner.skipGap()) {
-    if (isSuffix(scanner.rest)) readSuffix(scanner, suffixes)
-    else if (suffixes.count === undefined && suffixes.withinMs === undefined) {
-      addTerm(terms, scanner)
-    } else failAfterSuffix(scanner)
-  }
-  const match = matchOfTerms(terms, scanner)
+  const match = readMatch(text, {
+    readSuffix: (scanner) => readSuffix(scanner, suffixes),
+    check: (_term, offset, scanner) => {
+      if (suffixes.count === undefined && suffixes.withinMs === undefined) return
+      scanner.fail(
+        { offset, length: scanner.at - offset },
+        'the count and the time must come last',
+        'Write the match before them.',
+      )
+    },
+  })
   return expectationOf(match, suffixes.count ?? atLeastOnce, suffixes.withinMs)
 }
 
@@ -78,12 +80,4 @@ function countOf(word: string): CountRange | undefined {
   const atMost = dots === undefined ? atLeast : high === '' ? Infinity : Number(high)
   const isLow = atLeast <= matchLimits.countMax && (atMost <= matchLimits.countMax || high === '')
   return atLeast <= atMost && isLow ? { atLeast, atMost } : undefined
-}
-
-function failAfterSuffix(scanner: Scanner): never {
-  return scanner.fail(
-    { offset: scanner.at, length: scanner.rest.length },
-    'the count and the time must come last',
-    'Write the match before them.',
-  )
 }

@@ -43,73 +43,61 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  * @throws MatchError with the wrong characters and what is accepted there
  */
 export function parseMatch(text: string): Match {
-  return readMatch(text, () => undefined)
+  return readMatch(text)
 }
 
-/**
- * Reads a match as {@link parseMatch} does.
- *
- * @param check - called with each term and its offset; throws to refuse the term
- */
+interface TermReading {
+  /** Called with each term and its offset; throws to refuse the term. */
+  readonly check?: (term: Term, offset: number, scanner: Scanner) => void
+  /** Reads a count or a time; refused by default. */
+  readonly readSuffix?: (scanner: Scanner) => void
+}
+
+/** Reads a match as {@link parseMatch} does, and what an expectation adds to it. */
 export function readMatch(
   text: string,
-  check: (term: Term, offset: number, scanner: Scanner) => void,
+  { check, readSuffix = refuseSuffix }: TermReading = {},
 ): Match {
-  const scanner = scan(text)
+  const scanner = new Scanner(text)
+  const { textMax, termsMax } = matchLimits
+  if (text.length > textMax) {
+    const tooLong = { offset: textMax, length: 1 }
+    scanner.fail(tooLong, 'this is too long', `Use at most ${textMax} characters.`)
+  }
   const terms: Term[] = []
   while (scanner.skipGap()) {
-    if (isSuffix(scanner.rest)) {
-      scanner.fail(
-        { offset: scanner.at, length: scanner.rest.length },
-        'only an expectation can have a count or a time',
-        'Remove it. To search for the word, put it in quotes.',
-      )
-    }
     const { at: offset } = scanner
-    check(addTerm(terms, scanner), offset, scanner)
+    if (isSuffix(scanner.rest)) {
+      readSuffix(scanner)
+      continue
+    }
+    const term = readTerm(scanner)
+    terms.push(term)
+    if (terms.length > termsMax) {
+      const tooMany = { offset, length: scanner.at - offset }
+      scanner.fail(tooMany, 'one term too many', `Use at most ${termsMax} terms.`)
+    }
+    check?.(term, offset, scanner)
   }
-  return matchOfTerms(terms, scanner)
-}
-
-/** Makes the scanner of a text. @throws MatchError if the text is too long */
-export function scan(text: string): Scanner {
-  const scanner = new Scanner(text)
-  const { textMax } = matchLimits
-  if (text.length > textMax) {
-    scanner.fail(
-      { offset: textMax, length: 1 },
-      'this is too long',
-      `Use at most ${textMax} characters.`,
-    )
-  }
-  return scanner
-}
-
-/** Whether a word is a count or a time of an expectation. */
-export function isSuffix(word: string): boolean {
-  return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
-}
-
-/** Reads a term and adds it to the terms. @throws MatchError if it is invalid, or if there are too many */
-export function addTerm(terms: Term[], scanner: Scanner): Term {
-  const { at: offset } = scanner
-  const term = readTerm(scanner)
-  terms.push(term)
-  if (terms.length > matchLimits.termsMax) {
-    const tooMany = { offset, length: scanner.at - offset }
-    scanner.fail(tooMany, 'one term too many', `Use at most ${matchLimits.termsMax} terms.`)
-  }
-  return term
-}
-
-/** Makes a match from terms. @throws MatchError if there are none */
-export function matchOfTerms(terms: readonly Term[], scanner: Scanner): Match {
   if (terms.length > 0) return new Match(terms)
   return scanner.fail(
     { offset: 0, length: 0 },
     'there is nothing to match',
     'Write a condition such as type:track event:"Order*", or * for any webhook.',
   )
+}
+
+function refuseSuffix(scanner: Scanner): never {
+  return scanner.fail(
+    { offset: scanner.at, length: scanner.rest.length },
+    'only an expectation can have a count or a time',
+    'Remove it. To search for the word, put it in quotes.',
+  )
+}
+
+/** Whether a word is a count or a time of an expectation. */
+function isSuffix(word: string): boolean {
+  return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
 }
 
 function readTerm(scanner: Scanner): Term {
