@@ -1,7 +1,7 @@
 import type { ReplayCounts, ReplayOutcome, ReplayRequest } from '../admin-api/index.ts'
-import { callOfArchivedRow, readArchive, type ArchivePart } from '../archive/index.ts'
+import { callOfArchivedRow, readArchive } from '../archive/index.ts'
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
-import { Intake } from '../intake/index.ts'
+import { Intake, type IntakeResult } from '../intake/index.ts'
 import type { Destination } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
@@ -106,54 +106,48 @@ function unknown(
   return { kind: 'unknown', field, knownIds: items.map(({ id }) => id) }
 }
 
-/** The source id under which the intake of a replay routes calls. */
-const replaySource = 'replay'
-
 class ReplayRun {
+  readonly counts = { ...nothing }
   readonly #options: ArchiveReplayOptions
   readonly #signal: AbortSignal
   readonly #logged = new Set<string>()
-  #counts: ReplayCounts = nothing
 
   constructor(options: ArchiveReplayOptions, signal: AbortSignal) {
     this.#options = options
     this.#signal = signal
   }
 
-  get counts(): ReplayCounts {
-    return this.#counts
-  }
-
   /** @returns false if the signal ended the replay early */
   async send({ sources, destinations }: Choice, request: ReplayRequest): Promise<boolean> {
+    const { add, hasRoom, look, runtime } = this.#options
     for (const { id, archive } of sources) {
       if (archive === undefined) continue
       const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(id))
-      const intake = this.#intake(id, connected)
-      for await (const part of readArchive(archive.directory, id, request)) {
-        this.#problems(part.path, part.problems)
-        if (!(await this.#options.hasRoom(connected, this.#signal))) return false
-        await this.#options.look?.()
+      // Each replay has a source id of its own, so that deduplication doesn't drop its events.
+      const sourceId = `${id}/replay-${runtime.newId()}`
+      const replayed = connected.map((each) => ({ ...each, sourceIds: [sourceId] }))
+      const intake = new Intake({ add, destinations: replayed, runtime })
+      for await (const { path, rows, problems } of readArchive(archive.directory, id, request)) {
+        this.#problems(path, problems)
+        if (!(await hasRoom(connected, this.#signal))) return false
+        await look?.()
         if (this.#signal.aborted) return false
-        await this.#sendPart(part, intake)
+        this.#count(path, await intake.accept({ sourceId, calls: rows.map(callOfArchivedRow) }))
       }
     }
     return true
   }
 
-  async #sendPart({ path, rows }: ArchivePart, intake: Intake): Promise<void> {
-    const calls = rows.map(callOfArchivedRow)
+  #count(path: string, results: readonly IntakeResult[]): void {
     const problems: string[] = []
-    let { events, deliveries } = this.#counts
-    for (const result of await intake.accept({ sourceId: replaySource, calls })) {
+    for (const result of results) {
       if (result.kind === 'rejected') problems.push(result.message)
       // The source sent a duplicate twice, so it is in the archive twice.
       else if (result.outcome !== 'duplicate') {
-        events++
-        if (result.outcome === 'routed') deliveries += result.deliveries.length
+        this.counts.events++
+        if (result.outcome === 'routed') this.counts.deliveries += result.deliveries.length
       }
     }
-    this.#counts = { ...this.#counts, events, deliveries }
     this.#problems(path, problems)
   }
 
@@ -161,21 +155,9 @@ class ReplayRun {
   #problems(path: string, problems: readonly string[]): void {
     const [reason] = problems
     if (reason === undefined) return
-    const unreadable = this.#counts.unreadable + problems.length
-    this.#counts = { ...this.#counts, unreadable }
+    this.counts.unreadable += problems.length
     if (this.#logged.has(path)) return
     this.#logged.add(path)
     this.#options.runtime.log.warn('part of an archive cannot be read', { path, reason })
-  }
-
-  /** Stores each replay under a source id of its own, so that deduplication doesn't drop its events. */
-  #intake(sourceId: string, connected: readonly Destination[]): Intake {
-    const { add, runtime } = this.#options
-    const storedSourceId = `${sourceId}/replay-${runtime.newId()}`
-    return new Intake({
-      add: (events) => add(events.map((event) => ({ ...event, sourceId: storedSourceId }))),
-      destinations: connected.map((each) => ({ ...each, sourceIds: [replaySource] })),
-      runtime,
-    })
   }
 }

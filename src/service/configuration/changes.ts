@@ -36,12 +36,11 @@ export function changesBetween(
 }
 
 function partsOf(configuration: Configuration): ReadonlyMap<string, object> {
-  const { listen, admin, store, tracing, senderThreads } = configuration
-  const { network, retention, sources, destinations } = configuration
+  const { listen, admin, network, retention, sources, destinations, ...others } = configuration
   return new Map<string, object>([
     ['listen', listen],
     ...(admin === undefined ? [] : [['admin', admin] as const]),
-    ['', { store, tracing, senderThreads }],
+    ['', others],
     ['network', network],
     ['retention', retention],
     ...sources.map((source) => [`sources.${source.id}`, source] as const),

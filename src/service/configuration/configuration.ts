@@ -7,18 +7,15 @@ import type { SourceType } from '../../tracking-api/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import type { ConfigurationDocument, DestinationDocument, SourceDocument } from './document.ts'
 
-/** The configuration of a service: checked, with defaults and secrets filled in, and frozen. */
-export interface Configuration {
-  readonly listen: ConfigurationDocument['listen']
+type SameSettings = 'listen' | 'store' | 'tracing' | 'senderThreads' | 'network'
+
+/**
+ * The configuration of a service: checked, with defaults and secrets filled in, and frozen. The path of an SQLite store
+ * is absolute, and a PostgreSQL URL includes its password.
+ */
+export interface Configuration extends Pick<ConfigurationDocument, SameSettings> {
   /** The admin API; undefined if it is off. */
   readonly admin: NonNullable<ConfigurationDocument['admin']> | undefined
-  /** `memory:`, `sqlite:` with an absolute path, or a PostgreSQL URL including its password. */
-  readonly store: string
-  /** Whether to trace; null to trace only if an OpenTelemetry SDK is loaded. */
-  readonly tracing: boolean | null
-  /** How many threads send webhooks; null to choose by the number of cores. */
-  readonly senderThreads: number | null
-  readonly network: ConfigurationDocument['network']
   readonly retention: RetentionPolicy
   readonly sources: readonly ConfiguredSource[]
   readonly destinations: readonly ConfiguredDestination[]
@@ -79,15 +76,11 @@ export async function configurationOf(
     await breather.breathe()
     configured.push(deepFreeze(destinationOf(destination, document.limits.backlogMax)))
   }
-  const { listen, admin, store, tracing, senderThreads } = document
-  const { network, retention, limits, sources } = document
+  const { listen, admin, store, tracing, senderThreads, network } = document
+  const { retention, limits, sources } = document
   return deepFreeze({
-    listen,
+    ...{ listen, store, tracing, senderThreads, network },
     admin: admin ?? undefined,
-    store,
-    tracing,
-    senderThreads,
-    network,
     retention: {
       deliveredMs: durationMsOf(retention.delivered),
       failedMs: durationMsOf(retention.failed),
