@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../runtime/index.ts'
+import { sleep, type Clock } from '../runtime/index.ts'
 
 /** How long to wait for the next chunk of an upload. */
 export const uploadIdleMs = 30_000
@@ -54,61 +54,36 @@ export class Upload implements AsyncIterable<Uint8Array> {
   /** @throws UploadError for an incomplete upload */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     const { drained } = this.#options
+    // Destroying the request would also destroy the connection, on which the answer is still to be sent.
+    const chunks = this.#request.iterator({ destroyOnReturn: false })
     let bytesAtOnce: number | undefined
     for (;;) {
       await drained()
-      const chunk = await this.#next()
+      const chunk = await this.#inTime(chunks.next())
       if (chunk === undefined) return
       bytesAtOnce ??= chunk[0] === gzipFirstByte ? compressedBytesAtOnce : Infinity
-      yield* this.#pieces(chunk, bytesAtOnce)
+      yield chunk.subarray(0, bytesAtOnce)
+      for (let start = bytesAtOnce; start < chunk.length; start += bytesAtOnce) {
+        await drained()
+        yield chunk.subarray(start, start + bytesAtOnce)
+      }
     }
   }
 
-  async *#pieces(chunk: Buffer, bytesAtOnce: number): AsyncGenerator<Uint8Array, void> {
-    yield chunk.subarray(0, bytesAtOnce)
-    for (let start = bytesAtOnce; start < chunk.length; start += bytesAtOnce) {
-      await this.#options.drained()
-      yield chunk.subarray(start, start + bytesAtOnce)
-    }
-  }
-
-  async #next(): Promise<Buffer | undefined> {
+  /** Returns the next chunk; undefined at the end. Throws UploadError. */
+  async #inTime(reading: Promise<IteratorResult<Buffer, unknown>>): Promise<Buffer | undefined> {
+    const { clock } = this.#options
+    const release = clock.hold()
+    const isRead = new AbortController()
     try {
-      return await nextChunk(this.#request, this.#options.clock)
-    } catch (error) {
-      if (error instanceof UploadError) this.#error = error
-      throw error
-    }
-  }
-}
-
-/** Waits for the next chunk of a request, then pauses the request. Throws UploadError. */
-function nextChunk(request: IncomingMessage, clock: Clock): Promise<Buffer | undefined> {
-  return new Promise((resolve, reject) => {
-    if (request.destroyed && !request.readableEnded) {
-      reject(new UploadError('cut_off'))
-      return
-    }
-    if (request.readableEnded) {
-      resolve(undefined)
-      return
-    }
-    const stop = (): void => {
-      request.off('data', settle).off('end', settle).off('close', onClose).pause()
-      timer.cancel()
+      const late = sleep(clock, uploadIdleMs, isRead.signal)
+      const read = await Promise.race([reading.catch(() => 'cut_off' as const), late])
+      if (typeof read === 'object') return read.done === true ? undefined : read.value
+      this.#error = new UploadError(read === 'cut_off' ? read : 'body_too_slow')
+      throw this.#error
+    } finally {
+      isRead.abort()
       release()
     }
-    const settle = (chunk?: Buffer): void => {
-      stop()
-      resolve(chunk)
-    }
-    const fail = (code: UploadError['code']): void => {
-      stop()
-      reject(new UploadError(code))
-    }
-    const onClose = (): void => fail('cut_off')
-    const timer = clock.schedule(uploadIdleMs, () => fail('body_too_slow'))
-    const release = clock.hold()
-    request.on('data', settle).on('end', settle).on('close', onClose).resume()
-  })
+  }
 }
