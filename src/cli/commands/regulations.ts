@@ -56,10 +56,8 @@ cannot be rewritten yet, 130 interrupted.`,
   run: async (values, { io }) => {
     const deletion = readDeletion(values)
     if (values.dryRun) {
-      const { readAccess } = await import('../store-access/readers.ts')
-      const access = await readAccess(values, io)
       const { planDeletion } = await import('../regulations/plan-deletion.ts')
-      return planDeletion(deletion, access, { io, json: values.json })
+      return planDeletion(deletion, values, io)
     }
     const { runOperations } = await import('../store-access/operations.ts')
     const { deleteUsers } = await import('../regulations/delete.ts')

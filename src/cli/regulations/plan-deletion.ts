@@ -4,10 +4,11 @@ import { lineLog } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import type { AccessValues } from '../flags.ts'
 import { namingColumnFlag } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
-import type { Access } from '../store-access/readers.ts'
+import { readAccess } from '../store-access/readers.ts'
 import { ServiceApi } from '../store-access/service-api.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
@@ -24,10 +25,11 @@ interface Surroundings {
 /** Reports how many users a deletion would affect, and how many notifications it would send. Opens no store. */
 export async function planDeletion(
   command: DeleteCommand,
-  access: Access,
-  { io, json }: { readonly io: Io; readonly json: boolean },
+  values: AccessValues,
+  io: Io,
 ): Promise<ExitCode> {
-  const surroundings = await lookAround(access, io, json)
+  const { json } = values
+  const surroundings = await lookAround(values, io)
   const { sourceIds: knownIds } = surroundings
   const unknown = command.sourceIds?.find((id) => !knownIds.includes(id))
   if (unknown !== undefined) throw sourceError(unknown, knownIds)
@@ -55,7 +57,8 @@ export async function planDeletion(
   return gravest([rejected > 0 ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
 }
 
-async function lookAround(access: Access, io: Io, json: boolean): Promise<Surroundings> {
+async function lookAround(values: AccessValues, io: Io): Promise<Surroundings> {
+  const access = await readAccess(values, io)
   if (access.kind === 'service') {
     const api = new ServiceApi(access, io.stop)
     const [{ sources }, { destinations }] = await Promise.all([
@@ -68,7 +71,7 @@ async function lookAround(access: Access, io: Io, json: boolean): Promise<Surrou
     }
   }
   const log = lineLog((line) => void io.stderr.write(line))
-  const { configuration } = await readForCommand({ path: access.path, json, log }, io)
+  const { configuration } = await readForCommand({ path: access.path, json: values.json, log }, io)
   const { sources, destinations } = configuration
   return { sourceIds: sources.map(({ id }) => id), destinations }
 }

@@ -1,3 +1,4 @@
+import type { RejectedRow } from '../../audience/index.ts'
 import { readUserIds } from '../../lists/index.ts'
 import type { EvrouteError } from '../../model/index.ts'
 import { regulationLimits } from '../../privacy/index.ts'
@@ -13,8 +14,6 @@ export interface SubjectsSource {
   readonly file: string | undefined
   readonly idColumns: readonly string[]
 }
-
-type RejectedSubject = Readonly<Record<'code' | 'message', string>> & { readonly line: number }
 
 /** Makes the error for a list without users. */
 export function noSubjects(): EvrouteError {
@@ -32,7 +31,7 @@ interface SubjectsListener {
   /** Called with the number of users so far. */
   readonly read: (users: number) => void
   /** Called with a row that names no user. */
-  readonly rejected: (row: RejectedSubject) => void
+  readonly rejected: (row: RejectedRow) => void
 }
 
 /**
@@ -75,7 +74,7 @@ export async function readSubjects(
 async function* subjects(
   { userIds, file, idColumns }: SubjectsSource,
   io: Io,
-  rejected: (row: RejectedSubject) => void,
+  rejected: (row: RejectedRow) => void,
 ): AsyncGenerator<string> {
   yield* userIds
   if (file === undefined) return

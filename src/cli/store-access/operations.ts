@@ -21,41 +21,33 @@ import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
 
 import { findTarget, readAccess, regulationRecords, withStore } from './readers.ts'
-import {
-  askConfiguredService,
-  inUse,
-  RemoteAudiences,
-  remoteRegulations,
-  type ChangedRegulations,
-} from './remote.ts'
+import { askConfiguredService, inUse, remoteOperations, type ChangedRegulations } from './remote.ts'
 import { ServiceApi } from './service-api.ts'
-
-interface OpenedOperations {
-  readonly audiences: AudienceOperations
-  readonly regulations: ChangedRegulations
-  /** The service in this process; undefined if a running service delivers, or nothing is delivered. */
-  readonly offline: OfflineWork | undefined
-}
-
-type OpenedAudiences = Omit<OpenedOperations, 'regulations'>
 
 interface OfflineWork {
   readonly service: Pick<OfflineService, 'idle' | 'ledger' | 'stop'>
   readonly storeUrl: string
 }
 
-interface WorkRun extends CommandOutput {
+/** Passed to commands that change audiences or preview a change. */
+export interface AudiencesRun extends CommandOutput {
+  readonly audiences: AudienceOperations
+  /** The service in this process; undefined if a running service delivers, or nothing is delivered. */
+  readonly offline: OfflineWork | undefined
   readonly stdout: DataWriter
   readonly report: Report
   readonly showProgress: (parts: () => readonly string[]) => void
   readonly elapsedMs: () => number
 }
 
-/** Passed to commands that change audiences or preview a change. */
-export type AudiencesRun = OpenedAudiences & WorkRun
-
 /** Passed to commands that change audiences or regulations. */
-export type OperationsRun = OpenedOperations & WorkRun
+export interface OperationsRun extends AudiencesRun {
+  readonly regulations: ChangedRegulations
+}
+
+type OpenedAudiences = Pick<OperationsRun, 'audiences' | 'offline'>
+type OpenedOperations = Pick<OperationsRun, 'audiences' | 'offline' | 'regulations'>
+type WorkRun = Omit<AudiencesRun, keyof OpenedAudiences>
 
 const retryNote =
   'It will be retried until its retry window ends. Ctrl-C leaves the rest in the store'
@@ -68,7 +60,7 @@ const farFutureMs = Number.MAX_SAFE_INTEGER
 export const runOperations = runnerOf(withOperations, remote)
 
 /** Runs a dry run, which only reads the store and delivers nothing. Another process may be delivering from it. */
-export const runPreview = runnerOf(withPreviews, remote)
+export const runPreview = runnerOf<OpenedAudiences>(withPreviews, remote)
 
 /** A store that this process can open, and the configuration for the work on it. */
 interface FoundStore {
@@ -80,16 +72,10 @@ interface FoundStore {
 
 type Work<Opened> = (opened: Opened) => Promise<ExitCode>
 
-type Runner<Opened> = (
-  values: AccessValues,
-  io: Io,
-  work: Work<Opened & WorkRun>,
-) => Promise<ExitCode>
-
 function runnerOf<Opened>(
   open: (found: FoundStore, work: Work<Opened>) => Promise<ExitCode>,
   ask: (api: ServiceApi) => Opened,
-): Runner<Opened> {
+): (values: AccessValues, io: Io, work: Work<Opened & WorkRun>) => Promise<ExitCode> {
   return async (values, io, work) => {
     const access = await readAccess(values, io)
     const output = await commandOutput(values, io)
@@ -167,8 +153,7 @@ function isStoreOf({ store }: Configuration, url: string): boolean {
 }
 
 function remote(api: ServiceApi): OpenedOperations {
-  const audiences = new RemoteAudiences(api)
-  return { audiences, regulations: remoteRegulations(api), offline: undefined }
+  return { ...remoteOperations(api), offline: undefined }
 }
 
 /**

@@ -54,7 +54,7 @@ export interface ServiceAccess {
 }
 
 /** The store or service that a command works on. */
-export type Access = StoreAccess | ServiceAccess
+type Access = StoreAccess | ServiceAccess
 
 /** Reads which store or service the options name. A service takes precedence over the store of the configuration. */
 export async function readAccess(values: TargetValues, io: Io): Promise<Access> {
@@ -215,13 +215,12 @@ export async function runReaders(
     work({ ...readers, ...output, nowMs: systemClock.nowMs() })
   if (target.kind === 'service') {
     const { remoteDeliveries } = await import('./service-api.ts')
-    const { RemoteAudiences, remoteRegulations } = await import('./remote.ts')
+    const { remoteOperations } = await import('./remote.ts')
     const { api } = target
     const code = await withOutput({
       from: 'service',
       deliveries: remoteDeliveries(api, reveal),
-      audiences: new RemoteAudiences(api),
-      regulations: remoteRegulations(api),
+      ...remoteOperations(api),
     })
     return gravest([code, codeOfEnd(io)])
   }

@@ -171,8 +171,15 @@ export interface ChangedRegulations extends RegulationRecords {
   >
 }
 
-/** Opens the regulations of a running service. */
-export function remoteRegulations(api: ServiceApi): ChangedRegulations {
+/** Opens the audiences and regulations of a running service. */
+export function remoteOperations(api: ServiceApi): {
+  readonly audiences: AudienceOperations
+  readonly regulations: ChangedRegulations
+} {
+  return { audiences: new RemoteAudiences(api), regulations: remoteRegulations(api) }
+}
+
+function remoteRegulations(api: ServiceApi): ChangedRegulations {
   return {
     create: async ({ type, userIds, sourceIds }) => {
       const asked = { regulationType: type, subjectType: 'USER_ID', subjectIds: userIds }
