@@ -14,24 +14,14 @@ export interface TerminalListeners {
   leaving(): void
 }
 
-/** A terminal in raw mode: it reads keys one by one, without an echo. */
-export interface Terminal {
-  readonly rows: number
-  /** Reads keys until the returned function is called or the process ends. Then restores the terminal's settings. */
-  open(listeners: TerminalListeners): () => void
-  /** Gives the terminal to another program until the work ends. */
-  lend(work: () => Promise<void>): Promise<void>
-  /** Does what a SIGINT does: asks the command to end, and the second time ends the process at once. */
-  interrupt(): void
-  /** Releases the terminal and stops the process, as Ctrl-Z does, until it is continued. */
-  suspend(): void
-}
-
 /** How often a process in the background checks whether it is in the foreground. */
 const foregroundLookMs = 500
 
+/** A terminal in raw mode: it reads keys one by one, without an echo. */
+export type Terminal = Pick<ProcessTerminal, keyof ProcessTerminal>
+
 /** The terminal of this process's stdin, stdout and stderr. */
-export class ProcessTerminal implements Terminal {
+export class ProcessTerminal {
   readonly #interrupt: () => void
   #leave = (): void => undefined
   #enter = (): void => undefined
@@ -45,6 +35,7 @@ export class ProcessTerminal implements Terminal {
     return process.stderr.rows
   }
 
+  /** Reads keys until the returned function is called or the process ends. Then restores the terminal's settings. */
   open(listeners: TerminalListeners): () => void {
     const { stdin, stderr } = process
     const decoder = new StringDecoder('utf8')
@@ -84,6 +75,7 @@ export class ProcessTerminal implements Terminal {
     return close
   }
 
+  /** Gives the terminal to another program until the work ends. */
   async lend(work: () => Promise<void>): Promise<void> {
     this.#isLent = true
     this.#leave()
@@ -95,10 +87,12 @@ export class ProcessTerminal implements Terminal {
     }
   }
 
+  /** Does what a SIGINT does: asks the command to end, and the second time ends the process at once. */
   interrupt(): void {
     this.#interrupt()
   }
 
+  /** Releases the terminal and stops the process, as Ctrl-Z does, until it is continued. */
   suspend(): void {
     if (process.platform === 'win32') return
     this.#leave()

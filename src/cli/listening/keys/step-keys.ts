@@ -134,8 +134,12 @@ function stepKey(state: KeysState, key: Key, events: Events): KeysStep {
   }
 }
 
-/** Handlers by lower-case character. */
-const letters = new Map<string, (state: KeysState, events: Events) => KeysStep>([
+/** Handlers by lower-case character or kind of key. */
+const handlers = new Map<string, (state: KeysState, events: Events) => KeysStep>([
+  ['enter', (state) => withCurrent(state, 'show')],
+  ['up', (state, events) => picking(state, events, -1)],
+  ['down', (state, events) => picking(state, events, 1)],
+  ['escape', (state) => ({ state: { ...state, picked: undefined }, effects: [] })],
   ['h', (state) => tell(state, keysHelp)],
   ['r', (state) => withCurrent(state, 'resend')],
   ['e', (state) => withCurrent(state, 'edit')],
@@ -153,16 +157,9 @@ const letters = new Map<string, (state: KeysState, events: Events) => KeysStep>(
 ])
 
 function stepPlainKey(state: KeysState, key: Key, events: Events): KeysStep {
-  if (key.kind === 'enter') return withCurrent(state, 'show')
-  if (key.kind === 'up') return picking(state, events, -1)
-  if (key.kind === 'down') return picking(state, events, 1)
-  if (key.kind === 'escape') return { state: { ...state, picked: undefined }, effects: [] }
-  if (key.kind !== 'character') return { state, effects: [] }
-  if (digit.test(key.text)) {
-    return inMode(state, { kind: 'number', digits: key.text, purpose: 'pick' })
-  }
-  const step = letters.get(key.text.toLowerCase())
-  return step?.(state, events) ?? { state, effects: [] }
+  const name = key.kind === 'character' ? key.text.toLowerCase() : key.kind
+  if (digit.test(name)) return inMode(state, { kind: 'number', digits: name, purpose: 'pick' })
+  return handlers.get(name)?.(state, events) ?? { state, effects: [] }
 }
 
 const digit = /^[0-9]$/
