@@ -38,7 +38,24 @@ export function keyDigest(text: string): string {
 /**
  * Waits until all transactions that add events have ended. Until this transaction ends, no other transaction
  * adds events. Later transactions see the changes of this one.
+ *
+ * Adds queue behind a lock that waits. So it waits for a second at a time, and lets adds pass in between: a
+ * process that was suspended inside an add would make the adds of all others fail.
  */
 export function awaitEvents(): Script<void> {
-  return run(raw('LOCK TABLE evroute_gate IN EXCLUSIVE MODE'))
+  return run(raw(closeGate))
 }
+
+const closeGate = `DO $$ DECLARE limit_before text := current_setting('lock_timeout'); BEGIN
+  FOR tries IN 1..10 LOOP
+    BEGIN
+      SET LOCAL lock_timeout = '1s';
+      LOCK TABLE evroute_gate IN EXCLUSIVE MODE;
+      PERFORM set_config('lock_timeout', limit_before, true);
+      RETURN;
+    EXCEPTION WHEN lock_not_available THEN
+      IF tries = 10 THEN RAISE; END IF;
+      PERFORM pg_sleep(1);
+    END;
+  END LOOP;
+END $$`

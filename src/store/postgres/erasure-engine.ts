@@ -9,7 +9,7 @@ import type { Database } from './database.ts'
 import { awaitEvents } from './dialect.ts'
 import { isFree, type OwnLeases } from './leases.ts'
 
-/** The approximate number of deliveries in one statement. Its time grows with the square of the number. */
+/** The approximate number of deliveries in one statement. More would save no time. */
 const deliveriesAtOnceMax = 500
 
 const lastId = raw(

@@ -64,6 +64,22 @@ describe('two processes', () => {
     expect(await one.outcomes([eventAbout('u_1')])).toEqual(['routed'])
   })
 
+  test('add events while a regulation waits for a process that was suspended in an add', async () => {
+    const url = await databases.newUrl()
+    const tested = await opened(url)
+    const suspended = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
+    await suspended.connect()
+    onTestFinished(() => suspended.end())
+    await suspended.query('BEGIN; SELECT FROM evroute_gate FOR KEY SHARE')
+    const created = tested.create('SUPPRESS_ONLY', ['u_1'], { id: 'r_1' })
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%evroute_gate%'`
+    await expect.poll(() => databases.query(waiting)).toHaveLength(1)
+    expect(await tested.outcomes([eventAbout('u_1')])).toEqual(['routed'])
+    await suspended.query('ROLLBACK')
+    await created
+    expect(await tested.outcomes([eventAbout('u_1')])).toEqual(['suppressed'])
+  })
+
   test('leave no trace of a user whom one of them deletes while the other accepts calls', async () => {
     const [one, other] = await openTwo()
     const outcomes: string[] = []
