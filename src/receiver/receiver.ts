@@ -248,8 +248,10 @@ export class Receiver implements AsyncDisposable {
         receiverApp(
           {
             ask: (request, response) => this.#track(this.#api.answer(request, response)),
-            receive: (request, response) =>
-              this.#track(this.#receive({ request, response, endpoint })),
+            receive: (request, response) => {
+              const atMs = runtime.clock.nowMs()
+              return this.#track(this.#receive({ request, response, endpoint, atMs }))
+            },
           },
           runtime.log,
         ),
@@ -281,11 +283,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   async #receive(arrival: Arrival): Promise<void> {
-    const { clock } = this.#settings.runtime
-    const atMs = clock.nowMs()
-    const endArrival = this.#log.arrivals.begin(atMs)
+    const endArrival = this.#log.arrivals.begin(arrival.atMs)
     try {
-      const reply = await this.#record(arrival, { atMs, endArrival })
+      const reply = await this.#record(arrival, endArrival)
       await this.#reply(arrival, reply)
     } finally {
       endArrival()
@@ -293,16 +293,14 @@ export class Receiver implements AsyncDisposable {
   }
 
   /** Decides a request's answer, forwards the request and adds it to the log. */
-  async #record(
-    { request, response, endpoint }: Arrival,
-    { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
-  ): Promise<Decision> {
+  async #record(arrival: Arrival, endArrival: () => void): Promise<Decision> {
+    const { request, response, endpoint, atMs } = arrival
     const { endpoints, runtime } = this.#settings
     const inspection = await this.#reader.read(request)
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
-    const forwarded = await this.#forward({ request, response, inspection, decision })
+    const forwarded = await this.#forward(arrival, inspection, decision)
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
     // Log before answering: a test that has received the answer must find the event.
     await this.#log.add(() => {
@@ -327,11 +325,13 @@ export class Receiver implements AsyncDisposable {
    * Forwards a request that would be answered 2xx, unless it is withheld or filtered out. Does not forward a request
    * whose sender has hung up, because the sender will retry.
    */
-  async #forward(received: Received): Promise<Forwarded | undefined> {
-    const { request, response, inspection, decision } = received
+  async #forward(
+    { request, response }: Arrival,
+    inspection: Inspection,
+    { reply, status }: Decision,
+  ): Promise<Forwarded | undefined> {
     const { targets, filter } = this.#settings.forwarding
     if (targets.length === 0) return undefined
-    const { reply, status } = decision
     if (response.destroyed || inspection.withheld !== null) return undefined
     if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
     const { content, signature, rawBody } = inspection
@@ -382,15 +382,10 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-interface Received {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly inspection: Inspection
-  readonly decision: Decision
-}
-
 interface Arrival {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly endpoint: number
+  /** When the request's headers arrived, in milliseconds since 1970. */
+  readonly atMs: number
 }
