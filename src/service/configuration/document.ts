@@ -41,6 +41,11 @@ function list<Element extends z.core.$ZodType>(
   return max === Infinity ? any : any.max(max, accepts(accepted))
 }
 
+/** A setting that is null by default. */
+function orNull<Setting extends z.ZodType>(setting: Setting) {
+  return setting.nullable().default(null)
+}
+
 /** A text that the file may replace by `env:NAME` or `@file`. The check applies to the resolved text. */
 function secret(isAccepted: (text: string) => boolean, accepted: string) {
   return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted))
@@ -63,7 +68,7 @@ const writeKey = () =>
 
 const retentionTime = () => duration('1m', '3650d')
 const backlog = () => wholeNumber(1, 1_000_000_000)
-const rate = () => wholeNumber(1, 1_000_000).nullable().default(null)
+const rate = () => orNull(wholeNumber(1, 1_000_000))
 
 /** Accepts any text that is not empty. A text after `whsec_` must be the base64 of 24 to 64 bytes. */
 function isSigningSecret(text: string): boolean {
@@ -107,25 +112,22 @@ const source = section({
   writeKeys: list(writeKey(), { accepted: 'a list of at least one write key', min: 1 }).describe(
     'The keys that SDKs send; list several to rotate them. Each is a value, env:NAME or @file.',
   ),
-  type: z
-    .enum(['browser', 'mobile', 'server'], accepts('"browser", "mobile", "server" or null'))
-    .nullable()
-    .default(null)
-    .describe(
-      'The kind of client: browser fills in context.ip and context.userAgent from the request, mobile fills in context.ip only, server neither; null detects browsers by their requests.',
-    ),
+  type: orNull(
+    z.enum(['browser', 'mobile', 'server'], accepts('"browser", "mobile", "server" or null')),
+  ).describe(
+    'The kind of client: browser fills in context.ip and context.userAgent from the request, mobile fills in context.ip only, server neither; null detects browsers by their requests.',
+  ),
   enabled: flag().default(true).describe('false refuses calls from this source with 403.'),
   eventsPerSecond: rate().describe(
     'Maximum events per second from the source; further calls get a 429. null uses limits.eventsPerSecond.',
   ),
-  archive: section({
-    directory: pattern(/./, 'a directory')
-      .meta(example('./archive'))
-      .describe('The folder of the archive, relative to this file.'),
-  })
-    .nullable()
-    .default(null)
-    .describe('Writes every accepted event to gzipped NDJSON files, by day; null for no archive.'),
+  archive: orNull(
+    section({
+      directory: pattern(/./, 'a directory')
+        .meta(example('./archive'))
+        .describe('The folder of the archive, relative to this file.'),
+    }),
+  ).describe('Writes every accepted event to gzipped NDJSON files, by day; null for no archive.'),
 })
 
 const pemFile = (name: string) =>
@@ -185,15 +187,14 @@ const destination = section({
     min: 1,
     max: limits.endpointsMax,
   }).describe('Each event is sent to every endpoint; it is delivered once one of them accepts it.'),
-  sharedSecret: secret(
-    (text) => text !== '',
-    `a string that is not empty, ${secretForms}, or null to send without X-Signature`,
-  )
-    .nullable()
-    .default(null)
-    .describe(
-      'The secret that signs every webhook in X-Signature: a value, env:NAME or @file; null for no signature.',
+  sharedSecret: orNull(
+    secret(
+      (text) => text !== '',
+      `a string that is not empty, ${secretForms}, or null to send without X-Signature`,
     ),
+  ).describe(
+    'The secret that signs every webhook in X-Signature: a value, env:NAME or @file; null for no signature.',
+  ),
   standardWebhooks: z
     .union(
       [
@@ -219,20 +220,19 @@ const destination = section({
   acceptsHistorical: flag()
     .default(true)
     .describe('false skips events that are more than a day old.'),
-  filter: z
-    .string(accepts('a match such as "type:track properties.revenue:>10", or null for every call'))
-    .nullable()
-    .default(null)
-    .describe(
-      'Sends only calls that match, such as type:track properties.revenue:>10; null sends all.',
+  filter: orNull(
+    z.string(
+      accepts('a match such as "type:track properties.revenue:>10", or null for every call'),
     ),
+  ).describe(
+    'Sends only calls that match, such as type:track properties.revenue:>10; null sends all.',
+  ),
   concurrency: wholeNumber(1, 1_000)
     .default(10)
     .describe('Maximum requests in flight per endpoint.'),
-  backlogMax: backlog()
-    .nullable()
-    .default(null)
-    .describe('Maximum pending deliveries; null uses limits.backlogMax.'),
+  backlogMax: orNull(backlog()).describe(
+    'Maximum pending deliveries; null uses limits.backlogMax.',
+  ),
   retryFor: duration('0s', '30d')
     .default('4h')
     .describe('How long to retry a delivery after its first attempt, at most 30d.'),
@@ -290,25 +290,23 @@ export const documentSchema = section(
     })
       .prefault({})
       .describe('The tracking API, to which SDKs send calls. A change needs a restart.'),
-    admin: section({
-      host: host().describe(
-        'The address to listen on; 0.0.0.0 opens the admin API to the network. A change needs a restart.',
-      ),
-      port: wholeNumber(0, 65_535)
-        .default(defaultPorts.admin)
-        .describe('The port to listen on; 0 for a free one. A change needs a restart.'),
-      token: bearerToken().describe(
-        'The bearer token that requests must carry: a value, env:NAME or @file.',
-      ),
-      metricsToken: bearerToken()
-        .nullable()
-        .default(null)
-        .describe('A separate bearer token that works for /metrics only.'),
-      tls: serverCertificate('Serves https, like listen.tls. A change needs a restart.'),
-    })
-      .nullable()
-      .default(null)
-      .describe('The admin API; null turns it off.'),
+    admin: orNull(
+      section({
+        host: host().describe(
+          'The address to listen on; 0.0.0.0 opens the admin API to the network. A change needs a restart.',
+        ),
+        port: wholeNumber(0, 65_535)
+          .default(defaultPorts.admin)
+          .describe('The port to listen on; 0 for a free one. A change needs a restart.'),
+        token: bearerToken().describe(
+          'The bearer token that requests must carry: a value, env:NAME or @file.',
+        ),
+        metricsToken: orNull(bearerToken()).describe(
+          'A separate bearer token that works for /metrics only.',
+        ),
+        tls: serverCertificate('Serves https, like listen.tls. A change needs a restart.'),
+      }),
+    ).describe('The admin API; null turns it off.'),
     store: secret(
       isStoreUrl,
       `memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, ${secretForms}`,
@@ -318,34 +316,26 @@ export const documentSchema = section(
       .describe(
         'The store of deliveries: memory:, sqlite:<file> relative to this file, or postgres://user:password@host:5432/database; also env:NAME or @file. A change needs a restart.',
       ),
-    tracing: z
-      .boolean(accepts('true, false or null'))
-      .nullable()
-      .default(null)
-      .describe(
-        'Passes the traceparent of a request on to its webhooks. null passes it on and records spans only if an OpenTelemetry SDK is loaded; true also passes it on without an SDK; false does neither. A change needs a restart.',
-      ),
-    senderThreads: wholeNumber(0, 16)
-      .nullable()
-      .default(null)
-      .describe(
-        'Threads that sign and send webhooks; 0 does it in the main thread. null is 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',
-      ),
+    tracing: orNull(z.boolean(accepts('true, false or null'))).describe(
+      'Passes the traceparent of a request on to its webhooks. null passes it on and records spans only if an OpenTelemetry SDK is loaded; true also passes it on without an SDK; false does neither. A change needs a restart.',
+    ),
+    senderThreads: orNull(wholeNumber(0, 16)).describe(
+      'Threads that sign and send webhooks; 0 does it in the main thread. null is 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',
+    ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
         accepted: 'a list of addresses, ranges and host names',
       })
         .default([])
         .describe('Private and other non-public addresses to which webhooks may be sent.'),
-      proxy: secret(
-        isProxyUrl,
-        `an http or https URL without a path, such as http://user:password@proxy.example.com:3128, ${secretForms}, or null`,
-      )
-        .nullable()
-        .default(null)
-        .describe(
-          'The forward proxy through which webhooks are tunnelled (CONNECT), such as http://user:password@proxy.example.com:3128: a value, env:NAME or @file; null for none.',
+      proxy: orNull(
+        secret(
+          isProxyUrl,
+          `an http or https URL without a path, such as http://user:password@proxy.example.com:3128, ${secretForms}, or null`,
         ),
+      ).describe(
+        'The forward proxy through which webhooks are tunnelled (CONNECT), such as http://user:password@proxy.example.com:3128: a value, env:NAME or @file; null for none.',
+      ),
     })
       .prefault({})
       .describe('Rules for connections to endpoints.'),
