@@ -1,4 +1,5 @@
-import type { RequestListener } from 'node:http'
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import express, {
   type Express,
   type Request,
@@ -6,10 +7,25 @@ import express, {
   type Response,
   type Router,
 } from 'express'
-import { closeOf, isBrowserAtRoot, tokenCheck, type ConnectionLimits } from '../http/index.ts'
+import {
+  closeOf,
+  foreignSign,
+  isBrowserAtRoot,
+  isForeignOrigin,
+  isLoopbackAddress,
+  tokenCheck,
+  type ConnectionLimits,
+} from '../http/index.ts'
 import type { Log, LogFields } from '../runtime/index.ts'
-import { json, refusalOfFailure, refuse, refuseMethod, send, type Answer } from './answer.ts'
-import { foreignRequest, tokenName } from './guard.ts'
+import {
+  json,
+  refusalOfFailure,
+  refuse,
+  refuseMethod,
+  send,
+  type Answer,
+  type Refusal,
+} from './answer.ts'
 import { healthHandler } from './health.ts'
 import type { ApiOperation, ApiRecord, StreamingInput } from './operation.ts'
 import { operations } from './operations.ts'
@@ -43,6 +59,23 @@ export function adminApp(options: AdminApiOptions): RequestListener {
       })
     })
   }
+}
+
+/**
+ * Refuses a request that may come from a foreign web page: its Origin differs from that of the API, or its Host is not
+ * a loopback name (against DNS rebinding). An API that other machines can reach accepts every Host.
+ */
+function foreignRequest(
+  headers: Pick<IncomingHttpHeaders, 'host' | 'origin'>,
+  listenHost: string,
+): Refusal | undefined {
+  if (isLoopbackAddress(listenHost) && foreignSign(headers) === 'foreign_host') {
+    const message = 'Call the admin API by a loopback name or address, such as localhost'
+    return { status: 403, code: 'host_not_allowed', message }
+  }
+  if (!isForeignOrigin(headers)) return undefined
+  const message = 'The admin API takes no requests from web pages on a different origin'
+  return { status: 403, code: 'origin_not_allowed', message }
 }
 
 /**
@@ -108,6 +141,11 @@ function requireToken(...tokens: readonly string[]): RequestHandler {
     response.locals['caller'] = found.name
     next()
   }
+}
+
+/** Names a token in the log by a short hash, which distinguishes an old token from a new one. */
+function tokenName(token: string): string {
+  return `token ${createHash('sha256').update(token).digest('hex').slice(0, 8)}`
 }
 
 function lazyPage(options: AdminApiOptions, operations: Router): RequestHandler {

@@ -11,8 +11,7 @@ import {
 import { notFound, pageOf, record, refuse, unknownItem, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
-import type { SourceCounts } from './metrics/source-activity.ts'
-import type { AdminApiOptions, DestinationState, ReplayOutcome, SourceState } from './ports.ts'
+import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
 import { problemsOf } from './problems.ts'
 import { pageRowsMax } from './read-fields.ts'
 import type {
@@ -202,26 +201,14 @@ function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
     ...get('/sources', 'sources', 'Write keys, and the calls since this process started'),
     run: () => {
       const { url, sources: configured } = sources()
-      const fields = configured.map((source) => sourceFields(source, metrics.sources.of(source.id)))
+      const fields = configured.map((source): SourceFields => {
+        const { latestRejected, ...counts } = metrics.sources.of(source.id)
+        const calls = latestRejected.map(({ atMs, ...call }) => ({ at: isoOrNull(atMs), ...call }))
+        return { ...source, ...counts, latestRejected: calls }
+      })
       return record({ kind: 'sources', url, sources: fields } satisfies SourcesRecord)
     },
   })
-}
-
-function sourceFields(
-  { id, enabled, writeKeys, destinationIds, isArchived }: SourceState,
-  { accepted, rejected, latestRejected }: SourceCounts,
-): SourceFields {
-  return {
-    id,
-    enabled,
-    writeKeys,
-    destinations: destinationIds,
-    archived: isArchived,
-    accepted,
-    rejected,
-    latestRejected: latestRejected.map(({ atMs, ...call }) => ({ at: isoOrNull(atMs), ...call })),
-  }
 }
 
 function overviewOperation(options: AdminApiOptions): ApiOperation {

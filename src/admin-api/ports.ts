@@ -16,6 +16,7 @@ import type {
 } from '../privacy/index.ts'
 import type { LogLine, Runtime } from '../runtime/index.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import type { SourceFields } from './records.ts'
 
 /** The parts that the admin API needs. */
 export interface AdminApiOptions {
@@ -63,14 +64,10 @@ export interface SourcesState {
 }
 
 /** A configured source. */
-export interface SourceState {
-  readonly id: string
-  /** If false, its calls are refused. */
-  readonly enabled: boolean
-  readonly writeKeys: readonly string[]
-  readonly destinationIds: readonly string[]
-  readonly isArchived: boolean
-}
+export type SourceState = Pick<
+  SourceFields,
+  'id' | 'enabled' | 'writeKeys' | 'destinations' | 'archived'
+>
 
 /** Actions on a destination in this process. They return false or undefined if its id is unknown. */
 export interface DestinationActions {

@@ -46,10 +46,10 @@ export function sourcesState(
     id,
     enabled,
     writeKeys,
-    destinationIds: destinations
+    destinations: destinations
       .filter(({ sourceIds }) => sourceIds.includes(id))
       .map((each) => each.id),
-    isArchived: archive !== undefined,
+    archived: archive !== undefined,
   }))
   return { url: listen.publicUrl ?? url, sources: states }
 }

@@ -8,8 +8,8 @@ const website = {
   id: 'website',
   enabled: true,
   writeKeys: ['wk_example'],
-  destinationIds: ['crm'],
-  isArchived: false,
+  destinations: ['crm'],
+  archived: false,
 }
 const sources = () => ({ url: 'http://127.0.0.1:4000', sources: [website] })
 
