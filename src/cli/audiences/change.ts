@@ -29,8 +29,8 @@ import { refusalError } from './refusal.ts'
 
 /** Syncs the members of an audience with a list, reports the changes, and delivers the calls about them. */
 export async function syncList(values: SyncValues, run: AudiencesRun): Promise<ExitCode> {
-  const { audiences, io, report } = run
-  const { name, key, computationClass, source: sourceId, userIds, value, isDryRun } = values
+  const { audiences, io, report, isDryRun } = run
+  const { name, key, computationClass, source: sourceId, userIds, value } = values
   let [counts, compared] = [noSyncCounts, 0]
   run.showProgress(() => progressParts(counts, { elapsedMs: run.elapsedMs(), compared }))
   const list = await openListInput(values.file, io)
@@ -48,31 +48,23 @@ export async function syncList(values: SyncValues, run: AudiencesRun): Promise<E
   }
   const outcome = await unlessEnded(audiences.sync(request, list), io)
   if (outcome !== undefined && !('counts' in outcome)) throw refusalError(outcome, values)
-  const code =
-    outcome === undefined ? tellEnd(counts, isDryRun, run) : tellSync(outcome, isDryRun, run)
-  return finish({ code, outcome, isDryRun }, run)
-}
-
-interface EndedChange {
-  readonly code: ExitCode
-  readonly outcome: { readonly kind: string } | undefined
-  readonly isDryRun: boolean
+  const code = outcome === undefined ? tellEnd(counts, run) : tellSync(outcome, run)
+  return finish(code, outcome?.kind, run)
 }
 
 /** Delivers the calls about a change, unless it was a dry run or a running service ended it early. */
-async function finish(change: EndedChange, run: AudiencesRun): Promise<ExitCode> {
-  const { code, outcome, isDryRun } = change
+async function finish(
+  code: ExitCode,
+  outcome: string | undefined,
+  run: AudiencesRun,
+): Promise<ExitCode> {
   await drained(run)
-  const isLeft = run.offline === undefined && outcome?.kind === 'ended'
-  return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
+  const isLeft = run.offline === undefined && outcome === 'ended'
+  return run.isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
 
-function tellSync(
-  outcome: Exclude<SyncOutcome, { kind: 'taken' }>,
-  isDryRun: boolean,
-  run: AudiencesRun,
-): ExitCode {
-  const { report, json, stdout, io, style } = run
+function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: AudiencesRun): ExitCode {
+  const { report, json, stdout, io, style, isDryRun } = run
   const { audience, counts, kind } = outcome
   const key = plainText(audience.key)
   if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
@@ -91,26 +83,26 @@ function tellSync(
       report.note(`A newer sync of ${key} has begun, so this one stopped`)
       return exitCodes.cannotUse
     case 'ended':
-      return gravest([code, interruptedSync(counts, isDryRun, run)])
+      return gravest([code, interruptedSync(counts, run)])
   }
 }
 
 /** Reports a sync that got no answer, because the command was interrupted. */
-function tellEnd(counts: SyncCounts, isDryRun: boolean, run: AudiencesRun): ExitCode {
-  const record = { kind: 'sync', outcome: 'ended', dryRun: isDryRun, audience: null, ...counts }
+function tellEnd(counts: SyncCounts, run: AudiencesRun): ExitCode {
+  const record = { kind: 'sync', outcome: 'ended', dryRun: run.isDryRun, audience: null, ...counts }
   if (run.json) run.stdout.write(recordLine(record))
-  return interruptedSync(counts, isDryRun, run)
+  return interruptedSync(counts, run)
 }
 
-function interruptedSync({ read }: SyncCounts, isDryRun: boolean, run: AudiencesRun): ExitCode {
+function interruptedSync({ read }: SyncCounts, run: AudiencesRun): ExitCode {
   const what = run.io.stop.aborted
     ? `Interrupted after ${countOf(read, 'row')}`
     : 'The service ended the sync early'
-  return interrupted(what, isDryRun, run)
+  return interrupted(what, run)
 }
 
 /** Reports that a change ended early. If stdout was closed, returns 0 and reports nothing. */
-function interrupted(what: string, isDryRun: boolean, { io, report }: AudiencesRun): ExitCode {
+function interrupted(what: string, { io, report, isDryRun }: AudiencesRun): ExitCode {
   const code = codeOfEnd(io)
   if (io.stop.aborted && code === exitCodes.ok) return code
   const kept = '. The changes so far are kept; run the same command again to continue'
@@ -148,11 +140,8 @@ function countText([name, count]: readonly [string, number]): string {
 }
 
 /** Removes every member of an audience, delivers the calls about them, and deletes the audience. */
-export async function removeMembers(
-  { key, isDryRun }: { readonly key: string; readonly isDryRun: boolean },
-  run: AudiencesRun,
-): Promise<ExitCode> {
-  const { audiences, io } = run
+export async function removeMembers(key: string, run: AudiencesRun): Promise<ExitCode> {
+  const { audiences, io, isDryRun } = run
   let left = 0
   run.showProgress(() => [`${formatCount(left)} left`])
   const removal = audiences.remove({
@@ -170,19 +159,15 @@ export async function removeMembers(
   })
   const outcome = await unlessEnded(removal, io)
   if (outcome !== undefined && !('left' in outcome)) throw refusalError(outcome, { key })
-  const code =
-    outcome === undefined
-      ? interrupted('Ended early', isDryRun, run)
-      : tellRemoval(outcome, isDryRun, run)
-  return finish({ code, outcome, isDryRun }, run)
+  const code = outcome === undefined ? interrupted('Ended early', run) : tellRemoval(outcome, run)
+  return finish(code, outcome?.kind, run)
 }
 
 function tellRemoval(
   outcome: Extract<AudienceRemoveOutcome, { readonly left: number }>,
-  isDryRun: boolean,
   run: AudiencesRun,
 ): ExitCode {
-  const { json, stdout, style, report, io } = run
+  const { json, stdout, style, report, io, isDryRun } = run
   const key = plainText(outcome.audience.key)
   const left = `${formatCount(outcome.left)} left`
   if (json) stdout.write(recordLine(removalRecord(outcome, { isDryRun })))
@@ -195,7 +180,7 @@ function tellRemoval(
       report.note(`A sync of ${key} has begun, so it was not removed`)
       return exitCodes.cannotUse
     case 'ended':
-      return interrupted('Ended early', isDryRun, run)
+      return interrupted('Ended early', run)
   }
 }
 

@@ -130,7 +130,7 @@ ${exitCodesText}`,
   run: (values, { io }, [key]: [string]) =>
     onAudiences(values, io, async (run) => {
       const { removeMembers } = await import('../audiences/change.ts')
-      return removeMembers({ key, isDryRun: values.isDryRun }, run)
+      return removeMembers(key, run)
     }),
 })
 

@@ -34,6 +34,8 @@ export interface AudiencesRun extends CommandOutput {
   readonly audiences: AudienceOperations
   /** The service in this process; undefined if a running service delivers, or nothing is delivered. */
   readonly offline: OfflineWork | undefined
+  /** If true, nothing is changed or sent. */
+  readonly isDryRun: boolean
   readonly stdout: DataWriter
   readonly report: Report
   readonly showProgress: (parts: () => readonly string[]) => void
@@ -57,10 +59,10 @@ const farFutureMs = Number.MAX_SAFE_INTEGER
  * Runs a command on the service or the store that the options name. If the store is in memory, or another process is
  * delivering from it, the configured service does the work.
  */
-export const runOperations = runnerOf(withOperations, remote)
+export const runOperations = runnerOf(withOperations, remote, { isDryRun: false })
 
 /** Runs a dry run, which only reads the store and delivers nothing. Another process may be delivering from it. */
-export const runPreview = runnerOf<OpenedAudiences>(withPreviews, remote)
+export const runPreview = runnerOf<OpenedAudiences>(withPreviews, remote, { isDryRun: true })
 
 /** A store that this process can open, and the configuration for the work on it. */
 interface FoundStore {
@@ -75,6 +77,7 @@ type Work<Opened> = (opened: Opened) => Promise<ExitCode>
 function runnerOf<Opened>(
   open: (found: FoundStore, work: Work<Opened>) => Promise<ExitCode>,
   ask: (api: ServiceApi) => Opened,
+  trial: Pick<WorkRun, 'isDryRun'>,
 ): (values: AccessValues, io: Io, work: Work<Opened & WorkRun>) => Promise<ExitCode> {
   return async (values, io, work) => {
     const access = await readAccess(values, io)
@@ -89,7 +92,7 @@ function runnerOf<Opened>(
     const stdout = new DataWriter(io)
     const begin: Work<Opened> = (opened) => {
       report.begin(() => [...parts(), ...watch.progress()].join(' · '))
-      return work({ ...opened, ...output, stdout, report, showProgress, elapsedMs })
+      return work({ ...opened, ...output, ...trial, stdout, report, showProgress, elapsedMs })
     }
     try {
       if (access.kind === 'service') return await begin(ask(new ServiceApi(access, io.stop)))
