@@ -65,10 +65,10 @@ export class Readiness {
 
   /** Returns why the service is not ready; an empty list if it is. Resolves within 2 s, even if the store hangs. */
   async reasons(): Promise<readonly string[]> {
-    const { role, hindrance, runtime } = this.#options
+    const { role, hindrance } = this.#options
     if (this.#isClosing) return ['The service is closing']
     if (this.#hasFailed) return ['The store failed: nothing is delivered any more']
-    if (role !== 'deliver' && runtime.clock.nowMs() - this.#refusedAtMs < refusedMs) {
+    if (role !== 'deliver' && this.#isRecent(this.#refusedAtMs, refusedMs)) {
       return ['The store or an archive does not accept events']
     }
     const storeReason = await this.#storeReason()
@@ -104,9 +104,10 @@ export class Readiness {
     return this.#isRecent(this.#tookAtMs) ? undefined : hindranceReasons.store
   }
 
-  #isRecent(instantMs: number): boolean {
+  /** After the clock was set back, nothing is recent. */
+  #isRecent(instantMs: number, forMs = checkedMs): boolean {
     const agoMs = this.#options.runtime.clock.nowMs() - instantMs
-    return agoMs >= 0 && agoMs < checkedMs
+    return agoMs >= 0 && agoMs < forMs
   }
 
   async #ask(): Promise<string | undefined> {

@@ -54,6 +54,26 @@ const change = (url: string, state: EndpointChange['state']): EndpointChange => 
 })
 
 describe('the metrics', () => {
+  test('count lost deliveries of each destination from 0, so that the first one is an increase', async () => {
+    const { metrics } = createMetrics()
+    const configured = [{ id: 'crm', endpoints: [] }]
+    metrics.configured(configured)
+    metrics.settled({ ...settled, state: 'failed' })
+    metrics.configured(configured)
+    const of = (labels: string, count: number): string =>
+      `evroute_deliveries_${labels.replace('{', '_total{destination="crm",')}} ${count}`
+    expect(await linesOf(metrics, 'evroute_deliveries_settled_total')).toEqual([
+      of('settled{state="delivered"', 0),
+      of('settled{state="failed"', 1),
+      of('settled{state="expired"', 0),
+    ])
+    expect(await linesOf(metrics, 'evroute_deliveries_given_up_total')).toEqual([
+      of('given_up{reason="window_over"', 0),
+      of('given_up{reason="abandoned"', 0),
+      of('given_up{reason="backlog_full"', 0),
+    ])
+  })
+
   test('report the process once, however many services it runs', async () => {
     const measuring: string[] = []
     const first = createMetrics()

@@ -87,6 +87,15 @@ describe('readiness', () => {
     expect(state.checks).toBe(2)
   })
 
+  test('forgets refused events once the clock, which ran ahead, is set back', async () => {
+    const { clock, readiness } = createReadiness()
+    clock.jump(60_000)
+    readiness.refused()
+    expect(await readiness.reasons()).toEqual(['The store or an archive does not accept events'])
+    clock.jump(-60_000)
+    expect(await readiness.reasons()).toEqual([])
+  })
+
   const joining = ['The process has just joined others that share the store, and may not send yet']
   test.each([
     ['all', joining],

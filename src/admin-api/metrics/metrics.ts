@@ -41,6 +41,8 @@ const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 /** Maximum number of distinct reasons, and of statuses, per destination; further ones count as `other`. */
 const reasonsMax = 32
 
+const endedStates = ['delivered', 'failed', 'expired'] satisfies readonly SettledDelivery['state'][]
+
 /** The outcomes of accepted calls. All other outcomes are codes of rejections. */
 const acceptedOutcomes: readonly string[] = [
   'routed',
@@ -77,9 +79,18 @@ export class Metrics implements Observer {
     return this.#registry.contentType
   }
 
-  /** Sets the destinations. Only their endpoints have metrics. */
+  /**
+   * Sets the destinations. Only their endpoints have metrics. Their counters of lost deliveries begin at 0, because
+   * Prometheus sees no increase from a missing series to its first value.
+   */
   configured(destinations: readonly EndpointNames[]): void {
     this.breakers.configure(destinations)
+    for (const { id: destination } of destinations) {
+      for (const state of endedStates) this.#counters.settled.inc({ destination, state }, 0)
+      for (const reason of Object.keys(givenUpStates)) {
+        this.#counters.gaveUp.inc({ destination, reason }, 0)
+      }
+    }
   }
 
   /** Counts calls of a source with the same outcome. */
