@@ -31,15 +31,17 @@ export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly Hand
 }
 
 const unreachable: Rule = (evidence) => {
-  const [first] = evidence.wrong(({ reaction }) => reaction === 'unreachable')
+  const unreached = evidence.wrong(({ reaction }) => reaction === 'unreachable')
+  const isEachClosed = evidence.sent.every(({ reaction }) => reaction === 'closed')
+  const failed = isEachClosed ? evidence.wrong() : unreached
+  const [first] = failed
   if (first === undefined) return []
-  const rest = evidence.wrong(({ reaction }) => ['unreachable', 'not_sent'].includes(reaction))
   const before = evidence.verdicts[evidence.verdicts.indexOf(first) - 1]
   const text =
     before === undefined
       ? cannotBeReached(first.error ?? '')
       : hasCrashed(before.id, first.error ?? '')
-  return evidence.explain(rest, text)
+  return evidence.explain(failed, text)
 }
 
 /** Applies if every case got the same status. The mistake is then probably in the URL, not in the verification. */

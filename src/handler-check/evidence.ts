@@ -68,11 +68,14 @@ export type Explanation = readonly [
 /** The verdicts of a check, and which of the wrong ones no finding explains yet. */
 export class Evidence {
   readonly verdicts: readonly CaseVerdict[]
+  /** The verdicts on the webhooks that were sent. A finding names no others. */
+  readonly sent: readonly CaseVerdict[]
   readonly #unexplained: Set<CaseVerdict>
 
   constructor(verdicts: readonly CaseVerdict[]) {
     this.verdicts = verdicts
-    this.#unexplained = new Set(verdicts.filter(({ isRight }) => !isRight))
+    this.sent = verdicts.filter(({ reaction }) => reaction !== 'not_sent')
+    this.#unexplained = new Set(this.sent.filter(({ isRight }) => !isRight))
   }
 
   /** Whether a case had the given reaction. False if the case was not part of the check. */
@@ -121,8 +124,8 @@ export class Evidence {
 }
 
 /** Whether a valid webhook was not accepted. */
-export function isLost({ expected, isRight, reaction }: CaseVerdict): boolean {
-  return expected === 'taken' && !isRight && reaction !== 'not_sent'
+export function isLost({ expected, isRight }: CaseVerdict): boolean {
+  return expected === 'taken' && !isRight
 }
 
 /** Whether a forged webhook was accepted. */

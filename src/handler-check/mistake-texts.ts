@@ -1,3 +1,4 @@
+import { failureText } from '../model/index.ts'
 import type { Explanation, MistakeText } from './evidence.ts'
 import type { Reaction } from './verdict.ts'
 
@@ -13,12 +14,29 @@ const shape =
 
 /** Describes a handler that cannot be reached. */
 export function cannotBeReached(error: string): MistakeText {
-  return ['unreachable', `It cannot be reached (${error}).`, 'Start it, and check the URL.']
+  const [, fix = 'Start it, and check the URL.'] =
+    connectionFixes.find(([errors]) => errors.test(error)) ?? []
+  return ['unreachable', `It cannot be reached: ${failureText(error)}.`, fix]
 }
+
+const connectionFixes: readonly (readonly [errors: RegExp, fix: string])[] = [
+  [/^ECONNREFUSED$/, 'Start it, and check the port in the URL.'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'Check the host name in the URL.'],
+  [/WRONG_VERSION_NUMBER$|^EPROTO$/, 'Write http:// in the URL, or the port for https.'],
+  [
+    /^(connection_closed|malformed_answer)$/,
+    "Write https:// in the URL if the port speaks https. Otherwise, read the handler's log.",
+  ],
+  [
+    /CERT|HOSTNAME_MISMATCH/,
+    'Check it over http, or set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority. ' +
+      'The certificate must be valid for the host in the URL.',
+  ],
+]
 
 /** Describes a handler that could no longer be reached after a case. */
 export function hasCrashed(afterCase: string, error: string): MistakeText {
-  const message = `It could not be reached after the case ${afterCase} (${error}). It probably crashed.`
+  const message = `It could not be reached after the case ${afterCase}: ${failureText(error)}. It probably crashed.`
   return ['crashed', message, 'Catch exceptions from the verification, and answer 401.']
 }
 
@@ -47,12 +65,12 @@ export const forgeryTexts = {
   doesNotVerify: [
     'does_not_verify',
     'It accepts forged webhooks: it does not verify signatures.',
-    'Verify X-Signature over the raw body before you use the body. --language prints a handler that does.',
+    'Verify X-Signature over the raw body before you use the body. `evroute check --language` prints a handler that does.',
   ],
   checksPresenceOnly: [
     'checks_presence_only',
     'It accepts any signature: it checks only that one is present.',
-    'Compare the signature with the HMAC-SHA1 of the raw body. --language prints a handler that does.',
+    'Compare the signature with the HMAC-SHA1 of the raw body. `evroute check --language` prints a handler that does.',
   ],
   unsigned: [
     'takes_unsigned',

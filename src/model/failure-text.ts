@@ -22,6 +22,8 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of the certificate is unknown',
   ERR_SSL_WRONG_VERSION_NUMBER: 'that port speaks http, not https',
   EPROTO: 'that port speaks http, not https',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'the versions of TLS do not match',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'the versions of TLS do not match',
   timeout: 'no answer in time',
   connection_closed: 'the connection was closed without an answer; that port may speak https',
   malformed_answer: 'the answer is not HTTP; that port may speak https',

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkHandler } from '../../src/handler-check/index.ts'
 import { isSnippetLanguage, snippetLanguages } from '../../src/receiver/index.ts'
 import { canRun, runHandler } from '../receiver/diagnosis/handlers.ts'
+import { startReceiver } from '../../src/testing/index.ts'
+import { makeCertificate } from '../support/certificates.ts'
 import { unreachableUrl } from '../support/endpoint.ts'
 import { correct, secret, startHandler } from './handlers.ts'
 import { wrongHandlers } from './wrong-handlers.ts'
@@ -70,8 +73,70 @@ test('an unreachable handler is reported after a few cases', async () => {
     secret,
   })
   expect(hasAnswered).toBe(false)
-  expect(findings).toMatchObject([{ code: 'unreachable', message: /ECONNREFUSED/ }])
+  const message = 'It cannot be reached: connection refused (ECONNREFUSED).'
+  const fix = 'Start it, and check the port in the URL.'
+  const cases = ['plain', 'spaced', 'escaped']
+  expect(findings).toEqual([{ code: 'unreachable', message, fix, cases }])
   expect(verdicts.filter(({ reaction }) => reaction === 'unreachable')).toHaveLength(3)
+})
+
+describe('a handler is unreachable, and the fix fits the reason, if', () => {
+  const only = ['plain', 'missing-header']
+
+  test('its port speaks http, not https', async () => {
+    const url = (await startHandler(correct)).replace('http:', 'https:')
+    const { hasAnswered, findings } = await checkHandler({ url, secret, only })
+    expect(hasAnswered).toBe(false)
+    expect(findings).toEqual([
+      {
+        code: 'unreachable',
+        message:
+          'It cannot be reached: that port speaks http, not https (ERR_SSL_WRONG_VERSION_NUMBER).',
+        fix: 'Write http:// in the URL, or the port for https.',
+        cases: only,
+      },
+    ])
+  })
+
+  test('its port speaks https, not http', async () => {
+    const server = createTlsServer(await makeCertificate()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const { hasAnswered, findings } = await checkHandler({ url, secret, only })
+    expect(hasAnswered).toBe(false)
+    expect(findings).toEqual([
+      {
+        code: 'unreachable',
+        message:
+          'It cannot be reached: the connection was closed without an answer; that port may speak https (connection_closed).',
+        fix: "Write https:// in the URL if the port speaks https. Otherwise, read the handler's log.",
+        cases: only,
+      },
+    ])
+  })
+
+  test('its certificate is not trusted', async () => {
+    await using handler = await startReceiver({ tls: 'self-signed', secret })
+    const { findings } = await checkHandler({ url: handler.url, secret, only })
+    expect(findings).toMatchObject([
+      {
+        code: 'unreachable',
+        message: 'It cannot be reached: self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT).',
+        fix: /^Check it over http, or set NODE_EXTRA_CA_CERTS /,
+      },
+    ])
+  })
+
+  test('its host does not exist', async () => {
+    const { findings } = await checkHandler({ url: 'http://shop.invalid/', secret, only })
+    expect(findings).toMatchObject([
+      {
+        message: /^It cannot be reached: no such host|the name server did not answer/,
+        fix: 'Check the host name in the URL.',
+      },
+    ])
+  })
 })
 
 test('a handler that exits on a wrong signature is reported as crashed after that case', async () => {

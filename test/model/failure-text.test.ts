@@ -8,6 +8,10 @@ test.each([
     'ERR_SSL_WRONG_VERSION_NUMBER',
     'that port speaks http, not https (ERR_SSL_WRONG_VERSION_NUMBER)',
   ],
+  [
+    'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+    'the versions of TLS do not match (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)',
+  ],
   ['status_503', 'answered 503'],
   ['ESOMETHING', 'ESOMETHING'],
   ['constructor', 'constructor'],

@@ -17,6 +17,7 @@ import type { CheckValues } from '../commands/check.ts'
 import { codeOfEnd, exitCodes, type ExitCode } from '../exit-code.ts'
 import { handlerIn } from '../flags.ts'
 import { DataWriter, writeData, type Io } from '../io.ts'
+import { countOf } from '../output/numbers.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
 
@@ -173,7 +174,7 @@ function checkSummaryText(report: HandlerReport, durationMs: number, { style }: 
   const all = right + wrong + notSent
   const isRight = right === all
   const parts = [
-    `${right} of ${all} cases right`,
+    `${right} of ${countOf(all, 'case')} right`,
     ...(wrong > 0 ? [`${wrong} wrong`] : []),
     ...(notSent > 0 ? [`${notSent} not sent`] : []),
   ]
