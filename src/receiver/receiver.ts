@@ -248,10 +248,7 @@ export class Receiver implements AsyncDisposable {
         receiverApp(
           {
             ask: (request, response) => this.#track(this.#api.answer(request, response)),
-            receive: (request, response) => {
-              const atMs = runtime.clock.nowMs()
-              return this.#track(this.#receive({ request, response, endpoint, atMs }))
-            },
+            receive: (request, response) => this.#track(this.#receive(request, response, endpoint)),
           },
           runtime.log,
         ),
@@ -282,7 +279,12 @@ export class Receiver implements AsyncDisposable {
     return tracked
   }
 
-  async #receive(arrival: Arrival): Promise<void> {
+  async #receive(
+    request: IncomingMessage,
+    response: ServerResponse,
+    endpoint: number,
+  ): Promise<void> {
+    const arrival = { request, response, endpoint, atMs: this.#settings.runtime.clock.nowMs() }
     const endArrival = this.#log.arrivals.begin(arrival.atMs)
     try {
       const reply = await this.#record(arrival, endArrival)
