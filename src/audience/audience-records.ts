@@ -62,10 +62,15 @@ export function comparingRecord(members: number): AudienceRecord {
   return { kind: 'comparing', members }
 }
 
+interface Trial {
+  /** If true, nothing was stored or sent. */
+  readonly isDryRun: boolean
+}
+
 /** Makes the record of a sync's result. */
 export function syncRecord(
   { kind, audience, counts }: Exclude<SyncOutcome, { kind: 'taken' }>,
-  { isDryRun: dryRun }: { readonly isDryRun: boolean },
+  { isDryRun: dryRun }: Trial,
 ): AudienceRecord {
   const fields = { audience: audienceFields(audience), ...countFields(counts) }
   return { kind: 'sync', outcome: kind, dryRun, ...fields }
@@ -74,7 +79,7 @@ export function syncRecord(
 /** Makes the record of a removal's result. */
 export function removalRecord(
   { kind, audience, left }: RemovalOutcome,
-  { isDryRun: dryRun }: { readonly isDryRun: boolean },
+  { isDryRun: dryRun }: Trial,
 ): AudienceRecord {
   return { kind: 'removal', outcome: kind, dryRun, audience: audienceFields(audience), left }
 }
