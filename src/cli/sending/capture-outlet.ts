@@ -1,10 +1,9 @@
 import { passedOnHeaders } from '../../http/index.ts'
-import { emptyLedger, endpointName, type Endpoint, type JsonObject } from '../../model/index.ts'
+import { emptyLedger, endpointName, type Endpoint } from '../../model/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
-import type { Clock } from '../../runtime/index.ts'
 import { openStore } from '../../store/index.ts'
 import { signBody, signStandardWebhook, type RequestContent } from '../../webhook/index.ts'
-import { stopGraceMs, type Outlet, type OutletParts, type RejectedRow } from './outlet.ts'
+import { stopGraceMs, type Outlet, type OutletParts } from './outlet.ts'
 import { readCapturedRequest, type CapturedRequest } from './captured-request.ts'
 import type { Plan } from './dry-outlet.ts'
 import type { CapturedTarget } from './sending-options.ts'
@@ -37,13 +36,9 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
     retryWindowMs: options.retryForMs,
     deadlineMs: options.timeoutMs,
   })
-  const read = requestReader(target, runtime.clock)
   let taken = 0
   return {
-    offer: async (row, { line }) => {
-      const reading = read(row, line)
-      if (reading.kind === 'rejected') return reading
-      const { messageId, type, userId, headers, body } = reading.request
+    offer: offerTo(parts, async ({ messageId, type, userId, headers, body }) => {
       taken++
       // Use a separate source for each request, because a webhook that was received twice is sent twice.
       const sourceId = `capture:${taken}`
@@ -51,8 +46,7 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
       const text = JSON.stringify({ headers, body } satisfies CapturedContent)
       const deliveries = [{ destinationId: destination.id, body: text }]
       await pipeline.add([{ sourceId, messageId, type, userId, deliveries }])
-      return { kind: 'taken' }
-    },
+    }),
     finish: () => pipeline.idle(),
     stop: () => pipeline.stop(stopGraceMs),
     ledger: () => pipeline.ledger(),
@@ -64,24 +58,19 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
 export function capturePlanOutlet(
   parts: CaptureOutletParts & { readonly planned: (plan: Plan) => void },
 ): Outlet {
-  const { runtime, planned, target } = parts
-  const { endpoints } = target.destination
+  const { endpoints } = parts.target.destination
   const [endpoint = { url: '', headers: {} }] = endpoints
   const urls = endpoints.map(({ url }) => endpointName(url))
-  const read = requestReader(target, runtime.clock)
   const done = (): Promise<void> => Promise.resolve()
   let taken = 0
   return {
-    offer: (row, { line }) => {
-      const reading = read(row, line)
-      if (reading.kind === 'rejected') return Promise.resolve(reading)
-      const { messageId, type, body } = reading.request
-      const { headers } = composeCaptured(reading.request, endpoint, parts)
+    offer: offerTo(parts, (request) => {
+      const { messageId, type, body } = request
+      const { headers } = composeCaptured(request, endpoint, parts)
       taken++
       const signature = headers['x-signature'] ?? null
-      planned({ messageId, type, urls, body, decision: undefined, signature })
-      return Promise.resolve({ kind: 'taken' })
-    },
+      parts.planned({ messageId, type, urls, body, decision: undefined, signature })
+    }),
     finish: done,
     stop: done,
     close: done,
@@ -89,23 +78,19 @@ export function capturePlanOutlet(
   }
 }
 
-type ReadRequest =
-  | { readonly kind: 'request'; readonly request: CapturedRequest & { readonly messageId: string } }
-  | RejectedRow
-
-/** Makes a function that parses captured requests and moves their timestamps. */
-function requestReader(
-  { shiftBy }: CapturedTarget,
-  clock: Clock,
-): (row: JsonObject, line: number) => ReadRequest {
-  const shift = shiftBy === undefined ? undefined : new TimeShift(shiftBy, clock)
-  return (row, line) => {
+/** Parses captured requests and moves their timestamps before `take` gets them. */
+function offerTo(
+  { target: { shiftBy }, runtime }: CaptureOutletParts,
+  take: (request: CapturedRequest & { readonly messageId: string }) => Promise<void> | void,
+): Outlet['offer'] {
+  const shift = shiftBy === undefined ? undefined : new TimeShift(shiftBy, runtime.clock)
+  return async (row, { line }) => {
     const reading = readCapturedRequest(row)
     if (reading.kind === 'rejected') return reading
     const { request } = reading
     const body = shift?.apply(request.body) ?? request.body
-    const messageId = request.messageId ?? `line-${line}`
-    return { kind: 'request', request: { ...request, messageId, body } }
+    await take({ ...request, messageId: request.messageId ?? `line-${line}`, body })
+    return { kind: 'taken' }
   }
 }
 
