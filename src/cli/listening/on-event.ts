@@ -165,16 +165,13 @@ export async function checkProgram(
   const paths = program.includes('/')
     ? [program]
     : PATH.split(delimiter).map((folder) => join(folder, program))
-  for (const path of paths) {
-    const isRunnable = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
+  try {
+    await Promise.any(paths.map((path) => access(path, constants.X_OK)))
+  } catch {
+    throw new SettingError(
+      '--on-event',
+      `Cannot run ${plainText(program)}: there is no such program, or it is not executable`,
+      'Check its name and PATH, or pass its interpreter as the program.',
     )
-    if (isRunnable) return
   }
-  throw new SettingError(
-    '--on-event',
-    `Cannot run ${plainText(program)}: there is no such program, or it is not executable`,
-    'Check its name and PATH, or pass its interpreter as the program.',
-  )
 }

@@ -18,14 +18,14 @@ export class Child {
   /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */
   readonly ended: Promise<number>
   readonly #pid: number
-  readonly #kill = (): void => void this.#send('SIGKILL')
+  readonly #kill = (): void => void this.signal('SIGKILL')
   #isGone = false
 
   private constructor(child: ChildProcess, program: string) {
     this.#pid = child.pid ?? 0
     this.ended = once(child, 'exit').then(
       ([code, signal]) => {
-        this.#send(0)
+        this.signal(0)
         if (typeof code === 'number') return code
         return 128 + constants.signals[signal as NodeJS.Signals]
       },
@@ -47,29 +47,28 @@ export class Child {
     }
   }
 
-  /** Sends a signal to the command and all processes that it started. */
-  signal(signal: NodeJS.Signals): void {
-    this.#send(signal)
+  /**
+   * Signals the command and all processes that it started. Signal 0 only checks whether they exist.
+   *
+   * @returns whether any of them exists; once false, always false
+   */
+  signal(signal: NodeJS.Signals | 0): boolean {
+    // The system may reuse the id of a finished group.
+    if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)
+    return !this.#isGone
   }
 
   /** Ends the processes that the command left behind. The command itself must have ended. */
   async endLeftovers(): Promise<void> {
-    this.#send('SIGTERM')
-    for (let waitedMs = 0; this.#send(0); waitedMs += leftoversLookMs) {
+    this.signal('SIGTERM')
+    for (let waitedMs = 0; this.signal(0); waitedMs += leftoversLookMs) {
       if (waitedMs >= leftoversGraceMs) {
-        this.#send('SIGKILL')
+        this.signal('SIGKILL')
         break
       }
       await sleep(systemClock, leftoversLookMs)
     }
     process.off('exit', this.#kill)
-  }
-
-  /** @returns whether the group still exists; once false, always false */
-  #send(signal: NodeJS.Signals | 0): boolean {
-    // The system may reuse the id of a finished group.
-    if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)
-    return !this.#isGone
   }
 }
 

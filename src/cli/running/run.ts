@@ -142,7 +142,7 @@ function pendingCase(pending: number): ReportCase {
 
 /** @returns a function that stops passing signals on */
 function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): () => void {
-  const pass = (): void => child.signal(interrupted.reason as NodeJS.Signals)
+  const pass = (): void => void child.signal(interrupted.reason as NodeJS.Signals)
   if (interrupted.aborted) pass()
   interrupted.addEventListener('abort', pass, { once: true })
   const endHangUps = onHangUp?.(() => child.signal('SIGHUP'))

@@ -61,30 +61,24 @@ export function editLine(line: EditedLine, key: Key): EditedLine {
   return before.length + after.length >= charactersMax ? line : { before: before + key.text, after }
 }
 
+const first = /^./su
+const last = /.$/su
+
 const edits: Partial<Readonly<Record<NamedKey, (line: EditedLine) => EditedLine>>> = {
-  backspace: ({ before, after }) => ({ before: withoutLast(before), after }),
-  delete: ({ before, after }) => ({ before, after: after.slice(firstOf(after).length) }),
-  left: ({ before, after }) => ({ before: withoutLast(before), after: lastOf(before) + after }),
+  backspace: ({ before, after }) => ({ before: before.replace(last, ''), after }),
+  delete: ({ before, after }) => ({ before, after: after.replace(first, '') }),
+  left: ({ before, after }) => ({
+    before: before.replace(last, ''),
+    after: (last.exec(before)?.[0] ?? '') + after,
+  }),
   right: ({ before, after }) => ({
-    before: before + firstOf(after),
-    after: after.slice(firstOf(after).length),
+    before: before + (first.exec(after)?.[0] ?? ''),
+    after: after.replace(first, ''),
   }),
   home: ({ before, after }) => ({ before: '', after: before + after }),
   end: ({ before, after }) => ({ before: before + after, after: '' }),
   erase_line: ({ after }) => ({ before: '', after }),
   erase_word: ({ before, after }) => ({ before: before.replace(/\S*\s*$/, ''), after }),
-}
-
-function firstOf(text: string): string {
-  return Array.from(text)[0] ?? ''
-}
-
-function lastOf(text: string): string {
-  return Array.from(text).at(-1) ?? ''
-}
-
-function withoutLast(text: string): string {
-  return text.slice(0, text.length - lastOf(text).length)
 }
 
 /** Returns the part of a line around its cursor that fits in the columns. */
