@@ -4,6 +4,7 @@ import { exitCodes } from '../exit-code.ts'
 import { accessOptions, storeOptions } from '../flags.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
+import { commandOutput } from '../output/style.ts'
 import { readGiven } from '../secret.ts'
 
 /** Adds `evroute audit`. */
@@ -86,6 +87,7 @@ database cannot be used, 130 interrupted.`,
   run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
     const to = (await readGiven(given, io, '--to')) ?? given
     const { migrate, planMigrate } = await import('../migrating/migrate.ts')
-    return (isDryRun ? planMigrate : migrate)({ places: { from, to }, io, view })
+    const output = await commandOutput(view, io)
+    return (isDryRun ? planMigrate : migrate)({ places: { from, to }, ...output })
   },
 })

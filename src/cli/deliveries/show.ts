@@ -44,11 +44,11 @@ export async function listDeliveries(
   { filter, limit }: Pick<ListRequest, 'filter' | 'limit'>,
   run: ReadersRun,
 ): Promise<ExitCode> {
-  const { io, json, nowMs, style, columns } = run
+  const { io, json, nowMs } = run
   const stdout = new DataWriter(io)
   const destinations = await run.deliveries.destinations?.()
   const waitOf = waitsAt(nowMs, destinations)
-  const table = deliveryTable({ nowMs, waitOf, style, columns })
+  const table = deliveryTable({ ...run, waitOf })
   const lineOf = (delivery: DeliveryListRecord): string =>
     recordLine({ ...delivery, ...waitOf(delivery)?.fields })
   const shownAt = new Set<string>()
@@ -139,10 +139,10 @@ function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): str
 
 /** Shows the whole history of a delivery, or of every delivery of an event. */
 export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitCode> {
-  const { io, json, deliveries, nowMs, style, columns } = run
+  const { io, json, deliveries } = run
   const stdout = new DataWriter(io)
   const filter = await filterOfId(id, run)
-  const waitOf = waitsAt(nowMs, await deliveries.destinations?.())
+  const waitOf = waitsAt(run.nowMs, await deliveries.destinations?.())
   let isFirst = true
   for await (const page of deliveryPages({ filter, limit: Infinity }, run)) {
     for (const { id } of page) {
@@ -151,8 +151,7 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
       // The delivery has been purged since it was listed.
       if (story === undefined) continue
       const delivery = { ...story.delivery, ...waitOf(story.delivery)?.fields }
-      const text = (): string =>
-        `${isFirst ? '' : '\n'}${storyText(story, { nowMs, waitOf, style, columns })}`
+      const text = (): string => `${isFirst ? '' : '\n'}${storyText(story, { ...run, waitOf })}`
       stdout.write(json ? recordLine({ ...story, delivery }) : text())
       isFirst = false
     }

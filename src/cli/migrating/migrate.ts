@@ -10,25 +10,23 @@ import {
   type MovePlan,
 } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
-import { writeData, type Io } from '../io.ts'
+import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
-import { commandOutput, wantsColor, type CommandOutput } from '../output/style.ts'
+import { wantsColor, type CommandOutput } from '../output/style.ts'
 import { textTable, type TextTableView } from '../output/table.ts'
 
-interface MigrateRun {
+interface MigrateRun extends CommandOutput {
   readonly places: MigrationPlaces
-  readonly io: Io
-  readonly view: Pick<CommandOutput, 'json' | 'color'>
 }
 
 /** Migrates a store and shows the progress. At the end, prints how both sides compare. */
 export async function migrate(run: MigrateRun): Promise<ExitCode> {
-  const { io, view, places } = run
+  const { io, places } = run
   const elapsedMs = stopwatch()
   const { newId, clock } = createRuntime()
   const text = new ProgressText(elapsedMs)
-  const color = wantsColor(io, io.stderr, view.color)
+  const color = wantsColor(io, io.stderr, run.color)
   const endProgress = startProgress(io, () => text.line, { color, quiet: false })
   try {
     const outcome = await migrateStore({
@@ -48,9 +46,9 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
 
 /** Shows what a migration would move. */
 export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
-  const { io, view, places } = run
+  const { io, places } = run
   const plan = await planMigration(places)
-  if (view.json) {
+  if (run.json) {
     await writeData(io, recordLine(planRecord(plan)))
     return exitCodes.ok
   }
@@ -61,7 +59,7 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
       { title: 'rows', text: ([title]) => title, look: 'name' },
       { title: 'file', text: ([, count]) => formatCount(count), isCount: true },
     ],
-    await commandOutput(view, io),
+    run,
   )
   await writeData(io, table)
   const all = formatCount(rows.reduce((sum, [, count]) => sum + count, 0))
@@ -71,10 +69,10 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
 }
 
 async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): Promise<ExitCode> {
-  const { io, view } = run
-  if (view.json) await writeData(io, recordLine(outcomeRecord(outcome, durationMs)))
+  const { io, json } = run
+  if (json) await writeData(io, recordLine(outcomeRecord(outcome, durationMs)))
   else if (outcome.kind !== 'interrupted') {
-    await writeData(io, comparedTable(outcome.figures, await commandOutput(view, io)))
+    await writeData(io, comparedTable(outcome.figures, run))
   }
   const [from, place] = [plainText(run.places.from), plainText(outcome.place)]
   switch (outcome.kind) {
@@ -98,8 +96,8 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   }
 }
 
-function note({ io, view }: MigrateRun, text: string): void {
-  if (!view.json) io.stderr.write(`${text}\n`)
+function note({ io, json }: MigrateRun, text: string): void {
+  if (!json) io.stderr.write(`${text}\n`)
 }
 
 function comparedTable(figures: readonly ComparedFigure[], view: TextTableView): string {

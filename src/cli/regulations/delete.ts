@@ -97,14 +97,14 @@ async function finish({ ids, rejected }: Stored, run: OperationsRun): Promise<Ex
 
 /** Prints the results of regulations, without the ids of the users. */
 async function tellAll(ids: readonly string[], run: OperationsRun): Promise<ExitCode> {
-  const { regulations, stdout, json, style, columns } = run
+  const { regulations, stdout, json } = run
   let code: ExitCode = exitCodes.ok
   for (const id of ids) {
     const found = await regulations.find(id)
     if (found === undefined) continue
     const { archive, archivesLeft, subjectIds, ...fields } = found
     const subjects = subjectIds.length
-    const view = { style, columns, nowMs: systemClock.nowMs() }
+    const view = { ...run, nowMs: systemClock.nowMs() }
     stdout.write(
       json
         ? recordLine({ ...fields, archive, archivesLeft, subjects })
