@@ -54,11 +54,7 @@ export async function createService(options: CreateServiceOptions): Promise<Runn
     typeof given === 'string' ? given : withFreePorts(given),
     { env, log: runtime.log },
   )
-  return Service.start({
-    configuration,
-    runtime,
-    ...(onFailure === undefined ? {} : { failed: onFailure }),
-  })
+  return Service.start({ configuration, runtime, failed: onFailure })
 }
 
 /** Sets ports that are left out to 0. Leaves values of the wrong type to the checks of the configuration. */

@@ -26,7 +26,7 @@ export interface ServiceOptions {
   /** What this process does; `all` by default. */
   readonly role?: ServiceRole | undefined
   /** Called with a fatal error. Close the service when it is called. */
-  readonly failed?: (error: unknown) => void
+  readonly failed?: ((error: unknown) => void) | undefined
 }
 
 /**

@@ -30,10 +30,8 @@ import { destinationStates, sourcesState } from './states.ts'
 import { AddingBytes, Pipeline } from '../pipeline/index.ts'
 import { Readiness } from './readiness.ts'
 import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'
-import { listenFor } from './service-ports.ts'
+import { listenFor, openServiceStore, senderThreads } from './service-parts.ts'
 import { ServiceRegulations } from './service-regulations.ts'
-import { openServiceStore } from './service-store.ts'
-import { senderThreads } from './sender-threads.ts'
 import { tracingOfProcess, type Tracing } from './tracing.ts'
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
