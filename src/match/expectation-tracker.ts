@@ -25,6 +25,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   /** The last moment at which requests count, in milliseconds since 1970; Infinity without `within`. */
   readonly deadlineMs: number
   #matched = 0
+  #others = 0
   #late = 0
   #surplus: Candidate | undefined
   #nearest: Candidate | undefined
@@ -38,6 +39,11 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   /** The number of requests that matched in time. */
   get matched(): number {
     return this.#matched
+  }
+
+  /** The number of requests that did not match, or not in time. */
+  get others(): number {
+    return this.#others
   }
 
   /** The first request that matched above the maximum count. */
@@ -59,6 +65,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
       if (this.#matched > count.atMost) this.#surplus ??= subject
       return
     }
+    this.#others += 1
     if (isMatch) this.#late += 1
     const near = isMatch ? Infinity : nearness(match, subject)
     if (near <= this.#nearness) return
@@ -124,6 +131,10 @@ export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
       readonly difference: readonly DifferenceRow[]
       /** How late the nearest request was, in milliseconds; 0 if it does not match. */
       readonly lateMs: number
+      /** The number of requests that matched in time. */
+      readonly matched: number
+      /** The number of requests that did not match, or not in time. */
+      readonly others: number
     }
 
 /** Returns the result of an expectation whose wait has ended. */
@@ -140,12 +151,13 @@ function shortfallOf<Candidate extends NumberedSubject>(
   tracker: ExpectationTracker<Candidate>,
 ): Shortfall<Candidate> | undefined {
   if (tracker.isSatisfied) return undefined
-  const { surplus, nearest, deadlineMs } = tracker
+  const { surplus, nearest, deadlineMs, matched, others } = tracker
   if (surplus !== undefined) return { reason: 'too_many', surplus }
-  if (nearest === undefined) return { reason: 'too_few', nearest, difference: [], lateMs: 0 }
+  const counts = { reason: 'too_few', matched, others } as const
+  if (nearest === undefined) return { ...counts, nearest, difference: [], lateMs: 0 }
   const { match } = tracker.expectation
   const lateMs = match.test(nearest) ? nearest.atMs - deadlineMs : 0
-  return { reason: 'too_few', nearest, difference: difference(match, nearest), lateMs }
+  return { ...counts, nearest, difference: difference(match, nearest), lateMs }
 }
 
 /**
@@ -156,8 +168,10 @@ export function shortfallText(shortfall: Shortfall, width?: number): string {
   if (shortfall.reason === 'too_many') {
     return `The first request too many is #${shortfall.surplus.seq}`
   }
-  const { nearest, lateMs } = shortfall
-  if (nearest === undefined) return 'No request was similar'
+  const { nearest, lateMs, matched, others } = shortfall
+  if (nearest === undefined) {
+    return `No ${matched > 0 ? 'other ' : ''}request ${others > 0 ? 'was similar' : 'arrived'}`
+  }
   if (lateMs > 0) return `#${nearest.seq} arrived ${formatDuration(lateMs)} too late`
   return `The nearest request is #${nearest.seq}:\n${differenceText(shortfall.difference, width)}`
 }

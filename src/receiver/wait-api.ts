@@ -159,8 +159,9 @@ function unmetAnswer({ shortfall, ...expectation }: ExpectationResult<ReceivedEv
   if (shortfall?.reason === 'too_many') {
     return jsonAnswer(409, { error: { ...error, surplus: recordOf(shortfall.surplus) } })
   }
-  const { nearest, difference = [], lateMs = 0 } = shortfall ?? {}
-  return jsonAnswer(408, { error: { ...error, nearest: recordOf(nearest), difference, lateMs } })
+  const { nearest, difference = [], lateMs = 0, others = 0 } = shortfall ?? {}
+  const near = { nearest: recordOf(nearest), difference, lateMs, others }
+  return jsonAnswer(408, { error: { ...error, ...near } })
 }
 
 function recordOf(event: ReceivedEvent | undefined): object | null {

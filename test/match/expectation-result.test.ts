@@ -66,8 +66,13 @@ describe('the result of an expectation', () => {
     expect(shortfallText(shortfall!)).toBe('The first request too many is #5')
   })
 
-  test('without any similar request reports that', () => {
-    const { shortfall } = resultOf('type:track', [])
-    expect(shortfallText(shortfall!)).toBe('No request was similar')
+  test.each([
+    ['type:track', [], 'No request arrived'],
+    ['event:Ping', [numbered(1, page)], 'No request was similar'],
+    ['type:track x2', [numbered(1)], 'No other request arrived'],
+    ['event:Order* x2', [numbered(1), numbered(2, page)], 'No other request was similar'],
+  ] as const)('without a similar request reports that: %j, %#', (text, subjects, words) => {
+    const { shortfall } = resultOf(text, subjects)
+    expect(shortfallText(shortfall!)).toBe(words)
   })
 })

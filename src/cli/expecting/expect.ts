@@ -135,18 +135,19 @@ function resultOf(expectation: Expectation, body: JsonObject): ExpectationResult
   const { matched, account } = expected
   if (typeof matched !== 'number' || typeof account !== 'string') return undefined
   const { text } = expectation
-  const shortfall = error === undefined ? undefined : shortfallOf(expectation, error)
+  const shortfall = error === undefined ? undefined : shortfallOf(expectation, error, matched)
   const state = shortfall === undefined ? 'met' : 'unmet'
   return { text, state, matched, account: plainText(account), shortfall }
 }
 
-function shortfallOf({ match }: Expectation, error: JsonObject): Shortfall {
+function shortfallOf({ match }: Expectation, error: JsonObject, matched: number): Shortfall {
   const surplus = eventOf(error['surplus'])
   if (surplus !== undefined) return { reason: 'too_many', surplus }
   const nearest = eventOf(error['nearest'])
-  const lateMs = typeof error['lateMs'] === 'number' ? error['lateMs'] : 0
+  const numberOf = (value: JsonValue | undefined): number => (typeof value === 'number' ? value : 0)
+  const [lateMs, others] = [numberOf(error['lateMs']), numberOf(error['others'])]
   const rows = nearest === undefined ? [] : difference(match, nearest)
-  return { reason: 'too_few', nearest, difference: rows, lateMs }
+  return { reason: 'too_few', nearest, difference: rows, lateMs, matched, others }
 }
 
 function eventOf(record: JsonValue | undefined): NumberedSubject | undefined {
