@@ -152,11 +152,7 @@ export interface SqlDatabase {
   /**
    * Runs a script in one transaction. The script may run several times.
    *
-   * @param options - `isLong` if one statement may take minutes
    * @throws EvrouteError `store_closed`, `store_unusable`
    */
-  change<Result>(
-    script: () => Script<Result>,
-    options?: { readonly isLong?: boolean },
-  ): Promise<Result>
+  change<Result>(script: () => Script<Result>): Promise<Result>
 }

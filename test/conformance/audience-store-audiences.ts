@@ -96,6 +96,22 @@ function removes(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([])
   })
 
+  test('removes an audience that takes several parts, and ends its sync', async () => {
+    const list = Array.from({ length: 1_500 }, (_, index) => member(`u_${index}`))
+    const sync = await tested.beginSync()
+    for (let first = 0; first < list.length; first += 500) {
+      await sync.take(...list.slice(first, first + 500))
+    }
+    await tested.sync([member('u_1')], { audience: { key: 'other' } })
+    const removal = tested.store.audiences.remove({ key: 'vip' })
+    const late = sync.tryTake(member('u_late'))
+    expect(await removal).toBe(true)
+    expect(await late).toEqual({ kind: 'superseded' })
+    expect((await tested.store.audiences.list()).map(({ key }) => key)).toEqual(['other'])
+    expect(await tested.members('vip')).toEqual([])
+    expect(await tested.members('other')).toHaveLength(1)
+  })
+
   test('reports an unknown audience', async () => {
     expect(await tested.store.audiences.remove({ key: 'vip' })).toBe(false)
   })

@@ -49,6 +49,9 @@ interface UserRow {
   readonly is_member: unknown
 }
 
+/** The number of members that one transaction removes, so that other work waits for milliseconds only. */
+const removedAtOnce = 1_000
+
 const keyColumns = { user_key: 'text', member_key: 'text' } as const
 const userKey = raw('given.user_key')
 const memberKey = raw('given.member_key')
@@ -132,14 +135,25 @@ export class AudienceChanges {
     return { left: users.filter((_, place) => hasLeft(place)), next, calls: changes.length }
   }
 
-  /** Deletes the audience with a key, and its members; false if there is none. */
-  *remove(key: string): Script<boolean> {
-    const row = yield* firstRow<{ readonly id: number }>(
-      sql`DELETE FROM evroute_audiences WHERE key = ${toStored(key)} RETURNING id`,
-    )
-    if (row === undefined) return false
-    yield* run(sql`DELETE FROM evroute_members WHERE audience_id = ${row.id}`)
-    return true
+  /**
+   * Deletes some members of the audience with a key, and with the last of them the audience. Ends the sync in
+   * progress. Returns whether more are left, and whether there was such an audience.
+   */
+  *remove(key: string): Script<'none' | 'more' | 'removed'> {
+    const row = yield* firstRow<{ readonly id: number }>(sql`
+      SELECT id FROM evroute_audiences WHERE key = ${toStored(key)} ${this.#dialect.forUpdate}`)
+    if (row === undefined) return 'none'
+    const removed = yield* rowsOf(sql`
+      DELETE FROM evroute_members WHERE audience_id = ${row.id} AND (user_key, member_key) IN (
+        SELECT user_key, member_key FROM evroute_members WHERE audience_id = ${row.id}
+        ORDER BY user_key, member_key LIMIT ${removedAtOnce}) RETURNING 1`)
+    if (removed.length === removedAtOnce) {
+      yield* run(sql`UPDATE evroute_audiences SET members = members - ${removed.length}, sync = NULL
+        WHERE id = ${row.id}`)
+      return 'more'
+    }
+    yield* run(sql`DELETE FROM evroute_audiences WHERE id = ${row.id}`)
+    return 'removed'
   }
 
   /**

@@ -76,9 +76,12 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   }
 
   async remove({ key }: { readonly key: string }): Promise<boolean> {
-    const isRemoved = await this.#database.change(() => this.#changes.remove(key), { isLong: true })
-    if (isRemoved) this.#syncs.delete(key)
-    return isRemoved
+    for (;;) {
+      const part = await this.#database.change(() => this.#changes.remove(key))
+      if (part === 'none') return false
+      this.#syncs.delete(key)
+      if (part === 'removed') return true
+    }
   }
 
   async #begin(request: BeginSyncRequest): Promise<BeginSyncResult> {

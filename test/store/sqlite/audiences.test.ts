@@ -21,7 +21,29 @@ async function opened(path: string): Promise<AudiencesUnderTest> {
   return tested
 }
 
+/** A store with an audience of 1,500 members. */
+async function largeAudience() {
+  const tested = await opened(await newPath())
+  const sync = await tested.beginSync()
+  for (let first = 0; first < 1_500; first += 500) {
+    const part = Array.from({ length: 500 }, (_, index) => member(`u_${first + index}`))
+    await sync.take(...part)
+  }
+  const beginSync = (): Promise<unknown> => tested.beginSync({ audience: { key: 'other' } })
+  return { store: tested.store, beginSync }
+}
+
 describe('audiences in a file', () => {
+  test('are removed in parts, between which other work is done', async () => {
+    const { store, beginSync } = await largeAudience()
+    const ended: string[] = []
+    const removal = store.audiences.remove({ key: 'vip' }).then(() => ended.push('removal'))
+    await beginSync()
+    ended.push('other work')
+    await removal
+    expect(ended).toEqual(['other work', 'removal'])
+  })
+
   const list = [member('a', '1'), member('\0b', '"\ud800"')]
 
   test('are there when it is opened again, and no sync continues', async () => {
