@@ -127,7 +127,13 @@ function Changes({ seq, other }: { readonly seq: number; readonly other?: number
   }
   const { previous, changes, more } = reading.value
   if (previous === null) return <p class="muted">There is no earlier event to compare with.</p>
-  if (changes.length === 0) return <p class="muted">The payload is the same as in #{previous}.</p>
+  if (changes.length === 0) {
+    return (
+      <p class="muted">
+        Apart from messageId and timestamp, the payload is the same as in #{previous}.
+      </p>
+    )
+  }
   return (
     <>
       <p class="muted">

@@ -23,7 +23,7 @@ describe('changes', () => {
       /properties\.total\s+39\.95 → 12\s+properties\.currency\s+absent → "EUR"/,
     )
     await page.getByRole('option', { name: /#3 / }).click()
-    await page.getByText('The payload is the same as in #2.').waitFor()
+    await page.getByText(/Apart from messageId and timestamp, .* same as in #2/).waitFor()
     await page.getByRole('option', { name: /#1 / }).click()
     await page.getByText('There is no earlier event to compare with.').waitFor()
   })

@@ -43,8 +43,8 @@ function forwardDetails({ forward }: ReceivedEvent, style: Style): readonly stri
 /** Formats the differences between two requests, field by field. */
 export function comparisonText(event: ReceivedEvent, other: ReceivedEvent, style: Style): string {
   const { changes, more } = compareEvents(event, other)
-  const title = style.strong(`#${other.seq} → #${event.seq}`)
-  if (changes.length === 0) return `${title}  the payloads are equal\n`
+  const title = `${style.strong(`#${other.seq} → #${event.seq}`)}  apart from messageId and timestamp`
+  if (changes.length === 0) return `${title}, the payloads are equal\n`
   const lines = changes.map(({ path, before, after }) => {
     const [old, now] = [style.bad(before ?? 'absent'), style.good(after ?? 'absent')]
     return `  ${style.name(path)}  ${old} → ${now}`

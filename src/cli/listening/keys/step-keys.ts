@@ -1,7 +1,7 @@
 import { parseMatch, type Match } from '../../../match/index.ts'
 import { SettingError } from '../../../model/index.ts'
 import type { ReceivedEvent } from '../../../receiver/index.ts'
-import { countOf } from '../../output/numbers.ts'
+import { countOf, formatCount } from '../../output/numbers.ts'
 import { editLine, type EditedLine, type Key } from '../../terminal/key.ts'
 
 /** How the next key is interpreted. In `number`, digits identify a request to pick or to compare with. */
@@ -19,7 +19,7 @@ export interface KeysState {
   /** The number of requests since the display was paused; undefined if it is not paused. */
   readonly arrivedInPause: number | undefined
   readonly arrived: number
-  /** The last request that was shown. */
+  /** The last request that was shown, or that a new filter shows. */
   readonly last: ReceivedEvent | undefined
   /** The request that keys act on; undefined for the last one. */
   readonly picked: ReceivedEvent | undefined
@@ -97,10 +97,9 @@ export function stepKeys(
     return tell(state, 'Ignored a paste. To filter by pasted text, press / first.')
   }
   const effects: KeyEffect[] = []
-  const pickable = events.filter((event) => state.filter?.test(event) !== false)
   let next = state
   for (const key of keys) {
-    const step = stepKey(next, key, pickable)
+    const step = stepKey(next, key, events)
     next = step.state
     effects.push(...step.effects)
   }
@@ -117,21 +116,26 @@ function isPasted(keys: readonly Key[]): boolean {
 
 type Events = readonly ReceivedEvent[]
 
-function stepKey(state: KeysState, key: Key, events: Events): KeysStep {
+function stepKey(state: KeysState, key: Key, kept: Events): KeysStep {
   if (key.kind === 'interrupt') return interrupted(state)
   if (key.kind === 'suspend') return { state, effects: [{ kind: 'suspend' }] }
+  const events = matching(kept, state.filter)
   switch (state.mode.kind) {
     case 'keys':
       return stepPlainKey(state, key, events)
     case 'failure':
       return stepFailure(state, key)
     case 'filter':
-      return stepFilter(state, state.mode.line, key)
+      return stepFilter(state, state.mode.line, { key, kept })
     case 'number':
       return stepNumber(state, state.mode, { key, events })
     case 'ending':
       return { state, effects: [] }
   }
+}
+
+function matching(events: Events, filter: Match | undefined): Events {
+  return filter === undefined ? events : events.filter((event) => filter.test(event))
 }
 
 /** Handlers by lower-case character or kind of key. */
@@ -141,6 +145,7 @@ const handlers = new Map<string, (state: KeysState, events: Events) => KeysStep>
   ['down', (state, events) => picking(state, events, 1)],
   ['escape', (state) => ({ state: { ...state, picked: undefined }, effects: [] })],
   ['h', (state) => tell(state, keysHelp)],
+  ['?', (state) => tell(state, keysHelp)],
   ['r', (state) => withCurrent(state, 'resend')],
   ['e', (state) => withCurrent(state, 'edit')],
   ['y', (state) => withCurrent(state, 'curl')],
@@ -194,10 +199,13 @@ function stepNumber(
   }
   if (key.kind === 'backspace') return inMode(state, { ...mode, digits: digits.slice(0, -1) })
   if (key.kind === 'escape') return { state: left, effects: [] }
-  if (key.kind !== 'enter') return { state, effects: [] }
-  if (mode.purpose === 'compare') return compareNumbered(left, digits, events)
+  if (mode.purpose === 'compare') {
+    return key.kind === 'enter' ? compareNumbered(left, digits, events) : { state, effects: [] }
+  }
   const picked = events.find(({ seq }) => seq === Number(digits))
-  return picked === undefined ? notKept(left, digits) : withCurrent({ ...left, picked }, 'show')
+  return picked === undefined
+    ? notKept(left, digits)
+    : stepPlainKey({ ...left, picked }, key, events)
 }
 
 /** Without a number, compares with the previous request of the same type. */
@@ -252,21 +260,36 @@ function editingFilter(state: KeysState): KeysStep {
   return inMode(state, { kind: 'filter', line })
 }
 
-function stepFilter(state: KeysState, line: EditedLine, key: Key): KeysStep {
+function stepFilter(
+  state: KeysState,
+  line: EditedLine,
+  { key, kept }: { readonly key: Key; readonly kept: Events },
+): KeysStep {
   const left: KeysState = { ...state, mode: { kind: 'keys' } }
   if (key.kind === 'escape') return { state: left, effects: [] }
   if (key.kind !== 'enter') {
     return inMode(state, { kind: 'filter', line: editLine(line, key) })
   }
   const text = (line.before + line.after).trim()
-  if (text === '') return tell({ ...left, filter: undefined }, 'All requests are shown.')
+  if (text === '') return tell(withFilter(left, undefined, kept), 'All requests are shown.')
   try {
     const filter = parseMatch(text)
-    return tell({ ...left, filter }, `Only requests that match ${filter.text} are shown.`)
+    const { length } = matching(kept, filter)
+    const hint = length === 0 ? '' : ` Press up to pick ${length === 1 ? 'it' : 'one'}.`
+    return tell(
+      withFilter(left, filter, kept),
+      `Only requests that match ${filter.text} are shown: ${formatCount(length)} so far.${hint}`,
+    )
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
     return tell(state, `${error.message}. ${error.hint ?? ''}`)
   }
+}
+
+/** Sets the filter. Keys then act only on requests that it shows. */
+function withFilter(state: KeysState, filter: Match | undefined, kept: Events): KeysState {
+  const [picked] = matching(state.picked === undefined ? [] : [state.picked], filter)
+  return { ...state, filter, picked, last: matching(kept, filter).at(-1) }
 }
 
 function tell(state: KeysState, text: string): KeysStep {
@@ -275,7 +298,7 @@ function tell(state: KeysState, text: string): KeysStep {
 
 const keysHelp = `Keys
   up, down   pick an earlier request; esc returns to the last one
-  1 2 3 ...  pick a request by its number
+  1 2 3 ...  pick a request by its number, before enter or a letter below
   enter      show it in full
   r          send it again, to --forward-to or here
   e          edit it in $EDITOR, sign it and send it here
@@ -284,7 +307,7 @@ const keysHelp = `Keys
   s          save it to a file
   p          pause the display; press again to show what arrived
   f          fail the next webhook: 5 with status 503, t by timing out
-  /          filter requests; an empty filter shows all
+  /          filter requests; Ctrl-U and enter show all
   o          open the page with every request
   c          clear the screen
   q          quit, like Ctrl-C; a second Ctrl-C quits at once`

@@ -164,6 +164,23 @@ describe('keys of listen', () => {
     expect(resent).toEqual([1, 1])
   })
 
+  test('d says which fields it does not compare', async () => {
+    const { arrive, terminal, stream, open } = await onScreen()
+    open()
+    const body = { type: 'track', userId: 'u_1', event: 'Ping' } as const
+    arrive(receivedEvent(1, { ...body, messageId: 'm_1' }))
+    arrive(receivedEvent(2, { ...body, messageId: 'm_2' }))
+    arrive(receivedEvent(3, { ...body, messageId: 'm_3', event: 'Pong' }))
+    terminal.press('2d1\r')
+    expect(stream.text).toContain(
+      '#1 → #2  apart from messageId and timestamp, the payloads are equal\n',
+    )
+    terminal.press('3d1\r')
+    expect(stream.text).toContain(
+      '#1 → #3  apart from messageId and timestamp\n  event  "Ping" → "Pong"\n',
+    )
+  })
+
   test('without a target, r sends the same bytes and headers to the receiver itself', async () => {
     await using receiver = await startReceiver()
     const { arrive, terminal, stream, open } = await onScreen()

@@ -65,8 +65,8 @@ describe('keys', () => {
     expect(press(key, state).effects).toEqual([{ kind, event: ping }])
   })
 
-  test('h explains every key', () => {
-    const text = told(press('h').effects)
+  test.each(['h', '?'])('%s explains every key', (key) => {
+    const text = told(press(key).effects)
     for (const key of ['enter', 'r', 'p', 'f', '/', 's', 'c', 'q']) {
       expect(text).toMatch(new RegExp(`^  ${key} `, 'm'))
     }
@@ -114,6 +114,13 @@ describe('picking an earlier request', () => {
     expect(press(up, state).line).toBe(
       '▸ #3 track u_2 Pong · enter show · r resend · e edit · d co…',
     )
+  })
+
+  test('a key after a number acts on that request', () => {
+    expect(press('1r', state).effects).toEqual([{ kind: 'resend', event: ping }])
+    expect(press('2y', state).state).toMatchObject({ picked: page, mode: { kind: 'keys' } })
+    expect(press(`2${up}`, state).state.picked).toBe(ping)
+    expect(told(press('7r', state).effects)).toMatch(/^Request #7 is no longer kept/)
   })
 
   test('a number shows a request and keeps it picked', () => {
@@ -190,10 +197,27 @@ describe('the next failure', () => {
 describe('filtering', () => {
   test('shows only matching requests from then on', () => {
     const { state, effects, line } = press('/ type:track \r')
-    expect(told(effects)).toBe('Only requests that match type:track are shown.')
+    expect(told(effects)).toBe('Only requests that match type:track are shown: 0 so far.')
     expect(line).toBe('/ type:track · h help · q quit · 0 received')
     expect([ping, page].map((event) => displayOf(state, event))).toEqual(['show', 'hide'])
     expect(afterArrival(afterArrival(state, ping), page)).toMatchObject({ arrived: 2, last: ping })
+  })
+
+  test('keys no longer act on requests that it hides', () => {
+    kept = [ping, page]
+    const before = kept.reduce(afterArrival, start)
+    const picked = press(up, before).state
+    expect(picked.picked).toBe(page)
+    const { state, effects } = press('/type:track\r', picked)
+    expect(told(effects)).toBe(
+      'Only requests that match type:track are shown: 1 so far. Press up to pick it.',
+    )
+    expect(press('e', state).effects).toEqual([{ kind: 'edit', event: ping }])
+    const none = press('/type:delete\r', picked).state
+    expect(told(press('e', none).effects)).toBe('No request has been shown yet.')
+    expect(press('/\u0015\re', none).effects.at(-1)).toEqual({ kind: 'edit', event: page })
+    const same = press('/type:page\r', picked).state
+    expect(same.picked).toBe(page)
   })
 
   test('a match that cannot be read is pointed at, and can be mended', () => {
