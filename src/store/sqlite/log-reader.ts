@@ -28,12 +28,34 @@ const searchedAtOnce = 256
 /** Buckets to read row by row before other work gets its turn: about 10 ms. */
 const readAtOnce = 2
 
+/** The maximum number of rows in an index of states that a look-up reads in one go: about 10 ms. */
+const rareRowsMax = 10_000
+
+/** An index that contains only the rows of some states. */
+interface IndexOfStates {
+  readonly name: string
+  readonly states: readonly LoggedState[]
+  readonly condition: string
+}
+
+const indexesOfStates: readonly IndexOfStates[] = [
+  { name: 'deliveries_waiting', states: ['pending'], condition: "state = 'pending'" },
+  {
+    name: 'deliveries_ended',
+    states: ['failed', 'expired'],
+    condition: "(state = 'failed' OR state = 'expired')",
+  },
+]
+
 /** The ids that a look-up needs, and how many buckets it reads before other work gets its turn. */
 interface BucketsRequest {
   readonly id?: number | undefined
   readonly beforeId?: number | undefined
   readonly atOnce: number
 }
+
+const listed = `SELECT ${loggedColumns}, ${bodyStartFrom('messages', 'body_id')}
+  FROM deliveries delivery`
 
 /**
  * Looks up deliveries in a file. Long look-ups read bucket by bucket, each in a transaction of its own,
@@ -75,12 +97,18 @@ export class LogReader {
     const conditions = conditionsOf(filter, '+state')
     const sql = conditions.sql.replaceAll(/\$\d+/g, '?')
     const values = conditions.values as readonly SqlValue[]
+    const rare = this.#rareStates(filter)
+    if (rare !== undefined) {
+      const ids = `SELECT id FROM deliveries INDEXED BY ${rare.name}
+        WHERE ${rare.condition} AND id < ? ${sql} ORDER BY id DESC LIMIT ?`
+      const statement = this.#database.prepare(`${listed} WHERE id IN (${ids}) ORDER BY id DESC`)
+      const rows = statement.all(beforeId ?? Number.MAX_SAFE_INTEGER, ...values, limit)
+      return (rows as ListedRow[]).map(listedDelivery)
+    }
     const index = indexFor(filter)
     const [source, inBucket] =
       index === undefined ? ['', ''] : [`INDEXED BY ${index}`, `id >> ${bucketShift} = ? AND`]
-    const statement = this.#database.prepare(`
-      SELECT ${loggedColumns}, ${bodyStartFrom('messages', 'body_id')}
-      FROM deliveries delivery ${source}
+    const statement = this.#database.prepare(`${listed} ${source}
       WHERE ${inBucket} id BETWEEN ? AND ? ${sql} ORDER BY id DESC LIMIT ?`)
     const atOnce = index === undefined ? readAtOnce : searchedAtOnce
     const rows: ListedRow[] = []
@@ -91,6 +119,20 @@ export class LogReader {
       if (rows.length >= limit) break
     }
     return rows.map(listedDelivery)
+  }
+
+  /** Returns the index of the wanted states if it has few rows: a walk through all deliveries would find few. */
+  #rareStates(filter: DeliveryFilter): IndexOfStates | undefined {
+    if (filter.id !== undefined || indexFor(filter) !== undefined) return undefined
+    const found = indexesOfStates.find(({ states }) =>
+      filter.states?.every((state) => states.includes(state)),
+    )
+    if (found === undefined) return undefined
+    const { name, condition } = found
+    const some = `SELECT 1 FROM deliveries INDEXED BY ${name} WHERE ${condition} LIMIT ?`
+    const counted = this.#database.prepare(`SELECT count(*) AS rows FROM (${some})`)
+    const { rows } = counted.get(rareRowsMax + 1) as { readonly rows: number }
+    return rows > rareRowsMax ? undefined : found
   }
 
   /**

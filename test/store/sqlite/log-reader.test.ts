@@ -65,6 +65,28 @@ test('an add gets its turn while a question is answered', async () => {
   }
 })
 
+test('rows of a rare state are found at once, without a walk through all rows', async () => {
+  const store = await openFilledStore()
+  const share = { destinationId: 'crm', lane: 'first', deliveriesMax: 3, dueByMs: nowMs } as const
+  const failing = await store.claim({ nowMs, shares: [share] })
+  const settlements = failing.map((delivery) => {
+    return { kind: 'failed', delivery, attempts: 1, reason: 'status_404' } as const
+  })
+  await store.settle({ nowMs, settlements, requests: [] })
+  const answered: string[] = []
+  const asked = store.list({ filter: { states: ['failed', 'expired'] }, limit: 2 })
+  void asked.then(() => answered.push('the question'))
+  await add(store, 'm_new').then(() => answered.push('the add'))
+  expect((await asked).map(({ id }) => id)).toEqual([6, 4])
+  expect(answered).toEqual(['the question', 'the add'])
+  const rest = {
+    filter: { states: ['failed'], destinationId: 'crm' },
+    limit: 2,
+    beforeId: 4,
+  } as const
+  expect((await store.list(rest)).map(({ id }) => id)).toEqual([2])
+})
+
 test('a question ends with the store', async () => {
   const store = await openFilledStore()
   const audited = store.audit()
