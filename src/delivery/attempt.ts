@@ -37,7 +37,10 @@ export interface AttemptContext {
   readonly post: PostDelivery
   /** When to try again. */
   readonly policy: RetryPolicy
-  /** Called with each request once it has ended, before the round is settled. */
+  /**
+   * Called with each request once it has ended, before the round is settled; not with a first try that the
+   * settlement has.
+   */
   readonly ended: (record: RequestRecord) => void
   /** Called with the settlement of the delivery: on the first success, or once every request has failed. */
   readonly settled: (settlement: Settlement) => void
@@ -64,7 +67,7 @@ async function askEndpoint(
   context: AttemptContext,
 ): Promise<void> {
   const { delivery } = round
-  const { runtime, destination, post, ended } = context
+  const { runtime, destination, post, ended, settled } = context
   const { clock, log, observer } = runtime
   const atMs = clock.nowMs()
   const release = clock.hold()
@@ -74,6 +77,8 @@ async function askEndpoint(
   const { verdict, status, error } = judge(outcome, destination.retryStatuses)
   const { url } = endpoint
   const { destinationId, id, messageId, lane } = delivery
+  const durationMs = Math.round(elapsedMs())
+  const excerpt = outcome.kind === 'answered' ? outcome.excerpt : ''
   const record: RequestRecord = {
     destinationId,
     deliveryId: id,
@@ -85,14 +90,13 @@ async function askEndpoint(
     outcome: verdict,
     status,
     error,
-    durationMs: Math.round(elapsedMs()),
-    excerpt: outcome.kind === 'answered' ? outcome.excerpt : '',
+    durationMs,
+    excerpt,
   }
   if (outcome.kind === 'timeout') {
     log.warn('webhook timed out', { code: 'timeout', messageId, url: hiddenEndpoint(url) })
   }
   observer.request(record)
-  ended(record)
   const result = {
     url,
     verdict,
@@ -101,19 +105,29 @@ async function askEndpoint(
     throttled: isThrottled(outcome),
     interrupted: isOurs(outcome),
   }
-  addResult(result, round, context)
+  const settlement = addResult(result, round, context)
+  if (settlement?.kind === 'delivered' && lane === 'first' && settlement.attempts === 1) {
+    settled({ ...settlement, firstTry: { url, atMs, status, durationMs, excerpt } })
+  } else {
+    ended(record)
+    if (settlement !== undefined) settled(settlement)
+  }
 }
 
-/** Adds the result of a request to its round, and settles the round if the result decides it. */
-function addResult(result: EndpointResult, round: OpenRound, context: AttemptContext): void {
+/** Adds the result of a request to its round, and returns the settlement if the result decides the round. */
+function addResult(
+  result: EndpointResult,
+  round: OpenRound,
+  context: AttemptContext,
+): Settlement | undefined {
   const { delivery, startedAtMs, results } = round
-  const { destination, endpoints, policy, runtime, settled } = context
+  const { destination, endpoints, policy, runtime } = context
   const isSettled = results.some(({ verdict }) => verdict === 'success')
   results.push(result)
   const isLast = results.length === endpoints.length
-  if (isSettled || (result.verdict !== 'success' && !isLast)) return
+  if (isSettled || (result.verdict !== 'success' && !isLast)) return undefined
   const urls = destination.endpoints.map(({ url }) => url)
   const endedAtMs = runtime.clock.nowMs()
   const ended = { delivery, urls, results, startedAtMs, endedAtMs }
-  settled(settleRound(ended, policy, runtime.random))
+  return settleRound(ended, policy, runtime.random)
 }

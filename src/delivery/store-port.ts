@@ -74,14 +74,12 @@ export interface Lease {
   readonly lease: number
   /** Why the delivery is due. */
   readonly lane: Lane
-  /** When the event was accepted, in milliseconds since 1970. */
-  readonly acceptedAtMs: number
-  /** Rounds before this lease, in all retry windows together. */
-  readonly attempts: number
 }
 
 /** A delivery that the dispatcher has leased and must settle. */
 export interface LeasedDelivery extends Lease, DeliveryProgress {
+  /** When the event was accepted, in milliseconds since 1970. */
+  readonly acceptedAtMs: number
   /** The messageId of the event. */
   readonly messageId: string
   /** The type of the event. */
@@ -99,12 +97,23 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
   readonly leasedUntilMs?: number
 }
 
+/**
+ * The request of a first try that succeeded. Most deliveries need no other request, so the row of the delivery
+ * stores it.
+ */
+export type FirstTry = Pick<RequestRecord, 'url' | 'atMs' | 'durationMs' | 'status' | 'excerpt'>
+
 /** A lease and how it ends. */
 export type LeaseEnd = {
   /** The lease that ends. */
   readonly delivery: Lease
 } & (
-  | { readonly kind: 'delivered'; readonly attempts: number }
+  | {
+      readonly kind: 'delivered'
+      readonly attempts: number
+      /** Only for the first attempt in the lane `first`. The other requests are in {@link SettleRequest}. */
+      readonly firstTry?: FirstTry
+    }
   | {
       readonly kind: 'failed' | 'expired'
       /** Rounds so far, in all retry windows together. */
@@ -195,7 +204,7 @@ export interface SettleRequest {
   readonly nowMs: number
   /** How the leases end. */
   readonly settlements: readonly Settlement[]
-  /** The requests that were sent. */
+  /** The requests that were sent, without the first tries in `settlements`. */
   readonly requests: readonly RequestRecord[]
 }
 

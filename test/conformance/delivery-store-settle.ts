@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../../src/model/index.ts'
 import {
   delivered,
+  deliveredAtOnce,
   ended,
   event,
   events,
@@ -282,7 +283,11 @@ function logs(tested: StoreUnderTest): void {
       requestOf(delivery, { ...success, atMs: nowMs - place, excerpt: `ok \0 ${place}` }),
     )
     const before = requestOf(leased[1]!, { atMs: nowMs - 20, url: 'https://example.com/b' })
-    await tested.log([two!, one!, before, three!], ...leased.map(delivered))
+    const requests = [one!, two!, three!]
+    await tested.log(
+      [before],
+      ...leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!)),
+    )
     const after = requestOf(leased[2]!, { ...success, atMs: nowMs + 5 })
     await tested.log([after])
     const stories = await Promise.all(leased.map((delivery) => tested.story(delivery)))
@@ -296,7 +301,7 @@ function logs(tested: StoreUnderTest): void {
     const delivery = await tested.leaseOne()
     await tested.settle(ended('failed', delivery))
     const late = requestOf(delivery, success)
-    await tested.log([late], delivered(delivery))
+    expect(await tested.settle(deliveredAtOnce(delivery, late))).toEqual([])
     expect(await tested.story(delivery)).toMatchObject({ state: 'failed', requests: [late] })
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { eventAbout, type RegulationsUnderTest } from './regulation-store-under-test.ts'
-import { delivered, nowMs, requestOf, returned } from './store-under-test.ts'
+import { delivered, deliveredAtOnce, nowMs, requestOf, returned } from './store-under-test.ts'
 
 /** Tests of `erase` with leased deliveries. */
 export function givenOutSuite(tested: RegulationsUnderTest): void {
@@ -34,7 +34,8 @@ export function givenOutSuite(tested: RegulationsUnderTest): void {
       const delivery = await tested.leaseAbout('u_1')
       const id = await tested.create('DELETE_INTERNAL', ['u_1'])
       expect(await tested.erase(id)).toBe('waiting')
-      await tested.log([requestOf(delivery, { outcome: 'success' })], delivered(delivery))
+      const request = requestOf(delivery, { outcome: 'success' })
+      await tested.settle(deliveredAtOnce(delivery, request))
       expect(await tested.erase(id)).toBe('nothing')
       expect(await tested.story(delivery)).toMatchObject({
         userId: null,

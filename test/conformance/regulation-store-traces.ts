@@ -6,7 +6,7 @@ import {
   type EventDetails,
   type RegulationsUnderTest,
 } from './regulation-store-under-test.ts'
-import { delivered, ended, nowMs, requestOf, retried } from './store-under-test.ts'
+import { delivered, deliveredAtOnce, ended, nowMs, requestOf, retried } from './store-under-test.ts'
 
 /** Says in which columns of its tables a store has a text, but for those that name users of regulations. */
 export type FindText = (text: string) => Promise<readonly string[]>
@@ -45,7 +45,7 @@ export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void 
     test('whose deliveries are there, in every state', async () => {
       await deliver(await lease())
       const atOnce = await lease()
-      await tested.log([echo(atOnce, success)], delivered(atOnce))
+      await tested.settle(deliveredAtOnce(atOnce, echo(atOnce, success)))
       for (const kind of ['failed', 'expired'] as const) {
         const delivery = await lease()
         await tested.log([echo(delivery, { outcome: 'final' })], ended(kind, delivery))

@@ -45,6 +45,15 @@ export function delivered(delivery: LeasedDelivery): Settlement {
   return { kind: 'delivered', delivery, attempts: delivery.attempts + 1 }
 }
 
+/** The end of a lease whose first try was a success, with the request. */
+export function deliveredAtOnce(
+  delivery: LeasedDelivery,
+  { url, atMs, status, durationMs, excerpt }: RequestRecord,
+): Settlement {
+  const firstTry = { url, atMs, status, durationMs, excerpt }
+  return { kind: 'delivered', delivery, attempts: 1, firstTry }
+}
+
 /** The end of a lease whose round was the last one without success. */
 export function ended(kind: 'failed' | 'expired', delivery: LeasedDelivery): Settlement {
   return { kind, delivery, attempts: delivery.attempts + 1, reason: 'status_404' }

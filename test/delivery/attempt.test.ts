@@ -127,9 +127,25 @@ describe('a round', () => {
     { name: 'one of two, the other silent', outcomes: [{ kind: 'timeout' }, answered(200)] },
     { name: 'one of two, the other cut off', outcomes: [{ kind: 'interrupted' }, answered(200)] },
   ] as const)('delivers when it succeeds at $name', async ({ outcomes }) => {
-    const { settlement, logged } = await round(outcomes)
-    expect(settlement).toEqual({ kind: 'delivered', delivery: leased(), attempts: 1 })
-    expect(logged).toHaveLength(outcomes.length)
+    const { settlement, logged, told } = await round(outcomes)
+    const success = told.requests.find(({ outcome }) => outcome === 'success')!
+    const { url, atMs, durationMs, status, excerpt } = success
+    const firstTry = { url, atMs, durationMs, status, excerpt }
+    expect(settlement).toEqual({ kind: 'delivered', delivery: leased(), attempts: 1, firstTry })
+    expect(logged).toEqual(told.requests.filter((request) => request !== success))
+    expect(told.requests).toHaveLength(outcomes.length)
+  })
+
+  test.each([
+    { name: 'a second attempt', progress: { attempts: 1, windowAttempts: 1 } },
+    { name: 'a retry', progress: { lane: 'retry' } },
+    { name: 'a manual retry', progress: { lane: 'manual' } },
+  ] as const)('logs its success if it is $name', async ({ progress }) => {
+    const delivery = leased(progress)
+    const { settlement, logged } = await round([answered(200)], delivery)
+    const attempts = delivery.attempts + 1
+    expect(settlement).toEqual({ kind: 'delivered', delivery, attempts })
+    expect(logged).toMatchObject([{ attempt: attempts, outcome: 'success' }])
   })
 
   test('is settled by its first success; a hanging request is logged when it ends', async () => {
@@ -138,8 +154,8 @@ describe('a round', () => {
       if (url === urlOf('a')) await opened
       return answered(url === urlOf('c') ? 200 : 503)
     })
-    expect(await settlement).toMatchObject({ kind: 'delivered' })
-    expect(logged.map(({ url }) => url)).toEqual([urlOf('b'), urlOf('c')])
+    expect(await settlement).toMatchObject({ kind: 'delivered', firstTry: { url: urlOf('c') } })
+    expect(logged.map(({ url }) => url)).toEqual([urlOf('b')])
     let hasEnded = false
     void ended?.then(() => {
       hasEnded = true
@@ -150,17 +166,19 @@ describe('a round', () => {
     await ended
     expect(logged.map(({ url, outcome }) => [url, outcome])).toEqual([
       [urlOf('b'), 'retry'],
-      [urlOf('c'), 'success'],
       [urlOf('a'), 'retry'],
     ])
   })
 
   test('is settled once, even if two endpoints succeed', async () => {
-    const { settlements, ended } = start(3, ({ url }) =>
+    const { settlements, ended, logged } = start(3, ({ url }) =>
       Promise.resolve(answered(url === urlOf('b') ? 503 : 200)),
     )
     await ended
-    expect(settlements).toEqual([{ kind: 'delivered', delivery: leased(), attempts: 1 }])
+    expect(settlements).toMatchObject([
+      { kind: 'delivered', delivery: leased(), attempts: 1, firstTry: { url: urlOf('a') } },
+    ])
+    expect(logged.map(({ url }) => url)).toEqual([urlOf('b'), urlOf('c')])
   })
 
   test('without success waits for the last answer', async () => {

@@ -1,55 +1,44 @@
-import type { LeaseEnd } from '../../delivery/index.ts'
+import type { FirstTry, LeaseEnd, SettleRequest } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
 
-/** Requests, by where they are stored. */
-export interface FirstTries<End extends LeaseEnd> {
-  /** First tries that succeeded, by their settlement. The rows of their deliveries store them. */
-  readonly succeeded: ReadonlyMap<End, RequestRecord>
-  /** The requests that have rows of their own. */
-  readonly others: readonly RequestRecord[]
+/** A request as the engines write it: its delivery has the messageId. */
+export type SentRequest = Omit<RequestRecord, 'messageId'>
+
+/** Leases to end, and requests to write. */
+export interface EndRequest<End extends LeaseEnd> extends Pick<SettleRequest, 'nowMs'> {
+  readonly settlements: readonly End[]
+  readonly requests: readonly SentRequest[]
 }
 
 /**
- * Finds the first tries that succeeded among requests. Most deliveries need no other request, so most
- * requests need no row and no index entry.
+ * Leaves out the settlements of leases that have ended or are ending already. The requests of their first tries
+ * are written like all others.
+ *
+ * @param beginEnd - begins to end a lease; returns false if the lease has ended or is ending already
  */
-export function firstTriesOf<End extends LeaseEnd>(
-  settlements: readonly End[],
-  requests: readonly RequestRecord[],
-): FirstTries<End> {
-  const untried = new Map<number, End>()
-  for (const settlement of settlements) {
-    if (isFirstTry(settlement)) untried.set(settlement.delivery.id, settlement)
-  }
-  const succeeded = new Map<End, RequestRecord>()
-  const others: RequestRecord[] = []
-  for (const request of requests) {
-    const settlement = untried.get(request.deliveryId)
-    if (settlement === undefined || !hasSucceeded(request, settlement)) others.push(request)
-    else {
-      untried.delete(request.deliveryId)
-      succeeded.set(settlement, request)
-    }
-  }
-  return { succeeded, others }
+export function beginEnds<End extends LeaseEnd>(
+  batch: EndRequest<End>,
+  beginEnd: (delivery: End['delivery']) => boolean,
+): EndRequest<End> {
+  const requests = [...batch.requests]
+  const settlements = batch.settlements.filter((settlement) => {
+    if (beginEnd(settlement.delivery)) return true
+    requests.push(...requestsOf(settlement))
+    return false
+  })
+  return { nowMs: batch.nowMs, settlements, requests }
 }
 
-function isFirstTry(settlement: LeaseEnd): boolean {
-  const { kind, delivery } = settlement
-  return kind === 'delivered' && delivery.lane === 'first' && settlement.attempts === 1
+/** Returns the first try that a settlement has; undefined if it has none. */
+export function firstTryOf(settlement: LeaseEnd): FirstTry | undefined {
+  return settlement.kind === 'delivered' ? settlement.firstTry : undefined
 }
 
-/**
- * Tells whether a request is a first try that succeeded. The row of a delivery does not store the fields that
- * all such requests share.
- */
-function hasSucceeded(request: RequestRecord, { delivery }: LeaseEnd): boolean {
-  const { destinationId, lane, attempt, outcome, error } = request
-  return (
-    destinationId === delivery.destinationId &&
-    lane === 'first' &&
-    attempt === 1 &&
-    outcome === 'success' &&
-    error === null
-  )
+/** Returns the request of the first try that a settlement has; nothing if it has none. */
+export function requestsOf(settlement: LeaseEnd): readonly SentRequest[] {
+  const firstTry = firstTryOf(settlement)
+  if (firstTry === undefined) return []
+  const { destinationId, id: deliveryId, lane } = settlement.delivery
+  const success = { attempt: 1, outcome: 'success', error: null } as const
+  return [{ destinationId, deliveryId, lane, ...success, ...firstTry }]
 }

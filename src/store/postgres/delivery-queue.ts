@@ -9,6 +9,7 @@ import type {
   SettleRequest,
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
+import { beginEnds, firstTryOf } from '../log/first-tries.ts'
 import { countRefused, leasedOf, type HandedOver } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
 import type { Script } from '../sql.ts'
@@ -141,16 +142,20 @@ export class DeliveryQueue {
   }
 
   /** Settles leases that have not ended, and writes requests. Returns the settlements that took effect. */
-  async settle({ nowMs, settlements, requests }: SettleRequest): Promise<readonly Settlement[]> {
+  async settle(request: SettleRequest): Promise<readonly Settlement[]> {
+    const { nowMs } = request
     this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts
-    const ending = settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
-    if (ending.length + requests.length === 0) return []
-    const query = settleQuery({ nowMs, holder, settlements: ending, requests })
+    const batch = beginEnds(request, (delivery) => this.#leases.beginEnd(delivery))
+    const { settlements: ending } = batch
+    if (ending.length + batch.requests.length === 0) return []
+    const query = settleQuery(batch, holder)
     const settle = (): Promise<readonly SettledRow[]> => delivering.rows<SettledRow>(query)
+    // A first try needs a row if its settlement takes no effect.
+    const mayLog = batch.requests.length > 0 || ending.some((end) => firstTryOf(end) !== undefined)
     let rows: readonly SettledRow[]
     try {
-      rows = await (requests.length === 0 ? settle() : partitions.insert(nowMs, settle))
+      rows = await (mayLog ? partitions.insert(nowMs, settle) : settle())
     } catch (error) {
       for (const { delivery } of ending) this.#leases.cancelEnd(delivery)
       throw error

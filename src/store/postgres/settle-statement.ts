@@ -1,6 +1,5 @@
 import type { Settlement } from '../../delivery/index.ts'
-import type { RequestRecord } from '../../model/index.ts'
-import { firstTriesOf } from '../log/first-tries.ts'
+import { firstTryOf, type EndRequest, type SentRequest } from '../log/first-tries.ts'
 import type { Query } from '../sql.ts'
 import { countRows, inState } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
@@ -15,46 +14,37 @@ interface SettleQuery extends Query {
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
-/** A settlement, and the request of its first try if that try succeeded. */
-interface GivenSettlement {
-  readonly end: Settlement
-  readonly firstTry: RequestRecord | undefined
-}
-
 /**
  * The parameters of settlements. Whether a null keeps or clears the value of the row depends on the column.
  */
-const given = new GivenRows<GivenSettlement>('given', 3, {
-  destination_id: ['text', ({ end }) => end.delivery.destinationId],
-  id: ['bigint', ({ end }) => end.delivery.id],
-  lease: ['bigint', ({ end }) => end.delivery.lease],
-  accepted_at: ['bigint', ({ end }) => end.delivery.acceptedAtMs],
-  attempts_before: ['int', ({ end }) => end.delivery.attempts],
-  kind: ['text', ({ end }) => end.kind],
-  attempts: ['int', ({ end }) => attemptsOf(end)],
+const given = new GivenRows<Settlement>('given', 3, {
+  destination_id: ['text', (end) => end.delivery.destinationId],
+  id: ['bigint', (end) => end.delivery.id],
+  lease: ['bigint', (end) => end.delivery.lease],
+  accepted_at: ['bigint', (end) => end.delivery.acceptedAtMs],
+  attempts_before: ['int', (end) => end.delivery.attempts],
+  kind: ['text', (end) => end.kind],
+  attempts: ['int', (end) => attemptsOf(end)],
   reason: [
     'text',
-    ({ end }) => (end.kind === 'delivered' || end.kind === 'returned' ? null : end.reason),
+    (end) => (end.kind === 'delivered' || end.kind === 'returned' ? null : end.reason),
   ],
   due_at: [
     'bigint',
-    ({ end }) => (end.kind === 'retry' || end.kind === 'returned' ? end.dueAtMs : null),
+    (end) => (end.kind === 'retry' || end.kind === 'returned' ? end.dueAtMs : null),
   ],
-  expires_at: ['bigint', ({ end }) => (end.kind === 'retry' ? end.expiresAtMs : null)],
-  window_attempts: [
-    'int',
-    ({ end }) => (end.kind === 'retry' ? end.progress.windowAttempts : null),
-  ],
+  expires_at: ['bigint', (end) => (end.kind === 'retry' ? end.expiresAtMs : null)],
+  window_attempts: ['int', (end) => (end.kind === 'retry' ? end.progress.windowAttempts : null)],
   first_attempt_at: [
     'bigint',
-    ({ end }) => (end.kind === 'retry' ? end.progress.firstAttemptAtMs : null),
+    (end) => (end.kind === 'retry' ? end.progress.firstAttemptAtMs : null),
   ],
-  holds: ['text', ({ end }) => (end.kind === 'retry' ? JSON.stringify(end.progress.holds) : null)],
-  try_url: ['text', ({ firstTry }) => firstTry?.url],
-  try_at: ['bigint', ({ firstTry }) => firstTry?.atMs],
-  try_duration: ['float8', ({ firstTry }) => firstTry?.durationMs],
-  try_status: ['int', ({ firstTry }) => firstTry?.status],
-  try_excerpt: ['text', ({ firstTry }) => firstTry?.excerpt],
+  holds: ['text', (end) => (end.kind === 'retry' ? JSON.stringify(end.progress.holds) : null)],
+  try_url: ['text', (end) => firstTryOf(end)?.url],
+  try_at: ['bigint', (end) => firstTryOf(end)?.atMs],
+  try_duration: ['float8', (end) => firstTryOf(end)?.durationMs],
+  try_status: ['int', (end) => firstTryOf(end)?.status],
+  try_excerpt: ['text', (end) => firstTryOf(end)?.excerpt],
 })
 
 function attemptsOf(end: Settlement): number | null {
@@ -62,7 +52,7 @@ function attemptsOf(end: Settlement): number | null {
   return end.kind === 'retry' ? end.progress.attempts : end.attempts
 }
 
-const requests = new GivenRows<RequestRecord>('request', given.next, {
+const requests = new GivenRows<SentRequest>('request', given.next, {
   destination_id: ['text', ({ destinationId }) => destinationId],
   delivery_id: ['bigint', ({ deliveryId }) => deliveryId],
   at: ['bigint', ({ atMs }) => atMs],
@@ -155,17 +145,14 @@ const sql = `
   SELECT array_agg(position::int) AS positions FROM settled`
 
 /** Returns the statement that ends leases and writes requests to the log. */
-export function settleQuery(batch: {
-  readonly nowMs: number
-  readonly holder: number
-  readonly settlements: readonly Settlement[]
-  readonly requests: readonly RequestRecord[]
-}): SettleQuery {
-  const { nowMs, holder } = batch
+export function settleQuery(batch: EndRequest<Settlement>, holder: number): SettleQuery {
   const settlements = batch.settlements.toSorted(inOneOrder)
-  const { succeeded, others } = firstTriesOf(settlements, batch.requests)
-  const rows = settlements.map((end) => ({ end, firstTry: succeeded.get(end) }))
-  const values = [nowMs, holder, ...given.values(rows), ...requests.values(others)]
+  const values = [
+    batch.nowMs,
+    holder,
+    ...given.values(settlements),
+    ...requests.values(batch.requests),
+  ]
   const settlementsOf: SettleQuery['settlementsOf'] = ([row]) =>
     (row?.positions ?? []).flatMap((position) => settlements[position - 1] ?? [])
   return { name: 'settle', sql, values, settlementsOf }

@@ -1,15 +1,10 @@
-import type { LeaseEnd, SettleRequest } from '../../delivery/index.ts'
-import { discardedReason, type RequestRecord } from '../../model/index.ts'
-import { firstTriesOf } from '../log/first-tries.ts'
+import type { LeaseEnd } from '../../delivery/index.ts'
+import { discardedReason } from '../../model/index.ts'
+import { firstTryOf, requestsOf, type EndRequest, type SentRequest } from '../log/first-tries.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import type { Counts } from './counts.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 import { RowsStatement } from './rows-statement.ts'
-
-/** Leases to end, and requests to write. */
-export interface EndRequest<End extends LeaseEnd> extends Omit<SettleRequest, 'settlements'> {
-  readonly settlements: readonly End[]
-}
 
 /** A settlement that ends a delivery. */
 export type Ending = Extract<LeaseEnd, { readonly attempts: number }>
@@ -24,12 +19,6 @@ interface EndedRow {
 
 /** Deletes deliveries that end, and returns their number. */
 type Forget = (endings: readonly Ending[]) => number
-
-/** The moment of a settlement, and the requests of first tries that succeeded, by settlement. */
-interface Moment {
-  readonly nowMs: number
-  readonly succeeded: ReadonlyMap<LeaseEnd, RequestRecord>
-}
 
 /** An SQL condition: the delivery `d` has been erased. Late answers to an erased delivery are not kept. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
@@ -109,8 +98,8 @@ export class Settling {
    * @returns the settlements that had no effect, because another process had already ended their deliveries
    */
   settle(batch: EndRequest<LeaseEnd>): ReadonlySet<LeaseEnd> {
-    const { succeeded, others } = firstTriesOf(batch.settlements, batch.requests)
-    this.#writeRequests(others)
+    const { nowMs } = batch
+    this.#writeRequests(batch.requests)
     const endings: Ending[] = []
     const ineffective = new Set<LeaseEnd>()
     for (const settlement of batch.settlements) {
@@ -130,11 +119,10 @@ export class Settling {
         }
       }
     }
-    const moment = { succeeded, nowMs: batch.nowMs }
-    const isAllPending = this.#writeEnds(endings, moment) === endings.length
+    const isAllPending = this.#writeEnds(endings, nowMs) === endings.length
     for (const ending of endings) {
       const { kind, delivery } = ending
-      const from = isAllPending ? 'pending' : this.#stateBefore(ending, moment)
+      const from = isAllPending ? 'pending' : this.#stateBefore(ending, nowMs)
       if (from === undefined) {
         ineffective.add(ending)
         continue
@@ -159,18 +147,18 @@ export class Settling {
   }
 
   /** Ends the deliveries that are still pending, and returns their number. */
-  #writeEnds(endings: readonly Ending[], { succeeded, nowMs }: Moment): number {
+  #writeEnds(endings: readonly Ending[], nowMs: number): number {
     if (this.#forget !== undefined) return this.#forget(endings)
     const tried: SqlValue[] = []
     const ended: SqlValue[] = []
     for (const ending of endings) {
       const { id } = ending.delivery
-      const request = succeeded.get(ending)
-      if (request === undefined) {
+      const firstTry = firstTryOf(ending)
+      if (firstTry === undefined) {
         const reason = ending.kind === 'delivered' ? null : toStored(ending.reason)
         ended.push(id, ending.kind, ending.attempts, reason)
       } else {
-        const { url, atMs, durationMs, status, excerpt } = request
+        const { url, atMs, durationMs, status, excerpt } = firstTry
         tried.push(id, toStored(url), atMs, durationMs, status, toStored(excerpt))
       }
     }
@@ -181,12 +169,11 @@ export class Settling {
    * Returns the state that a delivery had before its end; undefined if another process has ended it. A
    * delivery that was discarded while it was being sent becomes delivered, because the endpoint has it.
    */
-  #stateBefore(ending: Ending, { succeeded, nowMs }: Moment): 'pending' | 'failed' | undefined {
+  #stateBefore(ending: Ending, nowMs: number): 'pending' | 'failed' | undefined {
     const { kind, attempts, delivery } = ending
     const row = this.#ended.get(delivery.id) as EndedRow | undefined
-    const request = succeeded.get(ending)
-    if (request !== undefined && row?.try_at === null) this.#writeRequests([request])
     if (row === undefined) return undefined
+    if (row.try_at === null) this.#writeRequests(requestsOf(ending))
     if (row.state === kind && row.attempts === attempts && row.settled_at === nowMs)
       return 'pending'
     if (kind !== 'delivered' || row.state !== 'failed' || row.reason !== discardedReason)
@@ -195,7 +182,8 @@ export class Settling {
     return 'failed'
   }
 
-  #writeRequests(requests: readonly RequestRecord[]): void {
+  #writeRequests(requests: readonly SentRequest[]): void {
+    if (this.#forget !== undefined) return
     const values: SqlValue[] = []
     for (const [index, request] of requests.entries()) {
       values.push(

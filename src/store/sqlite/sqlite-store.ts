@@ -12,6 +12,7 @@ import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
 import { scriptOf } from '../sql.ts'
+import { beginEnds, type EndRequest } from '../log/first-tries.ts'
 import { leasedOf } from '../added-deliveries.ts'
 import { Adding, type Addition } from './adding.ts'
 import { Counts } from './counts.ts'
@@ -34,7 +35,7 @@ import { Leases } from './leases.ts'
 import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { beginChanges } from './moves.ts'
 import { migrate, pragma, type UpgradeOptions } from './schema.ts'
-import { Settling, type EndRequest } from './settling.ts'
+import { Settling } from './settling.ts'
 import { storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -192,14 +193,11 @@ export class SqliteStore extends FileLog implements Store {
     })
   }
 
-  async settle<End extends LeaseEnd>(batch: EndRequest<End>): Promise<readonly End[]> {
-    // Leave out leases that have ended or are ending already.
-    const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
+  async settle<End extends LeaseEnd>(request: EndRequest<End>): Promise<readonly End[]> {
+    const batch = beginEnds(request, (delivery) => this.#leases.beginEnd(delivery))
+    const { settlements } = batch
     try {
-      const requests = this.#bounds?.keepsLog === false ? [] : batch.requests
-      const ineffective = await this.write(() =>
-        this.#settling.settle({ ...batch, settlements, requests }),
-      )
+      const ineffective = await this.write(() => this.#settling.settle(batch))
       // End leases after the commit: until then, the file says that the deliveries are due.
       for (const { delivery } of settlements) this.#leases.end(delivery)
       return settlements.filter((settlement) => !ineffective.has(settlement))

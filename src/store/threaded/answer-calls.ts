@@ -1,9 +1,10 @@
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
 import type { SyncRequest } from '../../audience/index.ts'
+import type { LeaseEnd } from '../../delivery/index.ts'
 import { Gathering } from '../../runtime/index.ts'
+import type { EndRequest } from '../log/first-tries.ts'
 import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
-import { readSettleMessage, type SettleMessage } from './settle-message.ts'
 import {
   openingCall,
   type MadeEvents,
@@ -80,8 +81,8 @@ async function openToDeliver(path: string, tell: Tell) {
   })
   const { audiences, regulations } = store
   /** Settles, and returns the indexes of the settlements that took effect. */
-  const settle = async (message: SettleMessage): Promise<readonly number[]> => {
-    const batch = readSettleMessage(message)
+  const settle = async (message: string): Promise<readonly number[]> => {
+    const batch = JSON.parse(message) as EndRequest<LeaseEnd>
     const effective = new Set(await store.settle(batch))
     return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
   }

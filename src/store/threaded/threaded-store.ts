@@ -4,7 +4,7 @@ import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
 import { leasedOf } from '../added-deliveries.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
-import { writeSettleMessage } from './settle-message.ts'
+import { settleMessage } from './settle-message.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls, type Argument } from './store-calls.ts'
 import type { ThreadParts } from './answer-calls.ts'
@@ -57,9 +57,8 @@ export async function openThreadedStore(
     ]),
     add: (batch) => add(calls, batch),
     async settle(batch) {
-      const { message, inOrder } = writeSettleMessage(batch)
-      const places = await calls.ask('messages', 'settle', message)
-      return places.flatMap((place) => inOrder[place] ?? [])
+      const places = await calls.ask('messages', 'settle', settleMessage(batch))
+      return places.flatMap((place) => batch.settlements[place] ?? [])
     },
     list: async (request) => (await reading.calls()).ask('store', 'list', request),
     story: async (key) => (await reading.calls()).ask('store', 'story', key),

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { LeasedDelivery, NewEvent } from '../../../dist/delivery/index.js'
-import type { RequestRecord } from '../../../dist/model/index.js'
+import type { NewEvent } from '../../../dist/delivery/index.js'
 import { systemClock } from '../../../dist/runtime/index.js'
 import { openStore, type Store } from '../../../dist/store/index.js'
 import { sampleBody } from '../sample-webhook.ts'
@@ -60,10 +59,14 @@ async function addBatch(
   const nowMs = systemClock.nowMs()
   const handOver = isDelivered ? [{ destinationId, deliveriesMax: events.length }] : []
   const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const url = 'http://127.0.0.1:9/'
+  const firstTry = { url, atMs: nowMs, durationMs: 2, status: 200, excerpt: 'ok' }
   await store.settle({
     nowMs,
-    settlements: leased.map((delivery) => ({ kind: 'delivered', delivery, attempts: 1 })),
-    requests: leased.map((delivery) => requestOf(delivery, nowMs)),
+    settlements: leased.map((delivery) => {
+      return { kind: 'delivered', delivery, attempts: 1, firstTry }
+    }),
+    requests: [],
   })
 }
 
@@ -73,22 +76,4 @@ function newEvents(destinationId: string, length: number): readonly NewEvent[] {
     const deliveries = [{ destinationId, body: sampleBody(messageId) }]
     return { sourceId: destinationId, messageId, type: 'track', userId: 'user-1', deliveries }
   })
-}
-
-function requestOf(delivery: LeasedDelivery, atMs: number): RequestRecord {
-  const { id: deliveryId, destinationId, messageId, lane } = delivery
-  return {
-    destinationId,
-    deliveryId,
-    messageId,
-    url: 'http://127.0.0.1:9/',
-    lane,
-    attempt: 1,
-    atMs,
-    outcome: 'success',
-    status: 200,
-    error: null,
-    durationMs: 2,
-    excerpt: 'ok',
-  }
 }

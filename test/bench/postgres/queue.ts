@@ -1,5 +1,4 @@
 import type { LeasedDelivery } from '../../../dist/delivery/index.js'
-import type { RequestRecord } from '../../../dist/model/index.js'
 import { stopwatch, systemClock } from '../../../dist/runtime/index.js'
 import { openStore, type Store } from '../../../dist/store/index.js'
 import type { BenchReport } from '../report.ts'
@@ -79,28 +78,15 @@ function claim(store: Store, deliveriesMax: number): Promise<readonly LeasedDeli
 
 async function settle(store: Store, leased: readonly LeasedDelivery[]): Promise<void> {
   const nowMs = systemClock.nowMs()
+  const url = 'http://127.0.0.1:9/'
+  const firstTry = { url, atMs: nowMs, durationMs: 1.5, status: 200, excerpt: 'ok' }
   await store.settle({
     nowMs,
-    settlements: leased.map((delivery) => ({ kind: 'delivered', delivery, attempts: 1 })),
-    requests: leased.map((delivery) => requestOf(delivery, nowMs)),
+    settlements: leased.map((delivery) => {
+      return { kind: 'delivered', delivery, attempts: 1, firstTry }
+    }),
+    requests: [],
   })
-}
-
-function requestOf({ id, messageId, lane }: LeasedDelivery, atMs: number): RequestRecord {
-  return {
-    destinationId,
-    deliveryId: id,
-    messageId,
-    url: 'http://127.0.0.1:9/',
-    lane,
-    attempt: 1,
-    atMs,
-    outcome: 'success',
-    status: 200,
-    error: null,
-    durationMs: 1.5,
-    excerpt: 'ok',
-  }
 }
 
 function report(results: ReadonlyMap<number, Rates>): BenchReport {

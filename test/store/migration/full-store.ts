@@ -1,7 +1,9 @@
-import type { NewEvent, PurgeRequest } from '../../../src/delivery/index.ts'
+import type { LeasedDelivery, NewEvent, PurgeRequest } from '../../../src/delivery/index.ts'
+import type { RequestRecord } from '../../../src/model/index.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import {
   delivered,
+  deliveredAtOnce,
   ended,
   event,
   nowMs,
@@ -83,13 +85,13 @@ async function settleSome(store: SqliteStore): Promise<void> {
     { url: 'https://example.com/later', untilMs: nowMs + hourMs },
   ]
   const settlements = [
-    ...crm.slice(0, 3).map((each) => delivered(each)),
+    ...crm.slice(0, 3).map((each) => deliveredAtOnce(each, successOf(each))),
     ...crm.slice(3, 5).map((each) => ended('failed', each)),
     ...crm.slice(5, 7).map((each) => ended('expired', each)),
     ...crm.slice(7, 9).map((each) => retried(each, nowMs + hourMs, { holds })),
     ...lake.slice(0, 2).map((each) => ended('failed', each)),
   ]
-  const requests = [...crm, ...lake].flatMap((delivery) => [
+  const requests = [...crm, ...lake].flatMap((delivery, place) => [
     requestOf(delivery, { durationMs: 12.345678901234567, excerpt: oddTexts[0]! }),
     requestOf(delivery, {
       outcome: 'final',
@@ -97,10 +99,15 @@ async function settleSome(store: SqliteStore): Promise<void> {
       error: 'ECONNRESET',
       atMs: nowMs - dayMs,
     }),
-    requestOf(delivery, { outcome: 'success', status: 200, error: null, durationMs: 0.1 + 0.2 }),
+    ...(place < 3 ? [] : [successOf(delivery)]),
   ])
   await store.settle({ nowMs, settlements, requests })
   await store.retry({ nowMs, filter: { destinationId: 'lake', states: ['failed'] }, limit: 1 })
+}
+
+function successOf(delivery: LeasedDelivery): RequestRecord {
+  const success = { outcome: 'success', status: 200, error: null } as const
+  return requestOf(delivery, { ...success, durationMs: 0.1 + 0.2 })
 }
 
 function eventsOf(name: string, count: number): NewEvent[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
-import { delivered, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { deliveredAtOnce, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
 const databases = new PostgresDatabases()
@@ -14,7 +14,8 @@ test('a first try that succeeds costs no row of its own', async () => {
   const requests = leased.map((delivery) =>
     requestOf(delivery, { outcome: 'success', status: 200, error: null }),
   )
-  await store.settle({ nowMs, settlements: leased.map(delivered), requests })
+  const settlements = leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!))
+  await store.settle({ nowMs, settlements, requests: [] })
   const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
   expect(await databases.query(`SELECT FROM ${schema}.evroute_requests`)).toEqual([])
   for (const [place, delivery] of leased.entries()) {

@@ -170,7 +170,7 @@ test.each(
       const delivery = { destinationId, id, lease: 1 } as LeasedDelivery
       return { kind: 'delivered', delivery, attempts: 1 } as const
     })
-    const settle = settleQuery({ nowMs, holder: 1, settlements, requests: [] })
+    const settle = settleQuery({ nowMs, settlements, requests: [] }, 1)
     const ends = await readsOf(client, settle, plan)
     // Once to settle them, once for each request that is logged.
     const key = 'evroute_deliveries_pkey'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
-import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { deliveredAtOnce, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { rowsOf } from './older-store.ts'
 import { add, claim, newPath, openStore } from './store-calls.ts'
 
@@ -13,7 +13,8 @@ test('a first try that succeeds costs no row of its own', async () => {
   await add(store, 'm_1', 'm_2')
   const leased = await claim(store)
   const requests = leased.map((delivery) => requestOf(delivery, success))
-  await store.settle({ nowMs, settlements: leased.map(delivered), requests })
+  const settlements = leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!))
+  await store.settle({ nowMs, settlements, requests: [] })
   expect(await rowsOf(path, countRequests)).toEqual([{ count: 0 }])
   for (const [place, delivery] of leased.entries()) {
     expect(await store.story(delivery)).toMatchObject({ requests: [requests[place]] })
@@ -30,8 +31,8 @@ test('a delivery that another process discards while it is sent keeps its reques
   await log.discard({ nowMs, filter: { id: discarded!.id }, limit: 1 })
   await log.close()
   const requests = leased.map((delivery) => requestOf(delivery, success))
-  const settlements = leased.map(delivered)
-  expect(await store.settle({ nowMs, settlements, requests })).toEqual(settlements)
+  const settlements = leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!))
+  expect(await store.settle({ nowMs, settlements, requests: [] })).toEqual(settlements)
   expect(await rowsOf(path, countRequests)).toEqual([{ count: 1 }])
   for (const [place, delivery] of [discarded!, other!].entries()) {
     const story = await store.story(delivery)

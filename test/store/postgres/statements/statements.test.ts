@@ -9,6 +9,7 @@ import { vip } from '../../../conformance/audience-store-under-test.ts'
 import { eventAbout } from '../../../conformance/regulation-store-under-test.ts'
 import {
   delivered,
+  deliveredAtOnce,
   ended,
   event,
   nowMs,
@@ -72,8 +73,12 @@ async function deliver(store: Store): Promise<void> {
   await store.add({ nowMs, seenSinceMs: 0, events, handOver })
   const share = { destinationId: 'own', lane: 'first' as const, deliveriesMax: 9, dueByMs: nowMs }
   const [one, two, three] = await store.claim({ nowMs, shares: [{ ...share, deliveriesMax: 3 }] })
-  const requests = [requestOf(one!), requestOf(two!), requestOf(three!)]
-  const settlements = [delivered(one!), ended('failed', two!), retried(three!)]
+  const requests = [requestOf(two!), requestOf(three!)]
+  const settlements = [
+    deliveredAtOnce(one!, requestOf(one!)),
+    ended('failed', two!),
+    retried(three!),
+  ]
   await store.settle({ nowMs, settlements, requests })
   await store.nextDue({ destinationIds: ['own'] })
   await store.checkWritable()
