@@ -36,7 +36,23 @@ export function refuseCsv(line: string): void {
   throw unreadable('CSV', 'Write each row as a JSON object. Lists for `audience sync` can be CSV.')
 }
 
-function unreadable(what: string, hint: string): EvrouteError {
-  const message = `Cannot read the input: it is ${what}`
-  return new EvrouteError({ code: 'cannot_read_file', message, hint })
+function unreadable(what: string, hint: string): ForeignFormatError {
+  return new ForeignFormatError('the input', what, hint)
+}
+
+/** Thrown for an input that is not text in UTF-8, or that is CSV: `code` is `cannot_read_file`. */
+export class ForeignFormatError extends EvrouteError {
+  readonly #what: string
+  override readonly hint: string
+
+  constructor(input: string, what: string, hint: string) {
+    super({ code: 'cannot_read_file', message: `Cannot read ${input}: it is ${what}`, hint })
+    this.hint = hint
+    this.#what = what
+  }
+
+  /** Returns the same error with the name of the input. */
+  about(input: string): ForeignFormatError {
+    return new ForeignFormatError(input, this.#what, this.hint)
+  }
 }

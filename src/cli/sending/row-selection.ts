@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { callOfArchivedRow } from '../../archive/index.ts'
-import { readRows, type Row } from '../../importer/index.ts'
+import { ForeignFormatError, openInput, type Row } from '../../importer/index.ts'
 import {
   captureRowBytesMax,
   isJsonObject,
@@ -13,7 +14,7 @@ import {
 import { stoppable } from '../../runtime/index.ts'
 import type { Io } from '../io.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
-import { InputMeter, type RowGroup, type RowSource } from './row-source.ts'
+import { InputMeter, readInput, type RowGroup, type RowSource } from './row-source.ts'
 
 /**
  * Which rows to select: those of certain types, with timestamps from `sinceMs` on and before `untilMs`, in
@@ -114,9 +115,10 @@ export class SelectedRows implements RowSource {
     const inputs = await Promise.all(
       this.#paths.map(async (path) => ({ path, bytes: await this.#meter.open(path) })),
     )
+    if (inputs.length > 1) for (const { path } of inputs) await checkFormat(path)
     for (const { path, bytes } of inputs) {
       let from = 0
-      for await (const rows of readRows(bytes, captureRowBytesMax)) {
+      for await (const rows of readInput(path, bytes, captureRowBytesMax)) {
         yield { path, rows, from }
         from += rows.length
       }
@@ -149,6 +151,21 @@ export class SelectedRows implements RowSource {
     this.#skipped += rows.length - selected.length
     return selected
   }
+}
+
+/**
+ * Reads the beginning of a file. Does not read a pipe, because it can be read only once.
+ *
+ * @throws ForeignFormatError naming the file
+ */
+async function checkFormat(path: string): Promise<void> {
+  if (path === '-' || !(await stat(path)).isFile()) return
+  const rows = readInput(path, await openInput(path), captureRowBytesMax)
+  await rows.next().catch((error: unknown) => {
+    // Other errors are reported when the rows before them have been sent.
+    if (error instanceof ForeignFormatError) throw error
+  })
+  await rows.return(undefined)
 }
 
 function requestOfRow(row: Row): Row {

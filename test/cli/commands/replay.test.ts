@@ -57,6 +57,17 @@ describe('replay', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'cannot_read_file' } })
   })
 
+  test('looks at the format of every file before it sends anything, and names the wrong one', async () => {
+    const folder = await temporaryFolder()
+    const [good, wide] = [join(folder, 'good.ndjson'), join(folder, 'wide.ndjson')]
+    await writeFile(good, call('m_1', '01'))
+    await writeFile(wide, Buffer.from(`\ufeff${call('m_2', '01')}`, 'utf16le'))
+    const { code, bodies, stderr } = await replay([good, wide])
+    expect({ code, bodies }).toEqual({ code: 7, bodies: [] })
+    const message = `Cannot read ${wide}: it is text in UTF-16`
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'cannot_read_file', message } })
+  })
+
   test('sends events of an archive to webhooks, whatever their integrations were', async () => {
     const row = call('m_1', '01', {
       integrations: { All: false },
