@@ -122,6 +122,9 @@ async function filled(how: (typeof analysed)[number][1]): Promise<Client> {
 
 test.each(analysed)('look-ups read no more than they find of tables %s', async (_name, how) => {
   const client = await filled(how)
+  await client.query(
+    "INSERT INTO evroute_counts (destination_id, slot) VALUES ('crm', 0), ('down', 0)",
+  )
   const reads = (filter: DeliveryFilter): Promise<readonly PlanStep[]> =>
     readsOf(client, listQuery({ filter, limit: 10 }))
   const ofUser = 'evroute_deliveries_of_user'
@@ -136,6 +139,7 @@ test.each(analysed)('look-ups read no more than they find of tables %s', async (
     [{ userId: 'busy' }, ofUser, 10],
     // Every third of theirs is for another destination.
     [{ userId: 'busy', destinationId: 'crm' }, ofUser, 15],
+    [{ states: ['failed', 'expired'] }, 'evroute_deliveries_ended', 0],
   ] as const) {
     const steps = await reads(filter)
     expect([filter, steps.map((step) => step['Index Name'])]).toEqual([filter, [index]])
