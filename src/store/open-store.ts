@@ -78,8 +78,8 @@ export async function openDeliveryLog(
 ): Promise<StoreLog> {
   expectUsable(url, serverUrlRefusal(url), opening)
   if (isPostgresUrl(url)) {
-    const { PostgresLog } = await import('./postgres/postgres-log.ts')
-    return PostgresLog.open(url, options)
+    const { PostgresStore } = await import('./postgres/postgres-store.ts')
+    return PostgresStore.open(url, { access: options.write ? 'write' : 'read' })
   }
   expectUsable(url, refusalOf(url, 'it must be sqlite:<file> or postgres://...'), opening)
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')

@@ -16,6 +16,7 @@ import { StoredAudiences } from '../audiences/stored-audiences.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { sql } from '../sql.ts'
 import type { Store } from '../store.ts'
+import { readOnlyError } from '../store-errors.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { DeliveryLogTables } from './delivery-log.ts'
@@ -23,14 +24,22 @@ import { DeliveryQueue } from './delivery-queue.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { IndexBuilding } from './index-building.ts'
 import { LiveProcesses } from './live-processes.ts'
-import { expectWhole, migrate } from './schema.ts'
+import { expectTables, expectWhole, migrate } from './schema.ts'
 import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
 import { SharedArchives } from './shared-archives.ts'
 
+/**
+ * What a process may do with a store. Only with `deliver` does it make tables, lease deliveries and build
+ * indexes. The others open the delivery log of a store from which other processes may be delivering.
+ */
+type StoreAccess = 'deliver' | 'write' | 'read'
+
 /** Options of a store in PostgreSQL. */
 export interface PostgresStoreOptions {
+  /** What this process may do; `deliver` by default. */
+  readonly access?: StoreAccess
   /** How long a lease lasts, in milliseconds; 60,000 by default. */
   readonly leaseMs?: number
   /** The clock of the callers, which is compared with the server's; the system clock by default. */
@@ -63,13 +72,18 @@ const connections = Object.freeze({
 
 type Databases = Readonly<Record<keyof typeof connections, Database>>
 
+/** The connections of a process that only uses the log. Such a process mostly does one thing at a time. */
+const logConnectionsMax = 2
+
 interface StoreParts {
   readonly databases: Databases
   readonly queue: DeliveryQueue
   readonly partitions: RequestPartitions
   readonly notifications: Notifications
-  readonly indexes: IndexBuilding
+  /** Undefined if this process doesn't deliver. */
+  readonly indexes: IndexBuilding | undefined
   readonly clock: ServerClock
+  readonly access: StoreAccess
 }
 
 /**
@@ -95,13 +109,16 @@ export class PostgresStore extends DeliveryLogTables implements Store {
   readonly #parts: StoreParts
 
   private constructor(parts: StoreParts) {
-    const { queue, partitions, notifications, indexes, clock } = parts
+    const { queue, partitions, notifications, indexes, clock, access } = parts
     const { reading, working, heartbeats } = parts.databases
     super({
       reading,
       working,
       partitions,
-      inAgreement: (work) => clock.inAgreement(working, work),
+      inAgreement: async (work) => {
+        if (access === 'read') throw readOnlyError(working.name)
+        return clock.inAgreement(working, work)
+      },
       announce: (dueTimes) => queue.announce(dueTimes),
     })
     this.#parts = parts
@@ -113,7 +130,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       database: working,
       ownLeases: () => queue.own(),
       // Until the indexes exist, some requests cannot be found through their deliveries.
-      isReady: () => indexes.isComplete,
+      isReady: () => indexes?.isComplete === true,
       announce,
     })
     this.regulations = new StoredRegulations(erasures, reading)
@@ -122,25 +139,26 @@ export class PostgresStore extends DeliveryLogTables implements Store {
   }
 
   /**
-   * Connects to a database, and makes the tables if there are none.
+   * Connects to a database. A process that delivers makes the tables if there are none.
    *
    * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
    * @throws EvrouteError `store_unusable` if the database cannot be reached or used, if its clock and
    * the clock of this process differ by more than 5 s, if its tables are of a newer version, or if a
-   * move into it is unfinished
+   * move into it is unfinished; without `deliver`, also if there are no tables or older ones
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { leaseMs = leaseMsDefault, onNotification } = options
-    const opened = Object.entries(connections).map(([use, of]) => [use, new Database(url, of)])
-    const databases = Object.fromEntries(opened) as Databases
+    const { leaseMs = leaseMsDefault, onNotification, access = 'deliver' } = options
+    const databases = databasesFor(url, access)
+    const delivers = access === 'deliver'
     const { adding, delivering, working } = databases
     try {
       const clock = new ServerClock(working.name, options.clock)
-      await clock.ask(working)
-      await migrate(working)
+      if (access !== 'read') await clock.ask(working)
+      await (delivers ? migrate(working) : expectTables(working))
       await expectWhole(working)
-      const holder = await newHolder(working)
-      const indexes = await IndexBuilding.begin(working, url)
+      // No process that leases deliveries has the number 0.
+      const holder = delivers ? await newHolder(working) : 0
+      const indexes = delivers ? await IndexBuilding.begin(working, url) : undefined
       const partitions = new RequestPartitions(delivering)
       const heard = (dueTimes?: readonly DueTime[]): void => {
         queue.learn(dueTimes)
@@ -149,9 +167,9 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       const wanted = onNotification && heard
       const notifications = new Notifications(adding, { url, holder, onNotification: wanted })
       const announce = notifications.announce.bind(notifications)
-      const parts = { adding, delivering, partitions, announce, holder, leaseMs }
-      const queue = new DeliveryQueue(parts)
-      return new PostgresStore({ databases, queue, partitions, notifications, indexes, clock })
+      const queue = new DeliveryQueue({ adding, delivering, partitions, announce, holder, leaseMs })
+      const parts = { databases, queue, partitions, notifications, indexes, clock, access }
+      return new PostgresStore(parts)
     } catch (error) {
       await closeAll(databases)
       throw error
@@ -191,8 +209,18 @@ export class PostgresStore extends DeliveryLogTables implements Store {
   async close(): Promise<void> {
     const { databases, notifications, indexes } = this.#parts
     await closeAll(databases)
-    await Promise.all([notifications.close(), indexes.close()])
+    await Promise.all([notifications.close(), indexes?.close()])
   }
+}
+
+function databasesFor(url: string, access: StoreAccess): Databases {
+  const isReadOnly = access === 'read'
+  const ofLog = new Database(url, { connectionsMax: logConnectionsMax, isReadOnly })
+  const opened = Object.entries(connections).map(([use, of]) => [
+    use,
+    access === 'deliver' ? new Database(url, of) : ofLog,
+  ])
+  return Object.fromEntries(opened) as Databases
 }
 
 async function closeAll(databases: Databases): Promise<void> {

@@ -4,7 +4,6 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Member, MembershipChange } from '../../../src/audience/index.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import {
   PostgresStore,
   type PostgresStoreOptions,
@@ -140,7 +139,7 @@ describe('audiences in PostgreSQL', () => {
   test('are read beside the process that syncs them', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
-    const log = await PostgresLog.open(url, { write: false })
+    const log = await PostgresStore.open(url, { access: 'read' })
     onTestFinished(() => log.close())
     expect(await log.audiences.list()).toEqual([])
     await tested.sync([member('a', '1'), member('\0b', '"\ud800"')])

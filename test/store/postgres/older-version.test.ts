@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { RegulationsUnderTest } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, event, messageIds } from '../../conformance/store-under-test.ts'
@@ -140,7 +139,7 @@ describe('a store that a newer version has added something to', () => {
     await client.query('INSERT INTO evroute_steps VALUES (99, true), (100, false)')
     const tested = await opened(url)
     expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['routed'])
-    const log = await PostgresLog.open(url, { write: true })
+    const log = await PostgresStore.open(url, { access: 'write' })
     expect(await log.list({ filter: {}, limit: 9 })).toEqual(await first.list())
     await log.close()
   })

@@ -2,7 +2,6 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { StoreUnusableError } from '../../../src/model/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
-import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import {
   delivered,
@@ -226,7 +225,7 @@ describe('a store cannot be opened', () => {
       message: expect.stringContaining('it was created by a newer version of evroute') as string,
     }
     expect(await failureOf(url)).toMatchObject(newer)
-    await expect(PostgresLog.open(url, { write: false })).rejects.toMatchObject(newer)
+    await expect(PostgresStore.open(url, { access: 'read' })).rejects.toMatchObject(newer)
   })
 
   test.each(['LATIN1', 'SQL_ASCII'])('where texts would be kept in %s', async (encoding) => {
@@ -240,7 +239,7 @@ describe('a store cannot be opened', () => {
   })
 
   test('to be looked into before something was delivered from it', async () => {
-    await expect(PostgresLog.open(await newUrl(), { write: true })).rejects.toMatchObject({
+    await expect(PostgresStore.open(await newUrl(), { access: 'write' })).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining('the database contains no store yet') as string,
     })
@@ -253,7 +252,7 @@ describe('a database', () => {
     const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
     await Promise.all(stores.map((tested, index) => tested.add([event(`m_${index}`, 'crm')])))
     expect(await stores[0]!.store.ledger()).toMatchObject({ routed: 5 })
-    const log = await PostgresLog.open(url, { write: false })
+    const log = await PostgresStore.open(url, { access: 'read' })
     await log.close()
   })
 
@@ -317,7 +316,7 @@ describe('a database', () => {
     const url = await newUrl()
     const tested = await opened(url)
     const failed = await tested.failOne()
-    const log = await PostgresLog.open(url, { write: false })
+    const log = await PostgresStore.open(url, { access: 'read' })
     onTestFinished(() => log.close())
     expect(await log.audit()).toEqual(await tested.store.audit())
     expect(await log.story(failed)).toEqual(await tested.story(failed))

@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { DueTime, LeasedDelivery } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
-import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import {
   PostgresStore,
   type PostgresStoreOptions,
@@ -182,7 +181,7 @@ describe('two processes', () => {
     expect(await next()).toEqual([{ ...due, dueAtMs: nowMs + 7 }])
     const claimed = await one.claim('crm', { dueByMs: nowMs + 7 })
     await one.settle(...claimed.map((each) => ended('failed', each)))
-    const log = await PostgresLog.open(url, { write: true })
+    const log = await PostgresStore.open(url, { access: 'write' })
     await log.retry({ nowMs, filter: { destinationId: 'crm' }, limit: 1 })
     expect(await next()).toEqual([{ ...due, lane: 'manual' }])
     await log.retry({ nowMs, filter: {}, limit: 9 })

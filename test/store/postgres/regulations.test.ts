@@ -3,7 +3,6 @@ import { Client } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { EraseResult } from '../../../src/privacy/index.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import {
@@ -244,7 +243,7 @@ describe('regulations in PostgreSQL', () => {
   test('can be read beside the processes that carry them out', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
-    const log = await PostgresLog.open(url, { write: true })
+    const log = await PostgresStore.open(url, { access: 'write' })
     onTestFinished(() => log.close())
     await tested.add([eventAbout('u_1')])
     const notifications = [notificationAbout('u_1')]

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ClocksDisagreeError } from '../../../src/delivery/index.ts'
 import { systemClock } from '../../../src/runtime/index.ts'
-import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { ServerClock } from '../../../src/store/postgres/server-clock.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
@@ -88,8 +87,8 @@ describe('a process whose clock is wrong', () => {
     const { url, setServerAhead } = await newPlace()
     await (await PostgresStore.open(url)).close()
     await setServerAhead('-1 hour')
-    await expect(PostgresLog.open(url, { write: true })).rejects.toThrow(ClocksDisagreeError)
-    const log = await PostgresLog.open(url, { write: false })
+    await expect(PostgresStore.open(url, { access: 'write' })).rejects.toThrow(ClocksDisagreeError)
+    const log = await PostgresStore.open(url, { access: 'read' })
     expect(await log.list({ filter: {}, limit: 9 })).toEqual([])
     await log.close()
   })

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { overallStatus } from '../../../src/privacy/index.ts'
-import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { eventAbout, RegulationsUnderTest } from '../../conformance/regulation-store-under-test.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
@@ -90,7 +89,7 @@ describe('a regulation of archives', () => {
     await register('a', 'b')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
     await regulations.noteArchive({ id, archive: erased(1), archiveIds: ['a'] })
-    const log = await PostgresLog.open(url, { write: true })
+    const log = await PostgresStore.open(url, { access: 'write' })
     onTestFinished(() => log.close())
     expect(await log.sharedRegulations.release({ name: '/none' })).toBe(false)
     expect(await log.sharedRegulations.release({ name: '/b' })).toBe(true)

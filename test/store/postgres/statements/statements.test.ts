@@ -3,7 +3,6 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Store } from '../../../../src/store/index.ts'
 import { planMove } from '../../../../src/store/migration/move-store.ts'
-import { PostgresLog } from '../../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../../src/store/postgres/postgres-store.ts'
 import { vip } from '../../../conformance/audience-store-under-test.ts'
 import { eventAbout } from '../../../conformance/regulation-store-under-test.ts'
@@ -40,9 +39,7 @@ const source = join(import.meta.dirname, '../../../../src/store')
 const ofSqlite = "SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')"
 
 const queries = writtenQueries(
-  ['postgres/postgres-store.ts', 'postgres/postgres-log.ts', 'migration/move-store.ts'].map(
-    (path) => join(source, path),
-  ),
+  ['postgres/postgres-store.ts', 'migration/move-store.ts'].map((path) => join(source, path)),
   (path) => rooms.some((room) => path.startsWith(join(source, room))),
 ).filter(({ pattern, reads }) => {
   const isWrapper = pattern.test('') && reads.size === 0
@@ -151,7 +148,7 @@ test('every statement of the code runs on a server, and answers with the columns
   await eraseLeased(store)
   await lookAndForget(store)
   await store.close()
-  const log = await PostgresLog.open(url, { write: true })
+  const log = await PostgresStore.open(url, { access: 'write' })
   await log.close()
 
   const statements = [...recorded.columns]
