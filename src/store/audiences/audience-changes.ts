@@ -147,11 +147,9 @@ export class AudienceChanges {
       DELETE FROM evroute_members WHERE audience_id = ${row.id} AND (user_key, member_key) IN (
         SELECT user_key, member_key FROM evroute_members WHERE audience_id = ${row.id}
         ORDER BY user_key, member_key LIMIT ${removedAtOnce}) RETURNING 1`)
-    if (removed.length === removedAtOnce) {
-      yield* run(sql`UPDATE evroute_audiences SET members = members - ${removed.length}, sync = NULL
-        WHERE id = ${row.id}`)
-      return 'more'
-    }
+    yield* run(sql`UPDATE evroute_audiences SET members = members - ${removed.length}, sync = NULL
+      WHERE id = ${row.id}`)
+    if (removed.length === removedAtOnce) return 'more'
     yield* run(sql`DELETE FROM evroute_audiences WHERE id = ${row.id}`)
     return 'removed'
   }
