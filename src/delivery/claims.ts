@@ -92,7 +92,7 @@ export class Claims {
       const ofDestination = claimed?.get(destinationId) ?? []
       const ofLane = ofDestination.filter((delivery) => delivery.lane === lane)
       queue.take(lane, ofLane, deliveriesMax)
-      if (lane === 'first') queue.backlog.leave(ofLane.length)
+      if (lane === 'first') queue.backlog.claimed(ofLane.length)
       if (queues.get(destinationId) === queue) taken(destinationId)
       else giveBack(queue.giveBack())
       if (ofLane.length < deliveriesMax) this.#learn(share, claimed !== undefined)

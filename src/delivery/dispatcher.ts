@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../model/index.ts'
-import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
+import type { Runtime, Timer } from '../runtime/index.ts'
 import { byDestination, Claims } from './claims.ts'
 import { DestinationQueue } from './destination-queue.ts'
 import type { DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
 import { GivingUp } from './giving-up.ts'
-import { deliveryCounts, HandOvers, type DeliveryCounts, type KeptRoom } from './hand-over.ts'
+import { HandOvers, type Addition, type HandedOver } from './hand-over.ts'
 import { IdleWaits } from './idle-waits.ts'
 import { DueTimeQueries } from './due-time-queries.ts'
 import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
-import { Prefetch, type LeaseStart } from './prefetch.ts'
+import { Prefetch } from './prefetch.ts'
 import type { BreakerNews } from './processes-port.ts'
 import { queuePolicies } from './queue-policies.ts'
 import { defaultRetention } from './retention.ts'
@@ -23,7 +23,6 @@ import type {
   AddResult,
   DeliveryStore,
   DueTime,
-  LeasedDelivery,
   NewEvent,
   Settlement,
 } from './store-port.ts'
@@ -100,7 +99,7 @@ export class Dispatcher {
     this.#givingUp = new GivingUp({ ...common, outbox: this.#outbox })
     this.#queries = new DueTimeQueries(common)
     const kept = { queues: this.#queues, prefetch: this.#prefetch }
-    this.#handOvers = new HandOvers({ ...common, ...kept })
+    this.#handOvers = new HandOvers({ ...common, ...kept, isStopped: () => this.#stopped })
     this.#claims = new Claims({
       ...common,
       ...kept,
@@ -144,27 +143,27 @@ export class Dispatcher {
    */
   async add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
     if (this.#failure !== undefined) throw this.#failure.error
-    const nowMs = this.#runtime.clock.nowMs()
-    const counts = deliveryCounts(events)
-    const handOver = this.#stopped ? [] : this.#handOvers.roomFor(counts, events[0]?.sourceId ?? '')
+    const addition = this.#handOvers.plan(events)
+    const { handOver, start } = addition
+    const nowMs = start.atMs
     const seenSinceMs = nowMs - this.#dedupeWindowMs()
-    const start = { atMs: nowMs, elapsedMs: elapsedTime(this.#runtime.clock) }
     const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver, traceparent })
     for (const { queue, line, deliveriesMax } of handOver) queue.promise(line, deliveriesMax)
     // Don't await here: the async frame would keep the events alive.
-    return this.#added(adding, { counts, handOver, start })
+    return this.#added(adding, addition)
   }
 
   async #added(adding: Promise<AddResult>, addition: Addition): Promise<readonly AddOutcome[]> {
-    let leased: readonly LeasedDelivery[] = []
+    let handedOver: HandedOver = new Map()
     try {
       const added = await adding
-      leased = added.leased
-      this.#prefetch.begin(leased, addition.start)
+      handedOver = byDestination(added.leased)
+      this.#prefetch.begin(added.leased, addition.start)
+      this.#handOvers.noteKept(addition, added, handedOver)
       for (const refused of added.refused) this.#runtime.observer.gaveUp?.(refused)
       return added.outcomes
     } finally {
-      this.#takeOver(leased, addition)
+      this.#takeOver(handedOver, addition)
       // After a stop, wait here until the returned deliveries are written: no other call does.
       if (this.#stopped) await this.#outbox.written()
     }
@@ -271,16 +270,15 @@ export class Dispatcher {
     return { queue, sender, retryPolicy }
   }
 
-  #takeOver(leased: readonly LeasedDelivery[], { counts, handOver }: Addition): void {
+  #takeOver(handedOver: HandedOver, { positions, handOver }: Addition): void {
     const nowMs = this.#runtime.clock.nowMs()
-    const handedOver = byDestination(leased)
     for (const { destinationId, deliveriesMax, queue, line } of handOver) {
       queue.take(line, handedOver.get(destinationId) ?? [], deliveriesMax)
       // A stop, or the removal of the destination, has already emptied the queue.
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
       if (isGone) this.#outbox.giveBack(queue.giveBack())
     }
-    for (const [destinationId, count] of counts) {
+    for (const [destinationId, { length: count }] of positions) {
       const { length: taken } = handedOver.get(destinationId) ?? []
       if (taken < count) this.#times.add(destinationId, 'first', nowMs)
     }
@@ -389,11 +387,4 @@ export class Dispatcher {
     else if (kind === 'returned') this.#times.add(destinationId, lane, settlement.dueAtMs)
     else this.#runtime.observer.settled(settledDelivery(settlement))
   }
-}
-
-/** Events that the store is adding. */
-interface Addition {
-  readonly counts: DeliveryCounts
-  readonly handOver: readonly KeptRoom[]
-  readonly start: LeaseStart
 }

@@ -2,15 +2,15 @@
 const fewest = 0.5
 
 /**
- * Estimates how many waiting deliveries of one destination come from each source. It counts the deliveries that
- * this process left in the store. Claims take the oldest deliveries, so it assumes that a claim takes from every
- * source in proportion.
+ * Estimates how many deliveries of one destination wait in the store from each source. It counts those that this
+ * process has added. A claim takes the oldest deliveries, whatever their source, so the estimate assumes that it takes
+ * from every source in proportion.
  */
 export class SourceBacklog {
   readonly #waiting = new Map<string, number>()
   #total = 0
 
-  /** Notes that an add left deliveries from a source in the store, where they wait. */
+  /** Notes that the store keeps new deliveries from a source until a claim. */
   add(sourceId: string, deliveries: number): void {
     if (deliveries <= 0) return
     this.#total += deliveries
@@ -18,7 +18,7 @@ export class SourceBacklog {
   }
 
   /** Notes that a claim took deliveries, and lowers every source's estimate in proportion. */
-  leave(deliveries: number): void {
+  claimed(deliveries: number): void {
     if (this.#total === 0) return
     const kept = Math.max(1 - deliveries / this.#total, 0)
     this.#total = 0

@@ -140,6 +140,77 @@ describe('a fresh event', () => {
   })
 })
 
+describe('an event of one of two sources', () => {
+  /** A dispatcher with one destination for two sources, and a sender that answers once it is opened. */
+  async function shared() {
+    const { opened, open } = gate()
+    const sender = new ScriptedSender(() => opened.then(() => answered(200)))
+    const { destination } = target('crm', sender, 1)
+    const sourceIds = ['noisy', 'quiet']
+    const all = await informed([{ destination: { ...destination, sourceIds }, sender }])
+    const add = (sourceId: string, count: number, backlogMax?: number) =>
+      all.dispatcher.add(
+        eventsTo('crm', count, sourceId).map((event) => ({
+          ...event,
+          sourceId,
+          deliveries: event.deliveries.map((delivery) => ({ ...delivery, backlogMax })),
+        })),
+      )
+    const passed = async (messageId: string): Promise<number> => {
+      open()
+      await all.dispatcher.idle()
+      return sender.bodies.indexOf(messageId)
+    }
+    return { ...all, add, passed }
+  }
+
+  test('passes the backlog of the other, though its duplicates came before', async () => {
+    const { dispatcher, store, add, passed } = await shared()
+    await store.add({
+      nowMs: startMs,
+      seenSinceMs: 0,
+      events: eventsTo('crm', 300, 'quiet').map((event) => ({
+        ...event,
+        sourceId: 'quiet',
+        deliveries: [],
+      })),
+      handOver: [],
+    })
+    await add('noisy', 200)
+    for (let time = 0; time < 2; time++) {
+      expect(new Set(await add('quiet', 300))).toEqual(new Set(['duplicate']))
+    }
+    await dispatcher.add([{ ...eventTo('crm', 'new'), sourceId: 'quiet' }])
+    expect(await passed('new')).toBeLessThan(5)
+  })
+
+  test('passes it though deliveries to a full backlog were refused before', async () => {
+    const { dispatcher, add, passed } = await shared()
+    await add('noisy', 200)
+    await add('quiet', 300, 1)
+    await dispatcher.add([{ ...eventTo('crm', 'new'), sourceId: 'quiet' }])
+    expect(await passed('new')).toBeLessThan(5)
+  })
+
+  test('passes it though an add failed before', async () => {
+    const { dispatcher, store, add, passed } = await shared()
+    await add('noisy', 200)
+    store.before = (step) => (step === 'add' ? Promise.reject(new Error('no')) : Promise.resolve())
+    await expect(add('quiet', 300)).rejects.toThrow('no')
+    store.before = () => Promise.resolve()
+    await dispatcher.add([{ ...eventTo('crm', 'new'), sourceId: 'quiet' }])
+    expect(await passed('new')).toBeLessThan(5)
+  })
+
+  test('does not pass it while more of its own deliveries wait', async () => {
+    const { dispatcher, add, passed } = await shared()
+    await add('noisy', 20)
+    await add('quiet', 200)
+    await dispatcher.add([{ ...eventTo('crm', 'new'), sourceId: 'quiet' }])
+    expect(await passed('new')).toBeGreaterThan(200)
+  })
+})
+
 describe('a store that is slow to answer', () => {
   test('does not hold up ready deliveries', async () => {
     const ends: (() => void)[] = []
