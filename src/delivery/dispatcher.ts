@@ -49,7 +49,6 @@ export class Dispatcher {
   readonly #store: DeliveryStore
   readonly #runtime: Runtime
   readonly #failed: (error: unknown) => void
-  readonly #keepsParked: boolean
   readonly #readyMin: number
   readonly #queues = new Map<string, DestinationQueue>()
   readonly #times: WaitingTimes
@@ -59,7 +58,8 @@ export class Dispatcher {
   readonly #handOvers: HandOvers
   readonly #outbox: Outbox
   readonly #rounds: Rounds
-  readonly #givingUp: GivingUp
+  /** Undefined if deliveries stay parked. */
+  readonly #givingUp: GivingUp | undefined
   readonly #outage: Outage | undefined
   readonly #idleWaits = new IdleWaits()
   readonly #dedupeWindowMs: () => number
@@ -76,7 +76,6 @@ export class Dispatcher {
     this.#store = store
     this.#runtime = runtime
     this.#failed = options.failed ?? (() => undefined)
-    this.#keepsParked = options.keepsParked ?? false
     this.#readyMin = options.readyMin ?? 0
     this.#dedupeWindowMs = options.dedupeWindowMs ?? (() => defaultRetention.messageIdsMs)
     this.#times = new WaitingTimes([])
@@ -96,9 +95,13 @@ export class Dispatcher {
       failed,
     })
     const common = { store, clock, times: this.#times }
-    this.#givingUp = new GivingUp({ ...common, outbox: this.#outbox })
     this.#queries = new DueTimeQueries(common)
     const kept = { queues: this.#queues, prefetch: this.#prefetch }
+    const givingUp =
+      options.keepsParked === true
+        ? undefined
+        : new GivingUp({ ...common, ...kept, outbox: this.#outbox })
+    this.#givingUp = givingUp
     this.#handOvers = new HandOvers({ ...common, ...kept, isStopped: () => this.#stopped })
     this.#claims = new Claims({
       ...common,
@@ -114,7 +117,7 @@ export class Dispatcher {
       peers: options.peers,
       outbox: this.#outbox,
       ended: goOn,
-      stillDown: (queue, error) => this.#givingUp.note(queue, error),
+      stillDown: (destinationId, error) => givingUp?.note(destinationId, error),
       failed,
     })
     this.#setTargets(targets)
@@ -337,11 +340,11 @@ export class Dispatcher {
 
   /** Expires undeliverable deliveries, claims due ones, and asks for due times. False if there was nothing to do. */
   async #ask(): Promise<boolean> {
-    const gaveUp = !this.#keepsParked && (await this.#givingUp.giveUp())
+    const gaveUp = await this.#givingUp?.giveUp()
     const hasClaimed = await this.#claims.claim()
     const hasQueried = await this.#queries.ask()
     if (hasClaimed || !hasQueried) this.#outage?.end()
-    return gaveUp || hasClaimed || hasQueried
+    return gaveUp === true || hasClaimed || hasQueried
   }
 
   #giveBackIdle(nowMs: number): void {
@@ -371,7 +374,9 @@ export class Dispatcher {
       this.#timer = clock.schedule(alarmAtMs - clock.nowMs(), () => this.#goOn())
     }
     if (this.#idleWaits.isEmpty) return
-    const areOutOfReach = startTimes.every(({ isOutOfReach }) => isOutOfReach && this.#keepsParked)
+    const areOutOfReach = startTimes.every(
+      ({ isOutOfReach }) => isOutOfReach && this.#givingUp === undefined,
+    )
     if (areOutOfReach && this.#isIdle()) this.#idleWaits.end()
   }
 

@@ -37,7 +37,7 @@ export interface RoundsOptions {
   /** Called when more requests may start, because one ended or a pace allows it. */
   readonly ended: () => void
   /** Called when a request finds that an endpoint is still down, with the error. */
-  readonly stillDown: (queue: DestinationQueue, error: string) => void
+  readonly stillDown: (destinationId: string, error: string) => void
   /** Called with an unexpected error. */
   readonly failed: (error: unknown) => void
 }
@@ -231,7 +231,7 @@ export class Rounds {
       const { verdict, error } = judge(outcome)
       if (change !== undefined && isOfToday) this.#share(change, { gate, queue, error })
       if (verdict === 'retry' && gate.downSinceMs !== undefined && isOfToday) {
-        this.#options.stillDown(queue, error ?? '')
+        this.#options.stillDown(queue.destination.id, error ?? '')
       }
     }
     // A delivery that was waiting for this gate may start now.

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultRetryPolicy } from '../../src/delivery/index.ts'
 import { ManualClock, VirtualClock } from '../../src/runtime/index.ts'
+import { countSurvivors } from '../support/collect-garbage.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
 import { answered } from './samples.ts'
@@ -110,3 +111,25 @@ test('once the store cannot be written nothing more is taken in, and it is said'
   expect(warnings).toEqual([{ message: 'delivery has stopped', error: 'disk full' }])
   expect(await store.ledger()).toMatchObject({ accepted: 1 })
 })
+
+test.each([true, false])(
+  'a destination that was down is let go once it is removed (keepsParked %s)',
+  async (keepsParked) => {
+    const { dispatcher } = dispatching([], new ManualClock(startMs), { keepsParked })
+    const removed: WeakRef<object>[] = []
+    // Not async: the target would be held here.
+    const configure = (id: string): Promise<void> => {
+      const added = target(id, new ScriptedSender(() => answered(503)))
+      removed.push(new WeakRef(added.destination))
+      return dispatcher.reconfigure([added])
+    }
+    for (const id of ['a', 'b', 'c']) {
+      await configure(id)
+      await dispatcher.add(eventsTo(id, 20))
+      await quiet()
+    }
+    await dispatcher.reconfigure([])
+    await quiet()
+    expect(await countSurvivors(removed)).toBe(0)
+  },
+)
