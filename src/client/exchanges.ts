@@ -32,8 +32,9 @@ export class Exchanges {
         end.controller.abort()
       }
       this.#giveUps.add(giveUp)
-      this.#transport
-        .send(batch, end.controller.signal)
+      // An async function also rejects if the transport throws at once.
+      const exchange = async () => this.#transport.send(batch, end.controller.signal)
+      exchange()
         .finally(() => {
           this.#giveUps.delete(giveUp)
           this.#putBack(end)

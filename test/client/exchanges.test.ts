@@ -35,3 +35,18 @@ test('an exchange after abort() never gets an aborted signal', async () => {
   expect(await exchanges.send(batch)).toEqual(accepted)
   expect(transport.signals.map(({ aborted }) => aborted)).toEqual([true, false])
 })
+
+test('a transport that throws at once loses only this exchange', async () => {
+  const controllers: WeakRef<AbortSignal>[] = []
+  const exchanges = new Exchanges({
+    send: (_, signal) => {
+      controllers.push(new WeakRef(signal))
+      throw new Error('no')
+    },
+    close: () => Promise.resolve(),
+  })
+  for (let count = 0; count < 3; count++) {
+    await expect(exchanges.send(batch)).rejects.toThrow('no')
+  }
+  expect(new Set(controllers.map((controller) => controller.deref())).size).toBe(1)
+})
