@@ -71,6 +71,15 @@ describe('signStandardWebhook', () => {
   })
 })
 
+test('a text is the same key as whsec_ and its base64, which libraries accept', () => {
+  const content = { id: 'm_1', timestamp: 1_767_323_045, body: '{}' }
+  const [text, encoded] = [
+    'clé-not-real',
+    `whsec_${Buffer.from('clé-not-real').toString('base64')}`,
+  ]
+  expect(signStandardWebhook(content, text)).toBe(signStandardWebhook(content, encoded))
+})
+
 describe('webhookId', () => {
   test.each([
     'm_1',

@@ -202,7 +202,9 @@ const destination = section({
         section({
           secrets: list(signingSecret(), { accepted: 'a list of 1 to 5 secrets', min: 1, max: 5 })
             .meta(example(['env:EVROUTE_SIGNING_SECRET']))
-            .describe('The secrets; each adds a signature, so that secrets can be rotated.'),
+            .describe(
+              'The secrets: whsec_ and the base64 of the key, or any other text, whose UTF-8 bytes are the key. Each adds a signature, so that secrets can be rotated.',
+            ),
         }),
       ],
       accepts('true, false or an object with "secrets"'),
