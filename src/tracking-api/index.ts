@@ -7,6 +7,5 @@ export type {
   SourceType,
   TrackingApiOptions,
   TrackingObserver,
-  TrackingSource,
 } from './ports.ts'
 export { SourceDirectory } from './source-directory.ts'

@@ -7,6 +7,7 @@ import { cannotWrite } from '../output/error.ts'
 /** A file with the certificate of a test authority. Senders trust the authority if NODE_EXTRA_CA_CERTS names the file. */
 export interface AuthorityFile {
   readonly path: string
+  /** Deletes the file. */
   readonly remove: () => void
 }
 

@@ -38,7 +38,9 @@ export interface AudiencesRun extends CommandOutput {
   readonly isDryRun: boolean
   readonly stdout: DataWriter
   readonly report: Report
+  /** Shows these parts in the line of progress. */
   readonly showProgress: (parts: () => readonly string[]) => void
+  /** Returns the milliseconds since the command began. */
   readonly elapsedMs: () => number
 }
 
