@@ -87,14 +87,10 @@ export async function readLedger(
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
   // Rows of the whole store count only events, rows of a destination only deliveries. So sums over both are right.
-  const of =
-    destinationId === undefined
-      ? raw('')
-      : sql`WHERE destination_id IN (${raw(wholeStore)}, ${toStored(destinationId)})`
-  const name = destinationId === undefined ? 'ledger' : 'ledger_of_destination'
-  const query = sql`SELECT ${raw(ledgerSums)} FROM evroute_counts ${of}`
-  const { values } = query
-  const [row] = await database.rows<Record<string, unknown>>({ name, sql: query.sql, values })
+  const sql = `SELECT ${ledgerSums} FROM evroute_counts
+    WHERE $1::text IS NULL OR destination_id IN (${wholeStore}, $1)`
+  const values = [destinationId === undefined ? null : toStored(destinationId)]
+  const [row] = await database.rows<Record<string, unknown>>({ name: 'ledger', sql, values })
   return ledgerOf(row ?? {})
 }
 
