@@ -214,11 +214,11 @@ export class PostgresStore extends DeliveryLogTables implements Store {
 }
 
 function databasesFor(url: string, access: StoreAccess): Databases {
-  const isReadOnly = access === 'read'
-  const ofLog = new Database(url, { connectionsMax: logConnectionsMax, isReadOnly })
+  const ofLog = { connectionsMax: logConnectionsMax, isReadOnly: access === 'read' }
+  const shared = access === 'deliver' ? undefined : new Database(url, ofLog)
   const opened = Object.entries(connections).map(([use, of]) => [
     use,
-    access === 'deliver' ? new Database(url, of) : ofLog,
+    shared ?? new Database(url, of),
   ])
   return Object.fromEntries(opened) as Databases
 }
