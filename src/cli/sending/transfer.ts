@@ -275,7 +275,9 @@ function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
   if (isOutputClosed({ stop })) return gravest(codes)
   const open = `${formatCount(ledger.pending)} of ${countOf(ledger.deliveries, 'delivery', 'deliveries')}`
   if (stop.aborted) {
-    report.note(`Interrupted: ${open} pending${whereTheyStay(outlet)}`)
+    report.note(
+      `Interrupted: ${open} pending${whereTheyStay(outlet)}${whatIsLost(sending, ledger)}`,
+    )
     codes.push(exitCodes.interrupted)
   } else if (ledger.pending > 0) {
     report.note(`${open} are still pending${whereTheyStay(outlet)}`)
@@ -296,6 +298,21 @@ function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
 
 function whereTheyStay({ storeName }: Outlet): string {
   return storeName === undefined ? '' : `; they stay in ${storeName}`
+}
+
+/** Says what an interrupted command loses without a store, if a store could have kept it. */
+function whatIsLost(
+  { options, single, outlet }: Sending,
+  { pending }: Pick<Ledger, 'pending'>,
+): string {
+  const { target, dryRun, virtualClock } = options
+  const canStore = target.kind === 'webhooks' && !dryRun && !virtualClock
+  if (!canStore || single !== undefined || outlet.storeName !== undefined) return ''
+  const lost =
+    pending > 0
+      ? 'They are lost, as are the rows that were not read'
+      : 'The rows that were not read are lost'
+  return `. ${lost}. Pass --store sqlite:<file> to be able to resume`
 }
 
 /** Returns the command to run next; undefined if nothing is left to do. */

@@ -17,7 +17,9 @@ describe('a transfer that is stopped', () => {
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stderr).toContain('20 deliveries = 2 delivered + 18 pending')
-    expect(stderr).toMatch(/\nInterrupted: 18 of 20 deliveries pending\n$/)
+    expect(stderr).toMatch(
+      /\nInterrupted: 18 of 20 deliveries pending\. They are lost, as are the rows that were not read\. Pass --store sqlite:<file> to be able to resume\n$/,
+    )
     expect(endpoint.requests).toHaveLength(12)
   })
 
@@ -35,7 +37,9 @@ describe('a transfer that is stopped', () => {
     const { code, records, stderr } = await command.ended
     expect(code).toBe(130)
     expect(records.at(-1)).toMatchObject({ kind: 'summary', read: 1, delivered: 1, pending: 0 })
-    expect(stderr).toBe('Interrupted: 0 of 1 delivery pending\n')
+    expect(stderr).toMatch(
+      /^Interrupted: 0 of 1 delivery pending\. The rows that were not read are lost\. Pass /,
+    )
   })
 
   test('counts the calls that are still waiting', async () => {
