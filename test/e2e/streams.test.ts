@@ -121,7 +121,9 @@ describe('a signal', () => {
       command.signal(signal)
       const { code, stderr } = await command.ended
       expect(code).toBe(130)
-      expect(stderr).toMatch(/\nInterrupted: [\d,]+ of [\d,]+ deliveries pending\. They are lost, .*\n$/)
+      expect(stderr).toMatch(
+        /\nInterrupted: [\d,]+ of [\d,]+ deliveries pending\. They are lost, .*\n$/,
+      )
       expect(stderr).toMatch(/^[\d,]+ read = .* 0 delivered \+ [\d,]+ pending/m)
     },
   )

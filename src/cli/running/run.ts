@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { constants } from 'node:os'
 import { parseExpectation } from '../../match/index.ts'
 import { formatDuration, SettingError } from '../../model/index.ts'
 import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
@@ -60,7 +61,10 @@ export async function run(values: RunValues, words: readonly string[], io: Io): 
 
 async function readOptions(values: RunValues, [program, ...args]: readonly string[], io: Io) {
   if (program === undefined) {
-    throw usageError('No command given', 'Put it behind --, as in: evroute run -- npm test')
+    throw usageError(
+      'No command given',
+      `Put it behind --, as in: ${programName(io)} run -- npm test`,
+    )
   }
   if (values.json) {
     throw new SettingError(
@@ -110,6 +114,7 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
     view.summary(receiver.counts, durationMs)
     if (options.allowPending) view.pending(pending)
     const expected = await reportResults(awaited.results(), resultsView, io)
+    view.commandEnded(code)
     const end = code === 0 ? expected : code
     if (options.hold && end !== exitCodes.ok) {
       view.held((await receiver.start()).url)
@@ -197,6 +202,12 @@ async function openView({ page, quiet, verbose, color }: RunValues, io: Io) {
     },
     summary: (counts: ReceivedCounts, durationMs: number): void => {
       if (!quiet) tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
+    },
+    commandEnded: (code: number): void => {
+      if (code === 0) return
+      const [signal] =
+        Object.entries(constants.signals).find(([, each]) => each + 128 === code) ?? []
+      tell(`The command ended with ${code}${signal === undefined ? '' : ` (${signal})`}`)
     },
     held: (url: string): void =>
       tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`),

@@ -43,6 +43,22 @@ describe('a delivery that is pending at the end of a run', () => {
   })
 })
 
+describe('a command that fails', () => {
+  test.each([
+    ['process.exit(7)', 7, 'The command ended with 7\n'],
+    ["process.kill(process.pid, 'SIGKILL')", 137, 'The command ended with 137 (SIGKILL)\n'],
+  ])('is named as the reason: %s', async (program, expected, line) => {
+    const { code, stderr } = await runModule(['--expect', 'type:track'], program)
+    expect(code).toBe(expected)
+    expect(stderr.endsWith(line)).toBe(true)
+  })
+
+  test('is not named after a success', async () => {
+    const { stderr } = await runModule([], '')
+    expect(stderr).not.toContain('The command ended')
+  })
+})
+
 describe('the page of a run', () => {
   test('is shown with --page', async () => {
     const { code, stderr } = await runModule(['--page'], '')
