@@ -5,7 +5,7 @@ import { byDestination, Claims } from './claims.ts'
 import { DestinationQueue } from './destination-queue.ts'
 import type { DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
 import { GivingUp } from './giving-up.ts'
-import { HandOvers, type Addition, type HandedOver } from './hand-over.ts'
+import { HandOvers, leasedOf, type Addition, type HandedOver } from './hand-over.ts'
 import { IdleWaits } from './idle-waits.ts'
 import { DueTimeQueries } from './due-time-queries.ts'
 import { Outage, type OutageOptions } from './outage.ts'
@@ -20,6 +20,7 @@ import { settledDelivery } from './settled-delivery.ts'
 import { isTemporary } from './store-error.ts'
 import type {
   AddOutcome,
+  AddRequest,
   AddResult,
   DeliveryStore,
   DueTime,
@@ -150,18 +151,20 @@ export class Dispatcher {
     const { handOver, start } = addition
     const nowMs = start.atMs
     const seenSinceMs = nowMs - this.#dedupeWindowMs()
-    const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver, traceparent })
+    const batch = { nowMs, seenSinceMs, events, handOver, traceparent }
+    const adding = this.#store.add(batch)
     for (const { queue, line, deliveriesMax } of handOver) queue.promise(line, deliveriesMax)
-    // Don't await here: the async frame would keep the events alive.
-    return this.#added(adding, addition)
+    // Don't await here: the async frame would keep the events alive. Only deliveries that are leased need them.
+    return this.#added(adding, addition, handOver.length > 0 ? batch : null)
   }
 
-  async #added(adding: Promise<AddResult>, addition: Addition): Promise<readonly AddOutcome[]> {
+  async #added(adding: Promise<AddResult>, addition: Addition, batch: AddRequest | null) {
     let handedOver: HandedOver = new Map()
     try {
       const added = await adding
-      handedOver = byDestination(added.leased)
-      this.#prefetch.begin(added.leased, addition.start)
+      const leased = batch === null ? [] : leasedOf(batch, added.leased)
+      handedOver = byDestination(leased)
+      this.#prefetch.begin(leased, addition.start)
       this.#handOvers.noteKept(addition, added, handedOver)
       for (const refused of added.refused) this.#runtime.observer.gaveUp?.(refused)
       return added.outcomes

@@ -1,7 +1,14 @@
 import { elapsedTime, type Clock } from '../runtime/index.ts'
 import type { DestinationQueue, Line } from './destination-queue.ts'
 import type { LeaseStart, Prefetch } from './prefetch.ts'
-import type { AddResult, LeasedDelivery, NewEvent, Room } from './store-port.ts'
+import type {
+  AddRequest,
+  AddResult,
+  LeasedDelivery,
+  NewEvent,
+  NewLease,
+  Room,
+} from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
 /** Room that is reserved for the deliveries of an add, and the queue that will receive them. */
@@ -100,6 +107,37 @@ export class HandOvers {
     }
   }
 }
+
+/** Makes the deliveries that were leased as a batch was added. They were never attempted. */
+export function leasedOf(
+  { nowMs, events, traceparent }: AddRequest,
+  leases: readonly NewLease[],
+): readonly LeasedDelivery[] {
+  return leases.flatMap(({ eventPlace, place, id, destinationId, lease, leasedUntilMs }) => {
+    const event = events[eventPlace]
+    const delivery = event?.deliveries[place]
+    if (event === undefined || delivery === undefined) return []
+    return {
+      id,
+      lease,
+      destinationId,
+      messageId: event.messageId,
+      type: event.type,
+      body: delivery.body,
+      traceparent,
+      acceptedAtMs: nowMs,
+      lane: 'first' as const,
+      dueAtMs: nowMs,
+      attempts: 0,
+      windowAttempts: 0,
+      firstAttemptAtMs: null,
+      holds: noHolds,
+      ...(leasedUntilMs === undefined ? {} : { leasedUntilMs }),
+    }
+  })
+}
+
+const noHolds = Object.freeze([])
 
 function isShared({ destination }: DestinationQueue): boolean {
   return destination.sourceIds.length > 1

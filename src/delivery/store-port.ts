@@ -180,12 +180,22 @@ export interface AddRequest {
   readonly traceparent?: string | undefined
 }
 
+/** A delivery that was leased as it was added. The caller of `add` has its other fields. */
+export interface NewLease extends Pick<Lease, 'id' | 'destinationId' | 'lease'> {
+  /** The index of its event in the batch. */
+  readonly eventPlace: number
+  /** Its index among the deliveries of the event. */
+  readonly place: number
+  /** See {@link LeasedDelivery}. */
+  readonly leasedUntilMs?: number
+}
+
 /** The outcome of adding a batch. */
 export interface AddResult {
   /** The outcome of each event, in order. */
   readonly outcomes: readonly AddOutcome[]
   /** The deliveries that were leased at once, in the order of the events. */
-  readonly leased: readonly LeasedDelivery[]
+  readonly leased: readonly NewLease[]
   /** Deliveries that failed because the backlog of their destination is full. */
   readonly refused: readonly GivenUpDeliveries[]
 }

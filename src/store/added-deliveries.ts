@@ -1,4 +1,3 @@
-import type { AddRequest, LeasedDelivery } from '../delivery/index.ts'
 import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
 
 /** The reason for a delivery that fails as soon as it is added. */
@@ -23,45 +22,3 @@ export function countRefused(
     deliveries,
   }))
 }
-
-/** A delivery that was leased as it was added. The caller of `add` has its other fields. */
-export interface HandedOver {
-  /** The index of its event in the batch. */
-  readonly eventPlace: number
-  /** Its index among the deliveries of the event. */
-  readonly place: number
-  /** Its id. */
-  readonly id: number
-  /** Its lease. */
-  readonly lease: number
-}
-
-/** Makes the leased deliveries of a batch, which were never attempted. */
-export function leasedOf(
-  { nowMs, events, traceparent }: AddRequest,
-  handedOver: readonly HandedOver[],
-): readonly LeasedDelivery[] {
-  return handedOver.flatMap(({ eventPlace, place, id, lease }) => {
-    const event = events[eventPlace]
-    const delivery = event?.deliveries[place]
-    if (event === undefined || delivery === undefined) return []
-    return {
-      id,
-      lease,
-      destinationId: delivery.destinationId,
-      messageId: event.messageId,
-      type: event.type,
-      body: delivery.body,
-      traceparent,
-      acceptedAtMs: nowMs,
-      lane: 'first' as const,
-      dueAtMs: nowMs,
-      attempts: 0,
-      windowAttempts: 0,
-      firstAttemptAtMs: null,
-      holds: noHolds,
-    }
-  })
-}
-
-const noHolds = Object.freeze([])

@@ -11,7 +11,7 @@ import type {
   Share,
 } from '../../src/delivery/index.ts'
 import { loggedState, type KnownDelivery, type Reference } from './delivery-store-reference.ts'
-import { requestOf } from './store-under-test.ts'
+import { addAndLease, requestOf } from './store-under-test.ts'
 
 /** The destinations that operations speak of. */
 export const destinationIds = ['crm', 'mail', 'ads'] as const
@@ -102,7 +102,7 @@ export class Add extends Operation {
     const events = this.#planned.map((planned, index) => this.#event(planned, reference, index))
     const batch = { events, seenSinceMs: nowMs - this.#windowMs, handOver: this.#handOver }
     const expected = reference.add(batch)
-    const { outcomes, leased, refused } = await real.store.add({ nowMs, ...batch })
+    const { outcomes, leased, refused } = await addAndLease(real.store, { nowMs, ...batch })
     expect(outcomes).toEqual(expected.outcomes)
     expect(refused.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(expected.refused)
     // The destinations of one event have no order among them.

@@ -1,20 +1,21 @@
 import { expect } from 'vitest'
-import type {
-  AddOutcome,
-  AddRequest,
-  AddResult,
-  DeliveryFilter,
-  DeliveryKey,
-  DeliveryProgress,
-  DeliveryStore,
-  DeliveryStory,
-  DueTime,
-  LeasedDelivery,
-  LoggedDelivery,
-  NewEvent,
-  PurgeRequest,
-  PurgeResult,
-  Settlement,
+import {
+  leasedOf,
+  type AddOutcome,
+  type AddRequest,
+  type AddResult,
+  type DeliveryFilter,
+  type DeliveryKey,
+  type DeliveryProgress,
+  type DeliveryStore,
+  type DeliveryStory,
+  type DueTime,
+  type LeasedDelivery,
+  type LoggedDelivery,
+  type NewEvent,
+  type PurgeRequest,
+  type PurgeResult,
+  type Settlement,
 } from '../../src/delivery/index.ts'
 import { imbalances, type Lane, type RequestRecord } from '../../src/model/index.ts'
 
@@ -108,6 +109,17 @@ export function requestOf(
   }
 }
 
+/** The result of an add, with the deliveries that were leased. */
+export interface Added extends Omit<AddResult, 'leased'> {
+  readonly leased: readonly LeasedDelivery[]
+}
+
+/** Adds a batch, and makes the deliveries that were leased. */
+export async function addAndLease(store: DeliveryStore, batch: AddRequest): Promise<Added> {
+  const added = await store.add(batch)
+  return { ...added, leased: leasedOf(batch, added.leased) }
+}
+
 /** Which events the deliveries are of, in their order. */
 export function messageIds(
   deliveries: readonly { readonly messageId: string }[],
@@ -150,9 +162,10 @@ export class StoreUnderTest {
   add(
     newEvents: readonly NewEvent[],
     options: Partial<Omit<AddRequest, 'nowMs' | 'events'>> & { atMs?: number } = {},
-  ): Promise<AddResult> {
+  ): Promise<Added> {
     const { atMs = nowMs, seenSinceMs = 0, handOver = [], traceparent } = options
-    return this.store.add({ nowMs: atMs, seenSinceMs, events: newEvents, handOver, traceparent })
+    const batch = { nowMs: atMs, seenSinceMs, events: newEvents, handOver, traceparent }
+    return addAndLease(this.store, batch)
   }
 
   /** Adds events and returns their outcomes. */

@@ -40,7 +40,7 @@ export class EarlyAnswers {
  */
 export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore {
   const lostIds = heldIds(path)
-  const note = (word: string, deliveries: readonly LeasedDelivery[]): void =>
+  const note = (word: string, deliveries: readonly Pick<LeasedDelivery, 'id'>[]): void =>
     appendFileSync(path, deliveries.map(({ id }) => `${word} ${id}\n`).join(''))
   return {
     add: async (batch) => {

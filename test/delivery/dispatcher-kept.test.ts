@@ -5,6 +5,7 @@ import { countSurvivors } from '../support/collect-garbage.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
 import { answered } from './samples.ts'
+import { addAndLease } from '../conformance/store-under-test.ts'
 
 const minuteMs = 60_000
 const retryPolicy = { ...defaultRetryPolicy, windowMs: minuteMs }
@@ -82,7 +83,7 @@ test('a retry that is due only after a whole window is not waited for where it w
   const [event] = eventsTo('crm', 1)
   const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
   const nowMs = clock.nowMs()
-  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events: [event!], handOver })
+  const { leased } = await addAndLease(store, { nowMs, seenSinceMs: 0, events: [event!], handOver })
   const progress = { attempts: 1, windowAttempts: 1, firstAttemptAtMs: nowMs, holds: [] }
   const dueAtMs = nowMs + 60 * minuteMs
   const retry = { kind: 'retry' as const, dueAtMs, expiresAtMs: dueAtMs, reason: 'status_503' }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AddRequest, ClaimRequest, LeasedDelivery } from '../../src/delivery/index.ts'
+import { leasedOf, type AddRequest, type ClaimRequest } from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { gate, type Gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
@@ -14,22 +14,19 @@ class LapsingStore extends HookedStore {
 
   override async add(batch: AddRequest) {
     const added = await super.add(batch)
-    this.#lease(added.leased, batch.nowMs)
-    return added
+    for (const { body } of leasedOf(batch, added.leased)) this.leasedAtMs.set(body, batch.nowMs)
+    return { ...added, leased: lapsing(added.leased, batch.nowMs) }
   }
 
   override async claim(request: ClaimRequest) {
     const claimed = await super.claim(request)
-    this.#lease(claimed, request.nowMs)
-    return claimed
+    for (const { body } of claimed) this.leasedAtMs.set(body, request.nowMs)
+    return lapsing(claimed, request.nowMs)
   }
+}
 
-  #lease(deliveries: readonly LeasedDelivery[], atMs: number): void {
-    for (const delivery of deliveries) {
-      this.leasedAtMs.set(delivery.body, atMs)
-      Object.assign(delivery, { leasedUntilMs: atMs + leaseMs })
-    }
-  }
+function lapsing<Leased extends object>(leased: readonly Leased[], atMs: number) {
+  return leased.map((each) => ({ ...each, leasedUntilMs: atMs + leaseMs }))
 }
 
 /** An endpoint that takes one request at a time, which ends when the test says so. */

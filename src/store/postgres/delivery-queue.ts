@@ -4,13 +4,14 @@ import type {
   AddResult,
   ClaimRequest,
   DueTime,
+  NewLease,
   LeasedDelivery,
   Settlement,
   SettleRequest,
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
 import { beginEnds, firstTryOf } from '../log/first-tries.ts'
-import { countRefused, leasedOf, type HandedOver } from '../added-deliveries.ts'
+import { countRefused } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
 import type { Script } from '../sql.ts'
 import { addQuery, type AddedRow } from './add-statement.ts'
@@ -63,20 +64,18 @@ export class DeliveryQueue {
     const rows = await this.#answer(lease, this.#parts.adding.rows<AddedRow>(query))
     const outcomes = outcomesOf(batch, rows)
     const byPosition = new Map(rows.filter(({ id }) => id > 0).map((row) => [row.position, row]))
-    const handedOver: HandedOver[] = []
+    const leased: NewLease[] = []
     const refusedIds: string[] = []
     const leftIds = new Set<string>()
     for (const [index, { destinationId, eventPosition, place }] of query.deliveries.entries()) {
       const row = byPosition.get(index + 1)
       const eventPlace = eventPosition - 1
       if (row?.kind === 'leased') {
-        handedOver.push({ eventPlace, place, id: row.id, lease: lease.number })
+        const held = { lease: lease.number, leasedUntilMs: lease.untilMs }
+        leased.push({ eventPlace, place, id: row.id, destinationId, ...held })
       } else if (row?.kind === 'refused') refusedIds.push(destinationId)
       else if (outcomes[eventPlace] === 'routed') leftIds.add(destinationId)
     }
-    const leased = leasedOf(batch, handedOver).map((delivery) =>
-      Object.assign(delivery, { leasedUntilMs: lease.untilMs }),
-    )
     this.#leases.hold(lease, leased)
     const lane = { lane: 'first', dueAtMs: batch.nowMs } as const
     const left = Array.from(leftIds, (destinationId) => ({ destinationId, ...lane }))

@@ -8,17 +8,12 @@ import type {
 import type { GivenUpDeliveries } from '../../model/index.ts'
 import { everySource, isOfSource } from '../suppressions.ts'
 import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
-import { countRefused, refusedReason, type HandedOver } from '../added-deliveries.ts'
+import { countRefused, refusedReason } from '../added-deliveries.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import { RowsStatement } from './rows-statement.ts'
 import { SeenMessages } from './seen-messages.ts'
-
-/** The result of an add. It omits the bodies of leased deliveries, because the caller has them. */
-export interface Addition extends Pick<AddResult, 'outcomes' | 'refused'> {
-  readonly leased: readonly HandedOver[]
-}
 
 interface NewRow {
   readonly id: number
@@ -79,14 +74,14 @@ export class Adding {
   }
 
   /** Adds events with their deliveries, and leases as many of these as the batch allows. */
-  add(batch: AddRequest): Addition {
+  add(batch: AddRequest): AddResult {
     const outcomes = this.#outcomesOf(batch)
     const rows = this.#addRouted(batch, outcomes)
     const refused = this.#failRefused(rows, batch.nowMs)
     // Lease them now, so that no claim can lease them too.
     const leased = handedOver(rows, batch).map((row) => {
-      const { eventPlace, place, id } = row
-      return { eventPlace, place, id, lease: this.#leases.begin(row) }
+      const { eventPlace, place, id, destinationId } = row
+      return { eventPlace, place, id, destinationId, lease: this.#leases.begin(row) }
     })
     return { outcomes, leased, refused }
   }

@@ -36,7 +36,7 @@ export class Leases {
   }
 
   /** Ends a lease. */
-  end({ destinationId, id, lease }: Lease): void {
+  end({ destinationId, id, lease }: DeliveryKey & Pick<Lease, 'lease'>): void {
     this.#ending.delete(lease)
     this.#byDestination.get(destinationId)?.delete(id)
   }

@@ -13,8 +13,7 @@ import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
 import { scriptOf } from '../sql.ts'
 import { beginEnds, type EndRequest } from '../log/first-tries.ts'
-import { leasedOf } from '../added-deliveries.ts'
-import { Adding, type Addition } from './adding.ts'
+import { Adding } from './adding.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { Claiming } from './claiming.ts'
@@ -162,26 +161,20 @@ export class SqliteStore extends FileLog implements Store {
     return new SqliteStore(database, { path: 'memory:', bounds })
   }
 
-  async add(batch: AddRequest): Promise<AddResult> {
-    const { leased, ...result } = await this.addSlim(batch)
-    return { ...result, leased: leasedOf(batch, leased) }
-  }
-
-  /** Does what `add` does, but leaves out the bodies of leased deliveries, because the caller has them. */
-  addSlim(batch: AddRequest): Promise<Addition> {
+  add(batch: AddRequest): Promise<AddResult> {
     if (this.#bounds === undefined) return this.#add(batch)
     return this.#bounds.enter(batch.events, () => this.#add(batch))
   }
 
-  #add(batch: AddRequest): Promise<Addition> {
-    let leased: Addition['leased'] = []
-    const add = (): Addition => {
+  #add(batch: AddRequest): Promise<AddResult> {
+    let leased: AddResult['leased'] = []
+    const add = (): AddResult => {
       const added = this.#adding.add(batch)
       leased = added.leased
       return added
     }
     return this.write(add, () => {
-      for (const delivery of leasedOf(batch, leased)) this.#leases.end(delivery)
+      for (const delivery of leased) this.#leases.end(delivery)
       leased = []
     })
   }

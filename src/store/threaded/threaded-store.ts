@@ -1,8 +1,5 @@
-import type { AddRequest, AddResult } from '../../delivery/index.ts'
-import type { Addition } from '../sqlite/adding.ts'
 import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
-import { leasedOf } from '../added-deliveries.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { settleMessage } from './settle-message.ts'
 import { startThread, type StartThread } from './start-thread.ts'
@@ -55,7 +52,11 @@ export async function openThreadedStore(
       'find',
       'list',
     ]),
-    add: (batch) => add(calls, batch),
+    add(batch) {
+      const added = calls.ask('store', 'add', batch)
+      if (batch.events.length >= largeFrom) calls.sendNow()
+      return added
+    },
     async settle(batch) {
       const places = await calls.ask('messages', 'settle', settleMessage(batch))
       return places.flatMap((place) => batch.settlements[place] ?? [])
@@ -80,18 +81,6 @@ function methodsOf<Part extends keyof ThreadParts, Method extends keyof ThreadPa
     ThreadParts[Part],
     Method
   >
-}
-
-/** Adds a batch. Holds the batch until the answer only if deliveries may be leased. */
-function add(calls: StoreCalls, batch: AddRequest): Promise<AddResult> {
-  const answer = calls.ask('store', 'addSlim', batch)
-  if (batch.events.length >= largeFrom) calls.sendNow()
-  if (batch.handOver.length === 0) return answer.then(withoutLeased)
-  return answer.then((addition) => ({ ...addition, leased: leasedOf(batch, addition.leased) }))
-}
-
-function withoutLeased({ outcomes, refused }: Addition): AddResult {
-  return { outcomes, leased: [], refused }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { NewEvent } from '../../../dist/delivery/index.js'
+import { leasedOf, type NewEvent } from '../../../dist/delivery/index.js'
 import { systemClock } from '../../../dist/runtime/index.js'
 import { openStore, type Store } from '../../../dist/store/index.js'
 import { sampleBody } from '../sample-webhook.ts'
@@ -58,12 +58,13 @@ async function addBatch(
 ): Promise<void> {
   const nowMs = systemClock.nowMs()
   const handOver = isDelivered ? [{ destinationId, deliveriesMax: events.length }] : []
-  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const batch = { nowMs, seenSinceMs: 0, events, handOver }
+  const { leased } = await store.add(batch)
   const url = 'http://127.0.0.1:9/'
   const firstTry = { url, atMs: nowMs, durationMs: 2, status: 200, excerpt: 'ok' }
   await store.settle({
     nowMs,
-    settlements: leased.map((delivery) => {
+    settlements: leasedOf(batch, leased).map((delivery) => {
       return { kind: 'delivered', delivery, attempts: 1, firstTry }
     }),
     requests: [],

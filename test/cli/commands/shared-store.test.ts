@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { OfflineService } from '../../../src/service/index.ts'
 import { systemClock } from '../../../src/runtime/index.ts'
-import { delivered, event } from '../../conformance/store-under-test.ts'
+import { addAndLease, delivered, event } from '../../conformance/store-under-test.ts'
 import { configurationOf, documentFor } from '../../service/running-service.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { recordingRuntime } from '../../support/recording-runtime.ts'
@@ -54,7 +54,12 @@ test('commands let a service that shares its store remember for as long as it wa
   const agoMs = systemClock.nowMs() - 3 * 24 * 60 * 60 * 1_000
   const room = [{ destinationId: 'crm', deliveriesMax: 1 }]
   const events = [event('m_1', 'crm')]
-  const { leased } = await store.add({ nowMs: agoMs, seenSinceMs: 0, events, handOver: room })
+  const { leased } = await addAndLease(store, {
+    nowMs: agoMs,
+    seenSinceMs: 0,
+    events,
+    handOver: room,
+  })
   await store.settle({ nowMs: agoMs, settlements: leased.map(delivered), requests: [] })
   const send = ['send', 'track', 'userId=u_1', 'event=Ping', '--to', endpoint.url]
   expect((await run([...send, '--store', url])).code).toBe(0)

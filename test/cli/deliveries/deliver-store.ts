@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LeasedDelivery } from '../../../src/delivery/index.ts'
 import { openStore } from '../../../src/store/index.ts'
+import { addAndLease } from '../../conformance/store-under-test.ts'
 
 const store = await openStore(process.argv[2] ?? '')
 const nowMs = Date.UTC(2026, 0, 2)
@@ -17,7 +18,7 @@ for (let round = 1; ; round++) {
     deliveries: [{ destinationId: 'crm', body: '{}' }],
   }))
   const handOver = [{ destinationId: 'crm', deliveriesMax: 10 }]
-  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const { leased } = await addAndLease(store, { nowMs, seenSinceMs: 0, events, handOver })
   const shares = [
     { destinationId: 'crm', lane: 'manual' as const, deliveriesMax: 10, dueByMs: Infinity },
   ]

@@ -13,6 +13,7 @@ import { systemClock } from '../../../src/runtime/index.ts'
 import { openStore } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { addAndLease } from '../../conformance/store-under-test.ts'
 
 /** The fields of a {@link Settlement} that a sample leaves out. */
 type End = Settlement extends infer Each
@@ -97,7 +98,7 @@ async function addSample(
   const { destinationIds = ['crm'], ageMs = hourMs, end, requests = [] } = sample
   const atMs = nowMs - ageMs
   const deliveriesMax = end === undefined ? 0 : numbers.length
-  const { leased } = await store.add({
+  const { leased } = await addAndLease(store, {
     nowMs: atMs,
     seenSinceMs: 0,
     events: numbers.map((number) => eventOf(sample, destinationIds, number)),

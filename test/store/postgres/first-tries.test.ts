@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
-import { deliveredAtOnce, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import {
+  addAndLease,
+  deliveredAtOnce,
+  event,
+  nowMs,
+  requestOf,
+} from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
 const databases = new PostgresDatabases()
@@ -10,7 +16,7 @@ test('a first try that succeeds costs no row of its own', async () => {
   await using store = await opened(url)
   const events = ['m_1', 'm_2'].map((messageId) => event(messageId, 'crm'))
   const handOver = [{ destinationId: 'crm', deliveriesMax: 2 }]
-  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const { leased } = await addAndLease(store, { nowMs, seenSinceMs: 0, events, handOver })
   const requests = leased.map((delivery) =>
     requestOf(delivery, { outcome: 'success', status: 200, error: null }),
   )

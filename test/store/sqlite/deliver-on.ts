@@ -2,6 +2,7 @@
 import type { LeasedDelivery, Settlement } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { addAndLease } from '../../conformance/store-under-test.ts'
 
 const nowMs = 1_000
 const lanes: readonly Lane[] = ['first', 'retry', 'manual']
@@ -29,7 +30,7 @@ for (let round = 0; !end.signal.aborted; round++) {
     deliveries: ['ads', 'crm'].map((destinationId) => ({ destinationId, body: `{"n":${round}}` })),
   }))
   const handOver = [{ destinationId: 'ads', deliveriesMax: 1 }]
-  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const { leased } = await addAndLease(store, { nowMs, seenSinceMs: 0, events, handOver })
   const shares = ['ads', 'crm'].flatMap((destinationId) =>
     lanes.map((lane) => ({ destinationId, lane, deliveriesMax: 1, dueByMs: nowMs })),
   )

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase, type Database, type Statement } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { ended, event, nowMs } from '../../conformance/store-under-test.ts'
+import { addAndLease, ended, event, nowMs } from '../../conformance/store-under-test.ts'
 import { newPath } from './store-calls.ts'
 
 /** Searches that a store makes when one delivery of each kind is old. */
@@ -29,7 +29,7 @@ async function searchesOf(destinations: number): Promise<Readonly<Record<string,
   const destinationIds = Array.from({ length: destinations }, (_, index) => `hook-${index}`)
   const handOver = destinationIds.map((destinationId) => ({ destinationId, deliveriesMax: 1 }))
   const events = [event('m_1', ...destinationIds), event('m_2', ...destinationIds)]
-  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const { leased } = await addAndLease(store, { nowMs, seenSinceMs: 0, events, handOver })
   const settlements = leased.map((delivery) => ended('failed', delivery))
   await store.settle({ nowMs, settlements, requests: [] })
 

@@ -9,7 +9,7 @@ import { DeliveryLock } from '../../../src/store/sqlite/delivery-lock.ts'
 import { FileGuard } from '../../../src/store/sqlite/file-guard.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
+import { addAndLease, delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { runSource } from '../../support/run-source.ts'
 import { add, claim, longEvent, newPath, openStore } from './store-calls.ts'
 
@@ -280,7 +280,7 @@ describe('a store whose disk is full', () => {
     setRoom('none')
     await expect(store.add(batch)).rejects.toMatchObject({ code: 'store_unusable' })
     setRoom('plenty')
-    const { outcomes, leased } = await store.add(batch)
+    const { outcomes, leased } = await addAndLease(store, batch)
     expect(outcomes).toEqual(['routed', 'routed'])
     expect(leased.map(({ messageId }) => messageId)).toEqual(['m_2', 'm_3'])
     await store.close()

@@ -4,7 +4,14 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { emptyLedger, lanes } from '../../../src/model/index.ts'
 import { openDatabase, type Statement } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { delivered, event, nowMs, requestOf, retried } from '../../conformance/store-under-test.ts'
+import {
+  addAndLease,
+  delivered,
+  event,
+  nowMs,
+  requestOf,
+  retried,
+} from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
 import { add, claim, newPath } from './store-calls.ts'
 
@@ -130,7 +137,7 @@ describe('SqliteStore', () => {
     await withStore(async (store) => {
       const events = [{ ...event('m_1'), deliveries }]
       const handOver = ['ads', 'crm'].map((destinationId) => ({ destinationId, deliveriesMax: 1 }))
-      const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+      const { leased } = await addAndLease(store, { nowMs, seenSinceMs: 0, events, handOver })
       const counts: unknown[] = []
       for (const delivery of leased) {
         counts.push(await countMessages())

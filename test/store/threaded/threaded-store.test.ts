@@ -12,7 +12,14 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { startThread } from '../../../src/store/threaded/start-thread.ts'
 import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
-import { delivered, event, events, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import {
+  addAndLease,
+  delivered,
+  event,
+  events,
+  nowMs,
+  requestOf,
+} from '../../conformance/store-under-test.ts'
 import { countSurvivors } from '../../support/collect-garbage.ts'
 import { runSource } from '../../support/run-source.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -36,7 +43,7 @@ async function openShared(): Promise<Store> {
 /** Adds an event, and takes its delivery. */
 async function leaseOne(store: Store): Promise<LeasedDelivery> {
   const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
-  const { leased } = await store.add({ ...batchOf('m_1'), handOver })
+  const { leased } = await addAndLease(store, { ...batchOf('m_1'), handOver })
   expect(leased).toHaveLength(1)
   return leased[0]!
 }
@@ -90,7 +97,7 @@ describe('a store in a thread of its own', () => {
 
   test('ends a lease once, by its number', async () => {
     const store = await openShared()
-    const { leased } = await store.add({
+    const { leased } = await addAndLease(store, {
       ...batchOf('m_1', 'm_2'),
       handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
     })

@@ -7,6 +7,7 @@ import { PostgresStore } from '../../../../src/store/postgres/postgres-store.ts'
 import { vip } from '../../../conformance/audience-store-under-test.ts'
 import { eventAbout } from '../../../conformance/regulation-store-under-test.ts'
 import {
+  addAndLease,
   delivered,
   deliveredAtOnce,
   ended,
@@ -97,7 +98,7 @@ async function deliver(store: Store): Promise<void> {
 async function eraseLeased(store: Store): Promise<void> {
   const events = [eventAbout('leased', { to: ['slow'] })]
   const handOver = [{ destinationId: 'slow', deliveriesMax: 1 }]
-  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const { leased } = await addAndLease(store, { nowMs, seenSinceMs: 0, events, handOver })
   for (const [id, type] of [
     ['leased', 'DELETE_INTERNAL'],
     ['lifted for one', 'UNSUPPRESS'],
