@@ -35,6 +35,8 @@ export interface RowSource extends AsyncIterable<RowGroup> {
 
 /** Rows are passed on in groups, so that a million rows cost only a thousand awaits. */
 const groupRows = 1_000
+/** The precision to which the progress in a gzipped file is measured. */
+const gzipStepBytes = 1_024
 
 /** Reads the rows of a file or of stdin, with the changes. */
 export function fileRows(path: string, changes: RowChanges, io: Io): RowSource {
@@ -134,9 +136,16 @@ export class InputMeter {
   }
 
   async *#counted(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let isGzip: boolean | undefined
     for await (const chunk of input) {
-      this.#bytesRead += chunk.length
-      yield chunk
+      isGzip ??= chunk[0] === 0x1f && chunk[1] === 0x8b
+      // A chunk of gzip can contain the whole file, so count the parts of it that have been inflated.
+      const step = isGzip ? gzipStepBytes : chunk.length
+      for (let start = 0; start < chunk.length; start += step) {
+        const part = chunk.subarray(start, start + step)
+        this.#bytesRead += part.length
+        yield part
+      }
     }
   }
 }

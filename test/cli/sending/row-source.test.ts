@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { InputMeter } from '../../../src/cli/sending/row-source.ts'
+import { InputMeter, readInput } from '../../../src/cli/sending/row-source.ts'
 import { CapturedStream } from '../../support/io.ts'
 import { inChunks } from '../../importer/support.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -31,6 +33,24 @@ test('the number of rows is estimated by the bytes that were read of all files',
   expect(meter.total(1_000)).toBe(4_000)
   for await (const chunk of second) expect(chunk.length).toBeGreaterThan(0)
   expect(meter.total(3_500)).toBe(3_500)
+})
+
+test('the number of rows in gzip is estimated by what was inflated, not by what was read', async () => {
+  const rowsCount = 4_000
+  const row = (index: number): string =>
+    JSON.stringify({ id: createHash('sha256').update(String(index)).digest('hex') })
+  const path = join(await temporaryFolder(), 'rows.ndjson.gz')
+  await writeFile(path, gzipSync(Array.from({ length: rowsCount }, (_, at) => row(at)).join('\n')))
+  const meter = new InputMeter(io)
+  let parsed = 0
+  const totals: number[] = []
+  for await (const rows of readInput(path, await meter.open(path))) {
+    parsed += rows.length
+    if (parsed >= rowsCount / 4) totals.push(meter.total(parsed) ?? 0)
+  }
+  expect(parsed).toBe(rowsCount)
+  expect(Math.min(...totals)).toBeGreaterThan(0.9 * rowsCount)
+  expect(Math.max(...totals)).toBeLessThan(1.1 * rowsCount)
 })
 
 test('of a pipe the number of rows is unknown', async () => {
