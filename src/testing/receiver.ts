@@ -1,4 +1,4 @@
-import { checkOptionNames } from '../model/index.ts'
+import { checkOptionNames, EvrouteError } from '../model/index.ts'
 import { Receiver, type ExpectOptions, type ReceiverOptions } from '../receiver/index.ts'
 
 /** A running receiver. */
@@ -86,11 +86,17 @@ function callerOf(called: (...parameters: never[]) => unknown): string {
   return (caller.stack ?? '').replace(/^.*\n/, '')
 }
 
-/** Gives errors the stack trace of the caller, because test runners show the first line of the trace. */
+/**
+ * Gives errors the stack trace of the caller, because test runners show the first line of the trace. Appends the hint to
+ * the message, because test runners show no other property.
+ */
 async function pointingAt<Result>(stack: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof EvrouteError && error.hint !== undefined) {
+      error.message += `. ${error.hint}`
+    }
     if (error instanceof Error) error.stack = `${error.name}: ${error.message}\n${stack}`
     throw error
   }

@@ -67,6 +67,18 @@ describe('startReceiver', () => {
     await expect(unmet).rejects.toThrow('properties.total:(total) => total > 100')
   })
 
+  test('puts the hint into the message, because test runners print nothing else', async () => {
+    await using receiver = await startReceiver()
+    const { message, stack } = await receiver.expect('typ:track').then(
+      () => new Error('resolved'),
+      (error: unknown) => error as Error,
+    )
+    expect(message).toMatch(
+      /^Cannot read the match expression at character 1: there is no field typ\. Did you mean type\?.*\n {2}typ:track\n {2}\^{3}$/s,
+    )
+    expect(stack).toContain('Did you mean type?')
+  })
+
   test('gives errors the stack of the caller', async () => {
     await using receiver = await startReceiver()
     const { expect: destructured } = receiver
