@@ -5,7 +5,7 @@ import type {
   PurgeRequest,
   RetryRequest,
 } from '../../delivery/index.ts'
-import { discardedReason, type GivenUpDeliveries, type GivenUpReason } from '../../model/index.ts'
+import { discardedReason, type GivenUpDeliveries } from '../../model/index.ts'
 import { countRefused, erasedReason } from '../added-deliveries.ts'
 import { joined, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
@@ -15,6 +15,8 @@ export interface FoundRow {
   readonly destination_id: string
   readonly id: number
   readonly state: LoggedState
+  /** The end of its retry window; null if it was not tried. */
+  readonly expires_at: number | null
 }
 
 /**
@@ -22,7 +24,7 @@ export interface FoundRow {
  * locks counts.
  */
 export type CountChanges = (
-  rows: readonly Omit<FoundRow, 'id'>[],
+  rows: readonly Pick<FoundRow, 'destination_id' | 'state'>[],
   after: LoggedState,
 ) => Script<void>
 
@@ -127,49 +129,38 @@ export function* discard(engine: LogEngine, request: DiscardRequest): Script<num
   return rows.length
 }
 
-/** Ends deliveries whose retry window is over. */
-export function expire(
+/**
+ * Ends deliveries whose retry window is over, and deliveries that have waited too long for their first
+ * attempt. Only a delivery that was tried has a retry window.
+ */
+export function* giveUp(
   engine: LogEngine,
-  { nowMs, rowsMax }: PurgeRequest,
+  { nowMs, abandonedBeforeMs, rowsMax: limit }: PurgeRequest,
 ): Script<readonly GivenUpDeliveries[]> {
-  const range = {
+  const windowOver: Range = {
     condition: sql`state = 'pending' AND expires_at < ${nowMs}`,
     order: raw('ORDER BY expires_at'),
     isOfAll: true,
   }
-  return giveUp(engine, { ranges: [range], nowMs, limit: rowsMax }, 'window_over')
-}
-
-/** Ends deliveries that have waited too long for their first attempt. */
-export function abandon(
-  engine: LogEngine,
-  { nowMs, abandonedBeforeMs }: PurgeRequest,
-  limit: number,
-): Script<readonly GivenUpDeliveries[]> {
-  const ranges = ['manual', 'first'].map((lane) => ({
-    condition: sql`${raw(`lane = '${lane}'`)} AND state = 'pending' AND due_at < ${abandonedBeforeMs}`,
+  const untried = ['manual', 'first'].map((lane): Range => ({
+    condition: sql`${raw(`lane = '${lane}'`)} AND state = 'pending' AND due_at < ${abandonedBeforeMs}
+      AND expires_at IS NULL`,
     order: raw('ORDER BY due_at, id'),
   }))
-  return giveUp(engine, { ranges, nowMs, limit }, 'abandoned')
+  const lock = engine.dialect.forUpdateSkipLocked
+  const rows = yield* find(engine, { ranges: [windowOver, ...untried], nowMs, limit, lock })
+  const reason = sql`CASE WHEN expires_at IS NULL THEN 'abandoned' ELSE 'window_over' END`
+  yield* end(engine, rows, { state: 'expired', reason, nowMs })
+  const idsOf = (isTried: boolean): readonly string[] =>
+    rows
+      .filter((row) => (row.expires_at !== null) === isTried)
+      .map((row) => fromStored(row.destination_id))
+  return [...countRefused(idsOf(true), 'window_over'), ...countRefused(idsOf(false), 'abandoned')]
 }
 
 /** Returns the number of deliveries that were given up. */
 export function countOf(givenUp: readonly GivenUpDeliveries[]): number {
   return givenUp.reduce((sum, { deliveries }) => sum + deliveries, 0)
-}
-
-function* giveUp(
-  engine: LogEngine,
-  search: Omit<Search, 'lock'>,
-  reason: GivenUpReason,
-): Script<readonly GivenUpDeliveries[]> {
-  const lock = engine.dialect.forUpdateSkipLocked
-  const rows = yield* find(engine, { ...search, lock })
-  yield* end(engine, rows, { state: 'expired', reason, nowMs: search.nowMs })
-  return countRefused(
-    rows.map((row) => fromStored(row.destination_id)),
-    reason,
-  )
 }
 
 /** Finds and locks deliveries that are not leased, one range after the other. */
@@ -188,7 +179,7 @@ function findIn(
   { filter: { destinationId, ...filter } = {}, nowMs, limit, lock }: Search,
 ): Script<readonly FoundRow[]> {
   const wanted = sql`${condition} AND ${isUnleased(nowMs)} ${conditionsOf(filter)}`
-  const columns = raw('delivery.destination_id, delivery.id, delivery.state')
+  const columns = raw('delivery.destination_id, delivery.id, delivery.state, delivery.expires_at')
   const some = sql`LIMIT ${limit}`
   if (isOfAll) {
     return rowsOf<FoundRow>(sql`SELECT ${columns} FROM evroute_deliveries delivery WHERE ${wanted}
@@ -203,7 +194,7 @@ function findIn(
 function end(
   engine: LogEngine,
   rows: readonly FoundRow[],
-  { state, reason, nowMs }: { state: LoggedState; reason: string; nowMs: number },
+  { state, reason, nowMs }: { state: LoggedState; reason: string | Sql; nowMs: number },
 ): Script<void> {
   const changes = sql`state = ${state}, reason = ${reason}, settled_at = ${nowMs}`
   return change(engine, { rows, changes, after: state })

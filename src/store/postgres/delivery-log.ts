@@ -13,13 +13,12 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import {
-  abandon,
   allDestinations,
   conditionsOf,
   countOf,
   destinationsOf,
   discard,
-  expire,
+  giveUp,
   retry,
   type LogEngine,
 } from '../log/log-changes.ts'
@@ -221,12 +220,9 @@ export class DeliveryLogTables {
       this.#count({ name: 'purge', sql: purgeEndedSql, values: [states, beforeMs, rowsMax] })
     const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
     const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
-    const overdue = await working.change(() => expire(logEngine, request))
-    const left = rowsMax - countOf(overdue)
-    const abandoned = await working.change(() => abandon(logEngine, request, left))
+    const expired = await working.change(() => giveUp(logEngine, request))
     const values = [messageIdsBeforeMs, rowsMax]
     const seen = await this.#count({ name: 'forget_seen', sql: forgetSeenSql, values })
-    const expired = [...overdue, ...abandoned]
     const rows = delivered + failed + countOf(expired) + seen
     if (rows === 0) await partitions.drop(request)
     return { rows, expired }

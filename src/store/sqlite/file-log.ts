@@ -10,7 +10,7 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import { abandon, countOf, discard, expire, retry, type LogEngine } from '../log/log-changes.ts'
+import { countOf, discard, giveUp, retry, type LogEngine } from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
 import { raw, sql, type Script, type SqlDatabase } from '../sql.ts'
 import type { Counts } from './counts.ts'
@@ -86,10 +86,7 @@ export abstract class FileLog implements DeliveryLog {
   *#purge(request: PurgeRequest): Script<PurgeResult> {
     const { purging } = this
     const gone = purging.forgetOld(request) + purging.forgetSeen(request)
-    const overdue = this.#hasLeases ? yield* expire(this.#engine, request) : []
-    const left = request.rowsMax - countOf(overdue)
-    const abandoned = this.#hasLeases ? yield* abandon(this.#engine, request, left) : []
-    const expired = [...overdue, ...abandoned]
+    const expired = this.#hasLeases ? yield* giveUp(this.#engine, request) : []
     return { rows: gone + countOf(expired), expired }
   }
 }

@@ -6,7 +6,7 @@ import type {
   NewEvent,
   Share,
 } from '../../../src/delivery/index.ts'
-import { abandon, discard, expire, retry } from '../../../src/store/log/log-changes.ts'
+import { discard, giveUp, retry } from '../../../src/store/log/log-changes.ts'
 import { addQuery } from '../../../src/store/postgres/add-statement.ts'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
@@ -230,8 +230,7 @@ test.each(analysed)(
       [discard(logEngine, all), [waiting], 20],
       [retry(logEngine, crm), [ended, ended, waiting], 0],
       [retry(logEngine, all), [ended, ended, waiting], 0],
-      [expire(logEngine, purge), ['evroute_deliveries_expiring'], 0],
-      [abandon(logEngine, purge, 10), [waiting, waiting], 20],
+      [giveUp(logEngine, purge), ['evroute_deliveries_expiring', waiting, waiting], 20],
       [hasPending(range, ['crm', 'down'], dialect), [key], 4],
       [deliveriesAfter(place, { range, rowsMax: 10 }), [key], 10],
     ] as const) {
