@@ -1,9 +1,4 @@
-import {
-  hiddenEndpoint,
-  type Destination,
-  type Endpoint,
-  type RequestRecord,
-} from '../model/index.ts'
+import { hiddenEndpoint, type Destination, type RequestRecord } from '../model/index.ts'
 import { stopwatch, type Runtime } from '../runtime/index.ts'
 import {
   isOurs,
@@ -12,18 +7,10 @@ import {
   retryAfterMsOf,
   type RequestOutcome,
 } from '../webhook/index.ts'
+import type { EndpointGate } from './endpoint-gate.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { settleRound, type EndpointResult, type Round } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
-
-/** Sends one delivery to one endpoint; never throws. */
-export type PostDelivery = (endpoint: Endpoint, delivery: LeasedDelivery) => Promise<RequestOutcome>
-
-/** Sends requests to the endpoints of one destination. */
-export interface DeliverySender {
-  /** Sends one request. */
-  readonly post: PostDelivery
-}
 
 /** The settings and callbacks of a round. */
 export interface AttemptContext {
@@ -31,10 +18,10 @@ export interface AttemptContext {
   readonly runtime: Runtime
   /** Where the delivery goes. */
   readonly destination: Destination
-  /** The endpoints of the destination that get a request in this round. */
-  readonly endpoints: readonly Endpoint[]
-  /** Sends one request. */
-  readonly post: PostDelivery
+  /** The gates to the endpoints that get a request in this round. */
+  readonly gates: readonly EndpointGate[]
+  /** Sends the delivery through a gate; never rejects. */
+  readonly post: (gate: EndpointGate) => Promise<RequestOutcome>
   /** When to try again. */
   readonly policy: RetryPolicy
   /**
@@ -50,19 +37,19 @@ export interface AttemptContext {
 type OpenRound = Pick<Round, 'delivery' | 'startedAtMs'> & { readonly results: EndpointResult[] }
 
 /**
- * Makes one round: sends a request to each given endpoint at the same time. There must be at least one. Resolves
+ * Makes one round: sends a request through each given gate at the same time. There must be at least one. Resolves
  * once every request has ended, including those that end after the settlement.
  */
 export function attempt(delivery: LeasedDelivery, context: AttemptContext): Promise<unknown> {
   const round = { delivery, startedAtMs: context.runtime.clock.nowMs(), results: [] }
-  const requests = context.endpoints.map((endpoint) => askEndpoint(endpoint, round, context))
+  const requests = context.gates.map((gate) => askEndpoint(gate, round, context))
   const [only] = requests
   // Create no extra promise for a single endpoint, which is the usual case.
   return requests.length === 1 && only !== undefined ? only : Promise.all(requests)
 }
 
 async function askEndpoint(
-  endpoint: Endpoint,
+  gate: EndpointGate,
   round: OpenRound,
   context: AttemptContext,
 ): Promise<void> {
@@ -72,10 +59,10 @@ async function askEndpoint(
   const atMs = clock.nowMs()
   const release = clock.hold()
   const elapsedMs = stopwatch()
-  const outcome = await post(endpoint, delivery)
+  const outcome = await post(gate)
   release()
   const { verdict, status, error } = judge(outcome, destination.retryStatuses)
-  const { url } = endpoint
+  const { url } = gate.endpoint
   const { destinationId, id, messageId, lane } = delivery
   const durationMs = Math.round(elapsedMs())
   const excerpt = outcome.kind === 'answered' ? outcome.excerpt : ''
@@ -121,10 +108,10 @@ function addResult(
   context: AttemptContext,
 ): Settlement | undefined {
   const { delivery, startedAtMs, results } = round
-  const { destination, endpoints, policy, runtime } = context
+  const { destination, gates, policy, runtime } = context
   const isSettled = results.some(({ verdict }) => verdict === 'success')
   results.push(result)
-  const isLast = results.length === endpoints.length
+  const isLast = results.length === gates.length
   if (isSettled || (result.verdict !== 'success' && !isLast)) return undefined
   const urls = destination.endpoints.map(({ url }) => url)
   const endedAtMs = runtime.clock.nowMs()

@@ -1,9 +1,15 @@
-import type { Destination } from '../model/index.ts'
+import type { Destination, Endpoint } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import type { DeliverySender } from './attempt.ts'
+import type { RequestOutcome } from '../webhook/index.ts'
 import type { Peers } from './processes-port.ts'
 import type { RetryPolicy } from './retry-policy.ts'
-import type { DeliveryStore } from './store-port.ts'
+import type { DeliveryStore, LeasedDelivery } from './store-port.ts'
+
+/** Sends deliveries to the endpoints of one destination. */
+export interface DeliverySender {
+  /** Sends one request; never rejects. */
+  post(endpoint: Endpoint, delivery: LeasedDelivery): Promise<RequestOutcome>
+}
 
 /** A destination with its sender. */
 export interface DispatchTarget {

@@ -1,9 +1,10 @@
-import { hiddenEndpoint, type Endpoint } from '../model/index.ts'
+import { hiddenEndpoint } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import { judge, type RequestOutcome } from '../webhook/index.ts'
-import { attempt, type DeliverySender } from './attempt.ts'
+import { attempt } from './attempt.ts'
 import type { BreakerChange } from './circuit-breaker.ts'
 import type { DestinationQueue, Start } from './destination-queue.ts'
+import type { DeliverySender } from './dispatcher-options.ts'
 import type { EndpointGate } from './endpoint-gate.ts'
 import type { Outbox } from './outbox.ts'
 import { probeGraceMs } from './process-share.ts'
@@ -194,9 +195,9 @@ export class Rounds {
       await attempt(delivery, {
         runtime,
         destination: queue.destination,
-        endpoints: gates.map(({ endpoint }) => endpoint),
+        gates,
         policy: retryPolicy,
-        post: (endpoint) => this.#post({ endpoint, delivery, gates }, { queue, sender }),
+        post: (gate) => this.#post(gate, delivery, { queue, sender }),
         ended: (record) => outbox.log(record),
         settled: (settlement) => {
           queue.end(delivery)
@@ -212,25 +213,24 @@ export class Rounds {
   }
 
   async #post(
-    { endpoint, delivery, gates }: Request,
+    gate: EndpointGate,
+    delivery: LeasedDelivery,
     { queue, sender }: Pick<RoundTarget, 'queue' | 'sender'>,
   ): Promise<RequestOutcome> {
     const { runtime, requestsMax } = this.#options
     const { clock } = runtime
-    const gate = gates.find((candidate) => candidate.endpoint === endpoint)
-    const passage = gate?.begin(clock.nowMs(), delivery.lane)
+    const begun = gate.begin(clock.nowMs(), delivery.lane)
     this.#requests++
-    const outcome = await sender.post(endpoint, delivery)
+    const outcome = await sender.post(gate.endpoint, delivery)
     this.#isShort ||= this.#isFull()
     this.#shortage.ended(outcome, queue, { requests: this.#requests, requestsMax })
     this.#requests--
-    if (gate !== undefined && passage !== undefined) {
-      const change = gate.end(passage, outcome, clock.nowMs())
-      // The breaker of a replaced endpoint says nothing about the current one.
-      const isOfToday = this.#targets.get(queue.destination.id)?.queue.has(gate) === true
+    const change = gate.end(begun, outcome, clock.nowMs())
+    // The breaker of a replaced endpoint says nothing about the current one.
+    if (this.#targets.get(queue.destination.id)?.queue.has(gate) === true) {
       const { verdict, error } = judge(outcome)
-      if (change !== undefined && isOfToday) this.#share(change, { gate, queue, error })
-      if (verdict === 'retry' && gate.downSinceMs !== undefined && isOfToday) {
+      if (change !== undefined) this.#share(change, { gate, queue, error })
+      if (verdict === 'retry' && gate.downSinceMs !== undefined) {
         this.#options.stillDown(queue.destination.id, error ?? '')
       }
     }
@@ -243,7 +243,7 @@ export class Rounds {
   /**
    * Shares a breaker's change with the other processes, and leaves the next probe to the process whose turn it is.
    */
-  #share(change: BreakerChange, { gate, queue, error }: Found): void {
+  #share(change: BreakerChange, { gate, queue, error }: ChangedBreaker): void {
     const { peers } = this.#options
     const { id: destinationId } = queue.destination
     const { rank, processes = 1 } = peers?.placeOf(destinationId) ?? {}
@@ -260,7 +260,7 @@ export class Rounds {
 
   #follow(
     { openMs, rank, destinationId }: BreakerNews,
-    { gate, queue }: Pick<Found, 'gate' | 'queue'>,
+    { gate, queue }: Pick<ChangedBreaker, 'gate' | 'queue'>,
   ): BreakerChange | undefined {
     const place = this.#options.peers?.placeOf(destinationId)
     const { concurrency } = queue.destination
@@ -268,7 +268,7 @@ export class Rounds {
     return gate.follow({ openMs, rank, graceMs }, this.#options.runtime.clock.nowMs())
   }
 
-  #tell(change: BreakerChange, { gate, queue, error }: Found): void {
+  #tell(change: BreakerChange, { gate, queue, error }: ChangedBreaker): void {
     const { observer, log } = this.#options.runtime
     const destinationId = queue.destination.id
     const { url } = gate.endpoint
@@ -281,15 +281,8 @@ export class Rounds {
 }
 
 /** A breaker that changed, and the error of the request that changed it. */
-interface Found {
+interface ChangedBreaker {
   readonly gate: EndpointGate
   readonly queue: DestinationQueue
   readonly error: string | null
-}
-
-/** One request of a round. */
-interface Request {
-  readonly endpoint: Endpoint
-  readonly delivery: LeasedDelivery
-  readonly gates: readonly EndpointGate[]
 }

@@ -5,10 +5,12 @@ import {
   attempt,
   defaultRetryPolicy,
   type LeasedDelivery,
-  type PostDelivery,
+  type DeliverySender,
   type Settlement,
 } from '../../src/delivery/index.ts'
-import type { RequestRecord } from '../../src/model/index.ts'
+import type { Endpoint, RequestRecord } from '../../src/model/index.ts'
+import { EndpointGate } from '../../src/delivery/endpoint-gate.ts'
+import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import { ManualClock, VirtualClock, type Clock } from '../../src/runtime/index.ts'
 import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { gate } from '../support/gate.ts'
@@ -31,6 +33,14 @@ const shortOfPorts: RequestOutcome = {
   message: 'connect EADDRNOTAVAIL 127.0.0.1:80',
 }
 
+type PostDelivery = DeliverySender['post']
+
+/** Gates to endpoints that let every request through. */
+function gatesTo(endpoints: readonly Endpoint[]): readonly EndpointGate[] {
+  const policies = queuePolicies(defaultRetryPolicy, { concurrency: 10 }, () => 0)
+  return endpoints.map((endpoint) => new EndpointGate(endpoint, policies))
+}
+
 /** Starts a round over that many endpoints. */
 function start(
   endpoints: number,
@@ -49,8 +59,8 @@ function start(
     ended = attempt(delivery, {
       runtime: told.runtime,
       destination,
-      endpoints: destination.endpoints,
-      post,
+      gates: gatesTo(destination.endpoints),
+      post: ({ endpoint }) => post(endpoint, delivery),
       policy: defaultRetryPolicy,
       ended: (record) => logged.push(record),
       settled: (each) => {
@@ -104,9 +114,9 @@ describe('a round', () => {
     await attempt(leased(), {
       runtime: recordingRuntime(new ManualClock(startMs)).runtime,
       destination,
-      endpoints: destination.endpoints.slice(1, 2),
-      post: ({ url }) => {
-        asked.push(url)
+      gates: gatesTo(destination.endpoints.slice(1, 2)),
+      post: ({ endpoint }) => {
+        asked.push(endpoint.url)
         return Promise.resolve(answered(404))
       },
       policy: defaultRetryPolicy,
@@ -315,7 +325,7 @@ describe('a request', () => {
     await attempt(leased(), {
       runtime,
       destination: destinationOf(1),
-      endpoints: [{ url, headers: {} }],
+      gates: gatesTo([{ url, headers: {} }]),
       post: () => Promise.resolve({ kind: 'timeout' }),
       policy: defaultRetryPolicy,
       ended: () => undefined,
