@@ -172,7 +172,7 @@ export class CircuitBreaker {
     }
     this.#nextOpenMs = Math.min(Math.max(this.#nextOpenMs, 2 * openMs), this.#policy.openMsMax)
     const kind = phase.kind === 'closed' ? 'opened' : 'reopened'
-    return this.#leaveAlone(kind, { nowMs, waitMs: openMs + graceMs, roundAtMs, rank })
+    return this.#stayOpen(kind, { nowMs, waitMs: openMs + graceMs, roundAtMs, rank })
   }
 
   /** Returns how many more requests for deliveries in a lane may start now. */
@@ -289,10 +289,10 @@ export class CircuitBreaker {
   #open(kind: 'opened' | 'reopened', nowMs: number): BreakerChange {
     const waitMs = this.#nextOpenMs
     this.#nextOpenMs = Math.min(2 * waitMs, this.#policy.openMsMax)
-    return this.#leaveAlone(kind, { nowMs, waitMs, roundAtMs: nowMs + waitMs, rank: Infinity })
+    return this.#stayOpen(kind, { nowMs, waitMs, roundAtMs: nowMs + waitMs, rank: Infinity })
   }
 
-  #leaveAlone(
+  #stayOpen(
     kind: 'opened' | 'reopened',
     { nowMs, ...round }: Pick<OpenPhase, 'waitMs' | 'roundAtMs' | 'rank'> & { nowMs: number },
   ): BreakerChange {

@@ -35,8 +35,8 @@ interface Claim {
 export interface StartTime {
   /** In milliseconds since 1970; in the past if the delivery only waits for room. */
   readonly atMs: number
-  /** Whether the delivery is not worth waiting for, as in {@link DestinationQueue.isOutOfReach}. */
-  readonly isOutOfReach: boolean
+  /** Whether the delivery is not worth waiting for, as in {@link DestinationQueue.isUndeliverable}. */
+  readonly isUndeliverable: boolean
 }
 
 /** Later than any due time, to claim deliveries that are not due yet. */
@@ -57,7 +57,7 @@ export class Claims {
     const claims = this.#due()
     if (claims.length === 0) return false
     for (const { queue, share } of claims) {
-      queue.promise(share.lane, share.deliveriesMax)
+      queue.reserve(share.lane, share.deliveriesMax)
       times.claim(share.destinationId, share.lane)
       times.serve(share.destinationId)
     }
@@ -76,7 +76,7 @@ export class Claims {
   }
 
   /** Whether to lease nothing more until some of the leased deliveries have started. */
-  get isHeldBack(): boolean {
+  get isPostponed(): boolean {
     const { prefetch, isBusy } = this.#options
     return prefetch.claimRoom === 0 || (prefetch.isShort && isBusy())
   }
@@ -125,7 +125,7 @@ export class Claims {
         const dueAtMs = times.dueAtMs(destinationId, lane)
         if (dueAtMs === undefined) continue
         const atMs = Math.max(dueAtMs, queue.parkedUntilMs(nowMs, lane) ?? 0)
-        startTimes.push({ atMs, isOutOfReach: queue.isOutOfReach(atMs, nowMs) })
+        startTimes.push({ atMs, isUndeliverable: queue.isUndeliverable(atMs, nowMs) })
       }
     }
     return startTimes
@@ -136,7 +136,7 @@ export class Claims {
    * longest ago come first.
    */
   #due(): readonly Claim[] {
-    if (this.isHeldBack) return []
+    if (this.isPostponed) return []
     const { clock, times, queues, prefetch } = this.#options
     const nowMs = clock.nowMs()
     this.#lookedAtMs = nowMs

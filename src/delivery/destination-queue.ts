@@ -8,7 +8,7 @@ import {
   type Lane,
 } from '../model/index.ts'
 import { EndpointGate } from './endpoint-gate.ts'
-import { Prefetch } from './prefetch.ts'
+import type { Prefetch } from './prefetch.ts'
 import type { QueuePolicies } from './queue-policies.ts'
 import { isWindowOver } from './retry-policy.ts'
 import { isHeld } from './round.ts'
@@ -36,17 +36,15 @@ export type Start =
 export class DestinationQueue {
   #destination: Destination
   #gates: readonly EndpointGate[] = []
-  #concurrency: number
-  #readyMin: number
-  #retryWindowMs: number
+  #policies: QueuePolicies
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { first: [], manual: [], retry: [] }
   /** Deliveries in the lane `first` that went ahead of deliveries waiting in the store. */
   readonly #ahead = new Set<LeasedDelivery>()
-  readonly #promised: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
+  readonly #reserved: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
   /** For each lane, how many times in a row another lane went first while a delivery was waiting in this lane. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** When the queue noticed that its concurrency is 0. */
-  #mutedSinceMs: number | undefined
+  #withoutShareSinceMs: number | undefined
   readonly #prefetch: Prefetch
   /** Which sources the deliveries waiting in the store come from, if the destination has several sources. */
   readonly backlog = new SourceBacklog()
@@ -55,16 +53,10 @@ export class DestinationQueue {
   #laterRounds = 0
 
   /** @param prefetch - counts the leased deliveries of all destinations */
-  constructor(
-    destination: Destination,
-    policies: QueuePolicies,
-    prefetch: Prefetch = new Prefetch(Infinity),
-  ) {
+  constructor(destination: Destination, policies: QueuePolicies, prefetch: Prefetch) {
     this.#prefetch = prefetch
     this.#destination = destination
-    this.#concurrency = policies.concurrency
-    this.#readyMin = policies.readyMin
-    this.#retryWindowMs = policies.retryWindowMs
+    this.#policies = policies
     this.configure(destination, policies)
   }
 
@@ -81,13 +73,11 @@ export class DestinationQueue {
    */
   configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
     const before = this.#gates
-    const { breaker, concurrency, rateShare, readyMin, retryWindowMs } = policies
+    const { breaker, concurrency, rateShare } = policies
     const { endpoints } = destination
     this.#destination = destination
-    this.#concurrency = concurrency
-    this.#readyMin = concurrency > 0 ? readyMin : 0
-    if (concurrency > 0) this.#mutedSinceMs = undefined
-    this.#retryWindowMs = retryWindowMs
+    this.#policies = policies
+    if (concurrency > 0) this.#withoutShareSinceMs = undefined
     this.#gates = endpoints.map(
       (endpoint) =>
         before.find((gate) => gate.isFor(endpoint, breaker)) ??
@@ -120,8 +110,8 @@ export class DestinationQueue {
 
   /** Whether no delivery is ready, on its way to this queue, or being sent. */
   get isEmpty(): boolean {
-    const promised = Object.values(this.#promised).some((count) => count > 0)
-    return this.#rounds === 0 && !promised && !this.hasReady
+    const hasReserved = Object.values(this.#reserved).some((count) => count > 0)
+    return this.#rounds === 0 && !hasReserved && !this.hasReady
   }
 
   /**
@@ -133,7 +123,7 @@ export class DestinationQueue {
   room(lane: Lane, nowMs: number, most: number = Infinity): number {
     const readyMax = Math.min(this.#readyMax(lane, nowMs), most)
     const passed = lane === 'first' ? this.#ahead.size : 0
-    const taken = this.#waiting[lane].length - passed + this.#promised[lane]
+    const taken = this.#waiting[lane].length - passed + this.#reserved[lane]
     return taken > readyMax / 2 ? 0 : readyMax - taken
   }
 
@@ -141,7 +131,7 @@ export class DestinationQueue {
   roomAhead(nowMs: number): number {
     const readyMax = this.#readyMax('first', nowMs)
     const most = readyMax === 0 ? 0 : Math.max(readyMax, aheadMin)
-    return Math.max(most - this.#ahead.size - this.#promised.ahead, 0)
+    return Math.max(most - this.#ahead.size - this.#reserved.ahead, 0)
   }
 
   /**
@@ -152,24 +142,26 @@ export class DestinationQueue {
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
     const isProbe = lane === 'manual' && this.parkedUntilMs(nowMs, 'first') !== undefined
-    if (isProbe) return Math.min(this.#concurrency, 1)
+    const { concurrency, readyMin } = this.#policies
+    if (concurrency === 0) return 0
+    if (isProbe) return 1
     const asked = Math.max(...this.#gates.map((gate) => gate.perSecond))
     const perSecond = Math.min(asked, ...this.#gates.map((gate) => gate.limit))
-    return Math.min(Math.max(2 * this.#concurrency, this.#readyMin), Math.ceil(perSecond))
+    return Math.min(Math.max(2 * concurrency, readyMin), Math.ceil(perSecond))
   }
 
   /** Reserves room for deliveries that are on their way, until {@link take}. */
-  promise(line: Line, count: number): void {
-    this.#promised[line] += count
+  reserve(line: Line, count: number): void {
+    this.#reserved[line] += count
     this.#prefetch.add(count)
   }
 
-  /** Takes leased deliveries of one lane; `promised` is the room that was reserved for them. */
-  take(line: Line, deliveries: readonly LeasedDelivery[], promised: number): void {
-    this.#promised[line] -= promised
+  /** Takes leased deliveries of one lane; `reserved` is the room that was reserved for them. */
+  take(line: Line, deliveries: readonly LeasedDelivery[], reserved: number): void {
+    this.#reserved[line] -= reserved
     if (line === 'ahead') for (const delivery of deliveries) this.#takeAhead(delivery)
     else this.#waiting[line].push(...deliveries)
-    this.#prefetch.add(deliveries.length - promised)
+    this.#prefetch.add(deliveries.length - reserved)
   }
 
   /** Inserts a delivery that goes ahead of others, alternating with the ready deliveries of the lane. */
@@ -219,7 +211,7 @@ export class DestinationQueue {
 
   /**
    * When the first endpoint may get a delivery of a lane, in milliseconds since 1970. Undefined unless every
-   * endpoint is held back until a known time.
+   * endpoint is blocked until a known time.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     let parkedUntilMs = Infinity
@@ -242,25 +234,28 @@ export class DestinationQueue {
   }
 
   /**
-   * The start of the current retry window, in milliseconds since 1970, if every endpoint is held back and has
+   * The start of the current retry window, in milliseconds since 1970, if every endpoint is blocked and has
    * been down since then; undefined otherwise. Deliveries due at or before it are undeliverable.
    */
-  hopelessSinceMs(nowMs: number): number | undefined {
+  undeliverableSinceMs(nowMs: number): number | undefined {
     if (this.parkedUntilMs(nowMs, 'first') === undefined) return undefined
-    const windowStartMs = nowMs - this.#retryWindowMs
-    const isHopeless = this.#gates.every(({ downSinceMs = nowMs }) => downSinceMs <= windowStartMs)
-    return isHopeless ? windowStartMs : undefined
+    const windowStartMs = nowMs - this.#policies.retryWindowMs
+    const isUndeliverable = this.#gates.every(
+      ({ downSinceMs = nowMs }) => downSinceMs <= windowStartMs,
+    )
+    return isUndeliverable ? windowStartMs : undefined
   }
 
   /**
    * Whether a delivery that can start at `startAtMs` is not worth waiting for. True if `startAtMs` is more than a
    * retry window away, or if the endpoints have been down or the concurrency has been 0 for a whole window.
    */
-  isOutOfReach(startAtMs: number, nowMs: number): boolean {
-    if (this.#concurrency === 0) this.#mutedSinceMs ??= nowMs
-    const isMuted = (this.#mutedSinceMs ?? nowMs) < nowMs - this.#retryWindowMs
-    const isFarAway = startAtMs > nowMs + this.#retryWindowMs
-    return isMuted || isFarAway || this.hopelessSinceMs(nowMs) !== undefined
+  isUndeliverable(startAtMs: number, nowMs: number): boolean {
+    if (this.#policies.concurrency === 0) this.#withoutShareSinceMs ??= nowMs
+    const isWithoutShare =
+      (this.#withoutShareSinceMs ?? nowMs) < nowMs - this.#policies.retryWindowMs
+    const isFarAway = startAtMs > nowMs + this.#policies.retryWindowMs
+    return isWithoutShare || isFarAway || this.undeliverableSinceMs(nowMs) !== undefined
   }
 
   /** Removes and returns the delivery that starts next; undefined if none is waiting or none may start. */
@@ -310,7 +305,7 @@ export class DestinationQueue {
    * an endpoint that doesn't answer occupy their slots for a long time.
    */
   #laneOrder(): readonly Lane[] {
-    const concurrency = this.#concurrency
+    const { concurrency } = this.#policies
     const keptRounds = Math.min(keptRoundsMax, Math.floor(concurrency / 2))
     const isFree = this.#laterRounds < concurrency - keptRounds
     const open = isFree ? lanes : firstLane
@@ -327,7 +322,7 @@ export class DestinationQueue {
       }
     }
     // Check as late as possible: the delivery may have waited long for a breaker or in a suspended process.
-    if (isWindowOver(delivery, this.#retryWindowMs, nowMs)) {
+    if (isWindowOver(delivery, this.#policies.retryWindowMs, nowMs)) {
       const { attempts } = delivery
       return {
         kind: 'settled',
@@ -345,7 +340,7 @@ export class DestinationQueue {
     if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
-    // All endpoints left for this delivery are held back. The others can still serve other deliveries.
+    // All endpoints left for this delivery are blocked. The others can still serve other deliveries.
     return { kind: 'settled', settlement: { kind: 'returned', delivery, dueAtMs: probeAtMs } }
   }
 

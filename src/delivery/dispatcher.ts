@@ -52,7 +52,7 @@ export class Dispatcher {
   readonly #failed: (error: unknown) => void
   readonly #readyMin: number
   readonly #queues = new Map<string, DestinationQueue>()
-  readonly #times: WaitingTimes
+  readonly #times = new WaitingTimes()
   readonly #queries: DueTimeQueries
   readonly #prefetch: Prefetch
   readonly #claims: Claims
@@ -79,7 +79,6 @@ export class Dispatcher {
     this.#failed = options.failed ?? (() => undefined)
     this.#readyMin = options.readyMin ?? 0
     this.#dedupeWindowMs = options.dedupeWindowMs ?? (() => defaultRetention.messageIdsMs)
-    this.#times = new WaitingTimes([])
     this.#prefetch = new Prefetch(prefetchPerRequest * requestsMax)
     const { clock } = runtime
     const goOn = (): void => this.#goOn()
@@ -153,7 +152,7 @@ export class Dispatcher {
     const seenSinceMs = nowMs - this.#dedupeWindowMs()
     const batch = { nowMs, seenSinceMs, events, handOver, traceparent }
     const adding = this.#store.add(batch)
-    for (const { queue, line, deliveriesMax } of handOver) queue.promise(line, deliveriesMax)
+    for (const { queue, line, deliveriesMax } of handOver) queue.reserve(line, deliveriesMax)
     // Don't await here: the async frame would keep the events alive. Only deliveries that are leased need them.
     return this.#added(adding, addition, handOver.length > 0 ? batch : null)
   }
@@ -199,7 +198,7 @@ export class Dispatcher {
   /**
    * Resolves once no delivery to the destinations is pending or in flight, or once the dispatcher has stopped. It
    * also waits for deliveries that it may not send now. With `keepsParked`, it doesn't wait for deliveries that
-   * have been held back for a whole retry window, or cannot start within the next one.
+   * have been blocked for a whole retry window, or cannot start within the next one.
    *
    * @throws the error that made the store unusable
    */
@@ -362,9 +361,9 @@ export class Dispatcher {
   /** Sets the alarm for the next delivery that can start. Ends `idle()` if there is none. */
   #plan(): void {
     this.#timer?.cancel()
-    // Work in progress plans again when it ends. Claims that are held back wait for a request to end.
+    // Work in progress plans again when it ends. Postponed claims wait for a request to end.
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
-    if (this.#run !== undefined || this.#claims.isHeldBack) return
+    if (this.#run !== undefined || this.#claims.isPostponed) return
     const { clock } = this.#runtime
     const startTimes = this.#claims.startTimes()
     const { lookedAtMs } = this.#claims
@@ -377,10 +376,10 @@ export class Dispatcher {
       this.#timer = clock.schedule(alarmAtMs - clock.nowMs(), () => this.#goOn())
     }
     if (this.#idleWaits.isEmpty) return
-    const areOutOfReach = startTimes.every(
-      ({ isOutOfReach }) => isOutOfReach && this.#givingUp === undefined,
+    const areUndeliverable = startTimes.every(
+      ({ isUndeliverable }) => isUndeliverable && this.#givingUp === undefined,
     )
-    if (areOutOfReach && this.#isIdle()) this.#idleWaits.end()
+    if (areUndeliverable && this.#isIdle()) this.#idleWaits.end()
   }
 
   #isIdle(): boolean {

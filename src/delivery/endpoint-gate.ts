@@ -15,17 +15,17 @@ import type { QueuePolicies } from './queue-policies.ts'
 
 /**
  * Whether a round may send a request to an endpoint now. `ask`: it may. `wait`: the endpoint is healthy, but its
- * concurrency or its rate is used up. `leave_out`: the round goes without the endpoint, because its breaker admits
+ * concurrency or its rate is used up. `blocked`: the round goes without the endpoint, because its breaker admits
  * no request or a 429 throttles it.
  */
-export type Access = 'ask' | 'wait' | 'leave_out'
+export type Access = 'ask' | 'wait' | 'blocked'
 
 /** A request in flight through a gate. */
 export interface BegunRequest {
   /** The breaker's ticket; undefined if it had no free slot. */
   readonly ticket: BreakerTicket | undefined
-  /** The value that the pace's `start` returned. */
-  readonly start: number
+  /** How often the pace had been cut when the request started. */
+  readonly cuts: number
 }
 
 /** The policies that a gate applies. */
@@ -67,8 +67,8 @@ export class EndpointGate {
   access(nowMs: number, lane: Lane): Access {
     const isFree = this.#pace.freeAtMs(nowMs) <= nowMs
     if (isFree && this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
-    if (!isFree && this.#pace.isThrottled(nowMs)) return 'leave_out'
-    return this.#breaker.state === 'closed' ? 'wait' : 'leave_out'
+    if (!isFree && this.#pace.isThrottled(nowMs)) return 'blocked'
+    return this.#breaker.state === 'closed' ? 'wait' : 'blocked'
   }
 
   /** When the pace lets the next request start, in milliseconds since 1970; in the past if it may now. */
@@ -88,17 +88,17 @@ export class EndpointGate {
 
   /**
    * When a delivery of a lane may be sent to the endpoint, in milliseconds since 1970. Undefined unless its
-   * breaker or a 429 holds it back until then.
+   * breaker or a 429 blocks it until then.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     const probeAtMs = this.#breaker.probeAtMs(nowMs, lane) ?? nowMs
-    const untilMs = Math.max(probeAtMs, this.#pace.heldUntilMs(nowMs) ?? nowMs)
+    const untilMs = Math.max(probeAtMs, this.#pace.pausedUntilMs(nowMs) ?? nowMs)
     return untilMs > nowMs ? untilMs : undefined
   }
 
   /**
    * Since when the endpoint has been down, in milliseconds since 1970: from the failure that opened its breaker
-   * until the breaker closes, or from a 429 to the next accepted request. Undefined while it is up.
+   * until the breaker closes, or from a 429 to the next admitted request. Undefined while it is up.
    */
   get downSinceMs(): number | undefined {
     return this.#downSinceMs
@@ -106,19 +106,19 @@ export class EndpointGate {
 
   /** Starts a request. */
   begin(nowMs: number, lane: Lane): BegunRequest {
-    return { ticket: this.#breaker.start(nowMs, lane), start: this.#pace.start(nowMs) }
+    return { ticket: this.#breaker.start(nowMs, lane), cuts: this.#pace.start(nowMs) }
   }
 
   /** Ends a request. Returns how the breaker changed; undefined if it did not. */
   end(
-    { ticket, start }: BegunRequest,
+    { ticket, cuts }: BegunRequest,
     outcome: RequestOutcome,
     nowMs: number,
   ): BreakerChange | undefined {
     const health = healthOf(outcome)
     const change = ticket === undefined ? undefined : this.#breaker.end(ticket, health, nowMs)
-    if (health === 'success') this.#pace.took(start, nowMs)
-    if (health === 'throttled') this.#pace.refused(start, nowMs, retryAfterMsOf(outcome, nowMs))
+    if (health === 'success') this.#pace.admitted(cuts, nowMs)
+    if (health === 'throttled') this.#pace.refused(cuts, nowMs, retryAfterMsOf(outcome, nowMs))
     if (change?.kind === 'opened' || health === 'throttled') this.#downSinceMs ??= nowMs
     if (health === 'success' && this.#breaker.state === 'closed') this.#downSinceMs = undefined
     return change

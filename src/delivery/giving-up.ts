@@ -40,26 +40,26 @@ export class GivingUp {
   async giveUp(): Promise<boolean> {
     const { outbox } = this.#options
     for (const [destinationId, error] of this.#down) {
-      const hopeless = await this.#claimHopeless(destinationId)
-      for (const delivery of hopeless) {
+      const undeliverable = await this.#claimUndeliverable(destinationId)
+      for (const delivery of undeliverable) {
         const { attempts } = delivery
         const reason = `${breakerOpen}, ${error}`
         outbox.settle({ kind: 'expired', delivery, attempts, reason })
       }
-      if (hopeless.length > 0) await outbox.written()
+      if (undeliverable.length > 0) await outbox.written()
       else this.#down.delete(destinationId)
     }
     return this.#down.size > 0
   }
 
-  async #claimHopeless(destinationId: string): Promise<readonly LeasedDelivery[]> {
+  async #claimUndeliverable(destinationId: string): Promise<readonly LeasedDelivery[]> {
     const { store, clock, queues, times, outbox } = this.#options
     const queue = queues.get(destinationId)
-    if (queue?.hopelessSinceMs(clock.nowMs()) === undefined) return []
+    if (queue?.undeliverableSinceMs(clock.nowMs()) === undefined) return []
     outbox.giveBack(queue.giveBack())
     await outbox.written()
     const nowMs = clock.nowMs()
-    const sinceMs = queue.hopelessSinceMs(nowMs)
+    const sinceMs = queue.undeliverableSinceMs(nowMs)
     if (sinceMs === undefined) return []
     const room = { destinationId, deliveriesMax: givenUpAtOnceMax }
     const shares: readonly Share[] = [
@@ -68,9 +68,9 @@ export class GivingUp {
     ]
     for (const { lane } of shares) times.forget(destinationId, lane)
     const claimed = await store.claim({ nowMs, shares })
-    const isHopeless = ({ firstAttemptAtMs, dueAtMs }: LeasedDelivery): boolean =>
+    const isUndeliverable = ({ firstAttemptAtMs, dueAtMs }: LeasedDelivery): boolean =>
       (firstAttemptAtMs ?? dueAtMs) <= sinceMs
-    outbox.giveBack(claimed.filter((delivery) => !isHopeless(delivery)))
-    return claimed.filter(isHopeless)
+    outbox.giveBack(claimed.filter((delivery) => !isUndeliverable(delivery)))
+    return claimed.filter(isUndeliverable)
   }
 }

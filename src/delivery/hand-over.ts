@@ -36,7 +36,7 @@ export type HandedOver = ReadonlyMap<string, readonly LeasedDelivery[]>
 
 /** Options of {@link HandOvers}. */
 export interface HandOversOptions {
-  /** The clock that decides whether endpoints are held back. */
+  /** The clock that decides whether endpoints are blocked. */
   readonly clock: Clock
   /** The queues that take the deliveries, by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>

@@ -1,27 +1,27 @@
 /** Options of {@link Pace}. */
 export interface PaceOptions {
-  /** Randomly lengthens holds; returns 0 up to 1. */
+  /** Randomly lengthens pauses; returns 0 up to 1. */
   readonly random: () => number
-  /** Maximum length of a hold, even if `Retry-After` asks for more. */
-  readonly holdMsMax: number
+  /** Maximum length of a pause, even if `Retry-After` asks for more. */
+  readonly pauseMsMax: number
 }
 
-/** One second with requests: how many started in it, and how many the endpoint accepted in it. */
+/** One second with requests: how many started in it, and how many the endpoint admitted in it. */
 interface ActiveSecond {
   startMs: number
   started: number
-  taken: number
+  admitted: number
 }
 
-/** The minimum hold after a 429. It doubles with each further 429 in a row. */
-const holdMsFirst = 1_000
+/** The minimum pause after a 429. It doubles with each further 429 in a row. */
+const pauseMsFirst = 1_000
 /** The minimum doubles up to this time. */
-const doubledHoldMsMax = 30_000
-/** Each hold is randomly lengthened by up to this share, so that processes don't resume all at once. */
-const holdJitter = 0.2
+const doubledPauseMsMax = 30_000
+/** Each pause is randomly lengthened by up to this share, so that processes don't resume all at once. */
+const pauseJitter = 0.2
 /** Maximum share of the rate that remains after a 429. */
 const keptShareMax = 0.9
-/** Minimum share that remains: perhaps the endpoint accepted few requests because other senders keep it busy. */
+/** Minimum share that remains: perhaps the endpoint admitted few requests because other senders keep it busy. */
 const keptShareMin = 0.5
 /** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000
@@ -46,11 +46,11 @@ const perSecondMax = 10_000
  * Spaces the requests to an endpoint evenly, by the operator's {@link limit} and by a rate learned from 429s.
  *
  * The rate is unlimited until the first 429. A 429 pauses the endpoint for the time in `Retry-After`, and cuts
- * the rate to nine tenths of the rate that the endpoint accepted lately. A 429 to a request that started before
+ * the rate to nine tenths of the rate that the endpoint admitted lately. A 429 to a request that started before
  * the last cut doesn't cut again.
  *
- * Each accepted request raises the rate along a curve. For about nine seconds the rate stays below its value
- * before the cut. Then it rises fast, to find out how much more the endpoint accepts. Only accepted requests
+ * Each admitted request raises the rate along a curve. For about nine seconds the rate stays below its value
+ * before the cut. Then it rises fast, to find out how much more the endpoint admits. Only admitted requests
  * raise it, so it doesn't change during an outage. While fewer requests are sent than it allows, it grows slowly.
  *
  * A pace reads no clock: callers pass `nowMs`, in milliseconds since 1970.
@@ -61,14 +61,14 @@ export class Pace {
   #perSecondAtCut = Infinity
   #perSecond = Infinity
   #limit = Infinity
-  /** The position on the curve: the sum of the intervals of all requests accepted since the last cut. */
+  /** The position on the curve: the sum of the intervals of all requests admitted since the last cut. */
   #grownMs = 0
   #cuts = 0
-  /** Number of 429s since the last accepted request. */
+  /** Number of 429s since the last admitted request. */
   #refusedInRow = 0
   /** When the next request would start if all were spaced evenly. */
   #nextAtMs = 0
-  #hold = { untilMs: 0, durationMs: 0 }
+  #pause = { untilMs: 0, durationMs: 0 }
   /** The latest seconds with requests, newest last. */
   readonly #seconds: ActiveSecond[] = []
 
@@ -92,15 +92,15 @@ export class Pace {
 
   /** Whether 429s from the endpoint, rather than the operator's limit, slow requests down now. */
   isThrottled(nowMs: number): boolean {
-    return this.#perSecond < this.#limit || this.heldUntilMs(nowMs) !== undefined
+    return this.#perSecond < this.#limit || this.pausedUntilMs(nowMs) !== undefined
   }
 
   /** Until when a 429 pauses the endpoint; undefined if it isn't paused. */
-  heldUntilMs(nowMs: number): number | undefined {
-    const { untilMs, durationMs } = this.#hold
-    // A clock that was set back must not make the hold longer.
-    if (untilMs > nowMs + durationMs) this.#hold = { untilMs: nowMs + durationMs, durationMs }
-    return this.#hold.untilMs > nowMs ? this.#hold.untilMs : undefined
+  pausedUntilMs(nowMs: number): number | undefined {
+    const { untilMs, durationMs } = this.#pause
+    // A clock that was set back must not make the pause longer.
+    if (untilMs > nowMs + durationMs) this.#pause = { untilMs: nowMs + durationMs, durationMs }
+    return this.#pause.untilMs > nowMs ? this.#pause.untilMs : undefined
   }
 
   /** When the next request may start; in the past if it may now. */
@@ -108,13 +108,13 @@ export class Pace {
     const intervalMs = 1_000 / this.perSecond
     const earlyMs = Math.max(groupMs - intervalMs, 0)
     this.#nextAtMs = Math.min(this.#nextAtMs, nowMs + intervalMs + earlyMs)
-    return this.heldUntilMs(nowMs) ?? this.#nextAtMs - earlyMs
+    return this.pausedUntilMs(nowMs) ?? this.#nextAtMs - earlyMs
   }
 
   /**
    * Notes that a request is starting.
    *
-   * @returns a value to pass to {@link took} or {@link refused} when the request ends
+   * @returns a value to pass to {@link admitted} or {@link refused} when the request ends
    */
   start(nowMs: number): number {
     // Let requests make up for the millisecond that rounding the clock may lose.
@@ -123,10 +123,10 @@ export class Pace {
     return this.#cuts
   }
 
-  /** Notes that the endpoint accepted a request. */
-  took(start: number, nowMs: number): void {
-    this.#secondAt(nowMs).taken++
-    if (start !== this.#cuts) return
+  /** Notes that the endpoint admitted a request: it answered, and neither with a 429 nor with a failure. */
+  admitted(cuts: number, nowMs: number): void {
+    this.#secondAt(nowMs).admitted++
+    if (cuts !== this.#cuts) return
     this.#refusedInRow = 0
     this.#grownMs += 1_000 / this.#perSecond
     this.#perSecond = this.#perSecondAtCut * 2 ** ((this.#grownMs / doublingMs) ** steepness)
@@ -134,24 +134,27 @@ export class Pace {
   }
 
   /** Notes a 429. `retryAfterMs` is the pause that the endpoint asked for. */
-  refused(start: number, nowMs: number, retryAfterMs = 0): void {
-    if (start !== this.#cuts) return
+  refused(cuts: number, nowMs: number, retryAfterMs = 0): void {
+    if (cuts !== this.#cuts) return
     this.#cuts++
-    // If no request has been accepted since the last 429, this one says nothing new about the rate.
+    // If no request has been admitted since the last 429, this one says nothing new about the rate.
     if (this.#refusedInRow === 0) this.#cut()
-    const { random, holdMsMax } = this.#options
-    const backoffMs = Math.min(holdMsFirst * 2 ** this.#refusedInRow++, doubledHoldMsMax)
-    const longestMs = holdMsMax / (1 + holdJitter)
+    const { random, pauseMsMax } = this.#options
+    const backoffMs = Math.min(pauseMsFirst * 2 ** this.#refusedInRow++, doubledPauseMsMax)
+    const longestMs = pauseMsMax / (1 + pauseJitter)
     const leastMs = Math.min(Math.max(retryAfterMs, backoffMs), longestMs)
-    const durationMs = Math.ceil(leastMs * (1 + holdJitter * random()))
-    this.#hold = { untilMs: nowMs + durationMs, durationMs }
+    const durationMs = Math.ceil(leastMs * (1 + pauseJitter * random()))
+    this.#pause = { untilMs: nowMs + durationMs, durationMs }
   }
 
   #cut(): void {
     const started = Math.max(...this.#seconds.map((second) => second.started))
-    const taken = Math.max(...this.#seconds.map((second) => second.taken))
+    const admitted = Math.max(...this.#seconds.map((second) => second.admitted))
     const used = Math.min(this.#perSecond, started)
-    const kept = Math.min(Math.max(keptShareMax * taken, keptShareMin * used), keptShareMax * used)
+    const kept = Math.min(
+      Math.max(keptShareMax * admitted, keptShareMin * used),
+      keptShareMax * used,
+    )
     this.#restart(Math.max(kept, perSecondMin))
   }
 
@@ -167,7 +170,7 @@ export class Pace {
       last.startMs = Math.min(last.startMs, nowMs)
       return last
     }
-    const second = { startMs: nowMs, started: 0, taken: 0 }
+    const second = { startMs: nowMs, started: 0, admitted: 0 }
     this.#seconds.push(second)
     if (this.#seconds.length > secondsMax) this.#seconds.shift()
     return second

@@ -15,7 +15,7 @@ export interface LeaseStart {
 }
 
 /** How old a lease may be when its delivery starts. */
-interface Term extends Pick<LeaseStart, 'elapsedMs'> {
+interface UsableLease extends Pick<LeaseStart, 'elapsedMs'> {
   readonly usableMs: number
 }
 
@@ -25,7 +25,7 @@ interface Term extends Pick<LeaseStart, 'elapsedMs'> {
  */
 export class Prefetch {
   readonly #max: number
-  readonly #terms = new WeakMap<LeasedDelivery, Term>()
+  readonly #leases = new WeakMap<LeasedDelivery, UsableLease>()
   #taken = 0
 
   /** @param max - maximum number of deliveries that are leased, or on their way, and have not started */
@@ -63,7 +63,7 @@ export class Prefetch {
     for (const delivery of deliveries) {
       const { leasedUntilMs } = delivery
       if (leasedUntilMs === undefined) return
-      this.#terms.set(delivery, { elapsedMs, usableMs: (leasedUntilMs - atMs) * usablePart })
+      this.#leases.set(delivery, { elapsedMs, usableMs: (leasedUntilMs - atMs) * usablePart })
     }
   }
 
@@ -73,7 +73,7 @@ export class Prefetch {
    */
   isWorn(delivery: LeasedDelivery): boolean {
     if (delivery.leasedUntilMs === undefined) return false
-    const term = this.#terms.get(delivery)
-    return term !== undefined && term.elapsedMs() >= term.usableMs
+    const lease = this.#leases.get(delivery)
+    return lease !== undefined && lease.elapsedMs() >= lease.usableMs
   }
 }

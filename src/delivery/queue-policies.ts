@@ -26,7 +26,7 @@ type QueueShare = Pick<QueuePolicies, 'concurrency'> &
 const openMsMin = 1_000
 
 /**
- * Makes the policies of a queue. Limits how long breakers and holds last, so that even a short retry window has
+ * Makes the policies of a queue. Limits how long breakers stay open and pauses last, so that even a short retry window has
  * room for two probes.
  */
 export function queuePolicies(
@@ -41,6 +41,6 @@ export function queuePolicies(
     openMs: Math.min(openMs, longestMs),
     openMsMax: Math.min(openMsMax, longestMs),
   }
-  const pace = { holdMsMax: Math.min(delayMsMax, longestMs), random }
+  const pace = { pauseMsMax: Math.min(delayMsMax, longestMs), random }
   return { concurrency, rateShare, readyMin, breaker, pace, retryWindowMs }
 }

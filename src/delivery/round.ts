@@ -74,8 +74,8 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   const scheduledAtMs = nextAttemptAtMs(policy, failed, random)
   const times = candidates.map((url) => {
     const result = results.find((candidate) => candidate.url === url)
-    const leftAloneMs = Math.min(result?.retryAfterMs ?? 0, policy.delayMsMax)
-    const saidAtMs = result === undefined ? heldUntilMs(url, delivery) : endedAtMs + leftAloneMs
+    const pauseMs = Math.min(result?.retryAfterMs ?? 0, policy.delayMsMax)
+    const saidAtMs = result === undefined ? heldUntilMs(url, delivery) : endedAtMs + pauseMs
     const isFree = result !== undefined && isFreeOfSchedule(result)
     return { url, atMs: isFree ? saidAtMs : Math.max(scheduledAtMs, saidAtMs) }
   })

@@ -87,7 +87,10 @@ export class Rounds {
 
   /** Whether no request may start now, because the limit is reached or sending is not allowed. */
   get isBusy(): boolean {
-    return this.#isFull()
+    const { outbox, requestsMax, maySend } = this.#options
+    if (this.#stopped || !maySend()) return true
+    if (this.#requests >= this.#shortage.requestsMax) return true
+    return this.#requests >= requestsMax || outbox.unwritten >= requestsMax
   }
 
   /** The queues that may have ready deliveries. */
@@ -133,7 +136,7 @@ export class Rounds {
     let idleTurns = 0
     // Iterating over a Set visits a member again after it was moved to the end.
     for (const target of this.#ready) {
-      if (idleTurns === this.#ready.size || this.#isFull()) return
+      if (idleTurns === this.#ready.size || this.isBusy) return
       this.#ready.delete(target)
       if (this.#startOne(target)) idleTurns = 0
       else if (target.queue.hasReady) idleTurns++
@@ -167,16 +170,9 @@ export class Rounds {
     await Promise.all(this.#running.values())
   }
 
-  #isFull(): boolean {
-    const { outbox, requestsMax, maySend } = this.#options
-    if (this.#stopped || !maySend()) return true
-    if (this.#requests >= this.#shortage.requestsMax) return true
-    return this.#requests >= requestsMax || outbox.unwritten >= requestsMax
-  }
-
   #startOf(target: RoundTarget): void {
-    this.#isShort ||= this.#isFull()
-    while (!this.#isShort && !this.#isFull() && this.#startOne(target));
+    this.#isShort ||= this.isBusy
+    while (!this.#isShort && !this.isBusy && this.#startOne(target));
   }
 
   #startOne(target: RoundTarget): boolean {
@@ -222,7 +218,7 @@ export class Rounds {
     const begun = gate.begin(clock.nowMs(), delivery.lane)
     this.#requests++
     const outcome = await sender.post(gate.endpoint, delivery)
-    this.#isShort ||= this.#isFull()
+    this.#isShort ||= this.isBusy
     this.#shortage.ended(outcome, queue, { requests: this.#requests, requestsMax })
     this.#requests--
     const change = gate.end(begun, outcome, clock.nowMs())

@@ -25,10 +25,6 @@ export class WaitingTimes {
   /** Destinations with a known waiting delivery; the most recently served one comes last. */
   readonly #waitedFor = new Set<string>()
 
-  constructor(destinationIds: readonly string[]) {
-    this.watch(destinationIds)
-  }
-
   /** Sets the destinations to watch. The store must be asked about new ones. */
   watch(destinationIds: readonly string[]): void {
     const before = this.#lanes

@@ -5,6 +5,7 @@ import {
   type LeasedDelivery,
 } from '../../src/delivery/index.ts'
 import { DestinationQueue, type Start } from '../../src/delivery/destination-queue.ts'
+import { Prefetch } from '../../src/delivery/prefetch.ts'
 import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import type { Lane } from '../../src/model/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
@@ -18,7 +19,8 @@ type RoundStart = Start & { readonly kind: 'round' }
 
 function queueOf(concurrency = 10, endpoints = 1): DestinationQueue {
   const policies = queuePolicies(defaultRetryPolicy, { concurrency }, () => 0)
-  return new DestinationQueue(destinationOf(endpoints, concurrency), policies)
+  const destination = destinationOf(endpoints, concurrency)
+  return new DestinationQueue(destination, policies, new Prefetch(Infinity))
 }
 
 /** Lets deliveries wait in a lane. */
@@ -32,16 +34,16 @@ function fill(queue: DestinationQueue, lane: Lane, count = 1): readonly LeasedDe
 function begin(queue: DestinationQueue, nowMs = startMs) {
   const start = queue.next(nowMs) as RoundStart
   expect(start).toMatchObject({ kind: 'round' })
-  const passages = start.gates.map((gate) => ({
+  const requests = start.gates.map((gate) => ({
     gate,
-    passage: gate.begin(nowMs, start.delivery.lane),
+    request: gate.begin(nowMs, start.delivery.lane),
   }))
   return {
     delivery: start.delivery,
     asked: start.gates.map(({ endpoint }) => endpoint.url),
     end: (...statuses: readonly number[]): void => {
-      passages.forEach(({ gate, passage }, index) =>
-        gate.end(passage, answered(statuses[index] ?? 200), nowMs),
+      requests.forEach(({ gate, request }, index) =>
+        gate.end(request, answered(statuses[index] ?? 200), nowMs),
       )
       queue.end(start.delivery)
     },
@@ -166,11 +168,11 @@ describe('room', () => {
 
   test('is kept for what is promised, until it comes', () => {
     const queue = queueOf(3)
-    queue.promise('first', 2)
+    queue.reserve('first', 2)
     expect(queue.room('first', startMs)).toBe(4)
     expect(queue.room('retry', startMs)).toBe(6)
     expect(queue.isEmpty).toBe(false)
-    queue.promise('first', 2)
+    queue.reserve('first', 2)
     expect(queue.room('first', startMs)).toBe(0)
     queue.take('first', [], 4)
     expect(queue.room('first', startMs)).toBe(6)
@@ -351,11 +353,11 @@ test('a round waits for an endpoint that is well but busy, rather than go withou
   const queue = queueOf(1, 2)
   fill(queue, 'first', 2)
   const { gates, delivery } = queue.next(startMs) as RoundStart
-  const [a, b] = gates.map((gate) => ({ gate, passage: gate.begin(startMs, 'first') }))
-  a!.gate.end(a!.passage, answered(200), startMs)
+  const [a, b] = gates.map((gate) => ({ gate, request: gate.begin(startMs, 'first') }))
+  a!.gate.end(a!.request, answered(200), startMs)
   queue.end(delivery)
   expect(queue.next(startMs)).toBeUndefined()
-  b!.gate.end(b!.passage, answered(200), startMs)
+  b!.gate.end(b!.request, answered(200), startMs)
   expect(begin(queue).asked).toEqual([urlOf('a'), urlOf('b')])
 })
 
@@ -365,7 +367,7 @@ describe('deliveries that pass others', () => {
     const claimed = fill(queue, 'first', 3)
     const free = queue.room('first', startMs)
     expect(queue.roomAhead(startMs)).toBe(100)
-    queue.promise('ahead', 4)
+    queue.reserve('ahead', 4)
     expect(queue.roomAhead(startMs)).toBe(96)
     const ahead = Array.from({ length: 4 }, (_, index) => leased({ id: 101 + index }))
     queue.take('ahead', ahead, 4)

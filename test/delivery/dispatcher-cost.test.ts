@@ -76,7 +76,7 @@ describe('the cost of a request', () => {
 describe('a destination that nothing is done for', () => {
   /** Notes whose queues are asked what the dispatcher asks turn by turn. */
   function watchQueues(): () => ReadonlySet<string> {
-    const asked = ['next', 'room', 'giveBackIdle', 'parkedUntilMs', 'isOutOfReach'] as const
+    const asked = ['next', 'room', 'giveBackIdle', 'parkedUntilMs', 'isUndeliverable'] as const
     const { prototype } = DestinationQueue
     const isEmpty = vi.spyOn(prototype, 'isEmpty', 'get')
     const spies = [isEmpty, ...asked.map((method) => vi.spyOn(prototype, method))]

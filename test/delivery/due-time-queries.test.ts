@@ -8,7 +8,8 @@ import { startMs } from '../support/recording-runtime.ts'
 function queriesOf(count: number, answerMs = 20) {
   const ids = Array.from({ length: count }, (_, index) => `d${index}`)
   const clock = new ManualClock(startMs)
-  const times = new WaitingTimes(ids)
+  const times = new WaitingTimes()
+  times.watch(ids)
   times.ask(ids)
   times.learn(ids, [])
   const asked: (readonly string[])[] = []

@@ -52,13 +52,13 @@ describe('an endpoint that is well', () => {
 describe('an endpoint whose breaker is open', () => {
   test('is left out until it is probed, by one at a time', () => {
     const gate = opened()
-    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    expect(gate.access(startMs, 'first')).toBe('blocked')
     expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
     const probeAtMs = startMs + openMs
     expect(gate.parkedUntilMs(probeAtMs, 'first')).toBeUndefined()
     expect(gate.access(probeAtMs, 'first')).toBe('ask')
     const probe = gate.begin(probeAtMs, 'first')
-    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.access(probeAtMs, 'first')).toBe('blocked')
     expect(gate.parkedUntilMs(probeAtMs, 'first')).toBeUndefined()
     expect(gate.end(probe, answered(200), probeAtMs)).toEqual({ kind: 'recovering' })
     expect(gate.access(probeAtMs, 'first')).toBe('ask')
@@ -68,8 +68,8 @@ describe('an endpoint whose breaker is open', () => {
     const gate = opened(2)
     expect(gate.access(startMs, 'manual')).toBe('ask')
     const probe = gate.begin(startMs, 'manual')
-    expect(gate.access(startMs, 'manual')).toBe('leave_out')
-    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    expect(gate.access(startMs, 'manual')).toBe('blocked')
+    expect(gate.access(startMs, 'first')).toBe('blocked')
     expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
     expect(gate.end(probe, answered(200), startMs)).toEqual({ kind: 'recovering' })
     expect(gate.parkedUntilMs(startMs, 'first')).toBeUndefined()
@@ -95,7 +95,7 @@ describe('an endpoint whose breaker is open', () => {
     const gate = opened()
     const probeAtMs = startMs + openMs
     const probe = gate.begin(probeAtMs, 'manual')
-    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.access(probeAtMs, 'first')).toBe('blocked')
     expect(gate.end(probe, answered(503), probeAtMs)).toMatchObject({ kind: 'reopened' })
   })
 
@@ -107,9 +107,9 @@ describe('an endpoint whose breaker is open', () => {
 
   test('is not closed by a retry by hand from before it opened', () => {
     const gate = gateOf()
-    const passage = gate.begin(startMs, 'manual')
+    const request = gate.begin(startMs, 'manual')
     ask(gate, answered(503))
-    expect(gate.end(passage, answered(200), startMs)).toBeUndefined()
+    expect(gate.end(request, answered(200), startMs)).toBeUndefined()
     expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
   })
 
@@ -140,7 +140,7 @@ describe('what counts as a failure', () => {
     ask(gate, outcome, consecutiveFailures - 1)
     expect(gate.access(startMs, 'first')).toBe('ask')
     ask(gate, outcome, 1)
-    expect(gate.access(startMs, 'first')).toBe(opens ? 'leave_out' : 'ask')
+    expect(gate.access(startMs, 'first')).toBe(opens ? 'blocked' : 'ask')
   })
 
   test('neither a bad certificate or address nor our own end breaks a row of failures', () => {
@@ -150,7 +150,7 @@ describe('what counts as a failure', () => {
     ask(gate, addressRefused, 1)
     ask(gate, { kind: 'interrupted' }, 1)
     ask(gate, answered(503), 1)
-    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    expect(gate.access(startMs, 'first')).toBe('blocked')
   })
 
   test('a refusal for good ends the row: an endpoint that answers is well', () => {
@@ -179,10 +179,10 @@ describe('an endpoint with a rate', () => {
     const gate = gateOf()
     gate.resize(10, 2)
     gate.end(gate.begin(startMs, 'first'), answered(429), startMs)
-    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    expect(gate.access(startMs, 'first')).toBe('blocked')
     const down = opened()
     down.resize(10, 2)
-    expect(down.access(startMs, 'first')).toBe('leave_out')
+    expect(down.access(startMs, 'first')).toBe('blocked')
   })
 })
 
@@ -192,7 +192,7 @@ test('requests that started before it opened keep their slot until they end', ()
   ask(gate, answered(503))
   gate.resize(1)
   const probeAtMs = startMs + openMs
-  expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+  expect(gate.access(probeAtMs, 'first')).toBe('blocked')
   expect(gate.end(hanging, answered(200), probeAtMs)).toBeUndefined()
   expect(gate.access(probeAtMs, 'first')).toBe('ask')
 })
@@ -219,7 +219,7 @@ describe('an endpoint that answers 429', () => {
     const gate = gateOf()
     gate.end(gate.begin(startMs, 'first'), answered(429, '7'), startMs)
     const untilMs = startMs + 7_000
-    expect(gate.access(untilMs - 1, 'manual')).toBe('leave_out')
+    expect(gate.access(untilMs - 1, 'manual')).toBe('blocked')
     expect(gate.parkedUntilMs(startMs, 'manual')).toBe(untilMs)
     expect(gate.parkedUntilMs(untilMs, 'first')).toBeUndefined()
     expect(gate.access(untilMs, 'first')).toBe('ask')
@@ -272,12 +272,12 @@ describe('an endpoint that answers 429', () => {
 describe('a gate whose concurrency changes', () => {
   test('waits until fewer are in progress than it lets through now', () => {
     const gate = gateOf(3)
-    const passages = [1, 2, 3].map(() => gate.begin(startMs, 'first'))
+    const requests = [1, 2, 3].map(() => gate.begin(startMs, 'first'))
     gate.resize(2)
-    gate.end(passages[0]!, answered(200), startMs)
+    gate.end(requests[0]!, answered(200), startMs)
     expect(gate.access(startMs, 'first')).toBe('wait')
     expect(gate.access(startMs, 'manual')).toBe('wait')
-    gate.end(passages[1]!, answered(200), startMs)
+    gate.end(requests[1]!, answered(200), startMs)
     expect(gate.access(startMs, 'first')).toBe('ask')
     gate.resize(1)
     expect(gate.access(startMs, 'first')).toBe('wait')
@@ -302,9 +302,9 @@ describe('a gate whose concurrency changes', () => {
     gate.begin(probeAtMs, 'first')
     expect(gate.access(probeAtMs, 'first')).toBe('ask')
     gate.begin(probeAtMs, 'first')
-    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.access(probeAtMs, 'first')).toBe('blocked')
     gate.resize(4)
-    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.access(probeAtMs, 'first')).toBe('blocked')
     expect(gate.downSinceMs).toBe(startMs)
   })
 
@@ -313,8 +313,8 @@ describe('a gate whose concurrency changes', () => {
     const probeAtMs = startMs + openMs
     gate.end(gate.begin(probeAtMs, 'first'), answered(200), probeAtMs)
     gate.resize(2)
-    const passage = gate.begin(probeAtMs, 'first')
-    expect(gate.end(passage, answered(200), probeAtMs)).toEqual({ kind: 'closed' })
+    const request = gate.begin(probeAtMs, 'first')
+    expect(gate.end(request, answered(200), probeAtMs)).toEqual({ kind: 'closed' })
   })
 
   test('does not take a success for all to come while it lets nothing through', () => {
@@ -325,6 +325,6 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.end(probe, answered(200), probeAtMs)).toEqual({ kind: 'recovering' })
     gate.resize(5)
     gate.begin(probeAtMs, 'first')
-    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.access(probeAtMs, 'first')).toBe('blocked')
   })
 })

@@ -52,7 +52,7 @@ interface Sender {
 interface SimulatedRequest {
   readonly endsAtMs: number
   readonly sender: Sender
-  readonly passage: BegunRequest
+  readonly request: BegunRequest
   readonly outcome: RequestOutcome
 }
 
@@ -138,9 +138,9 @@ export class Simulation {
     const due = this.#requests.filter(({ endsAtMs }) => endsAtMs <= this.nowMs)
     if (due.length === 0) return
     this.#requests = this.#requests.filter(({ endsAtMs }) => endsAtMs > this.nowMs)
-    for (const { sender, passage, outcome } of due) {
+    for (const { sender, request, outcome } of due) {
       sender.inFlight--
-      const change = sender.gate.end(passage, outcome, this.nowMs)
+      const change = sender.gate.end(request, outcome, this.nowMs)
       if (change?.kind === 'opened' || change?.kind === 'reopened') this.opened++
       const { status } = outcome as { readonly status: number }
       if (status === 429) this.#retries.push(this.nowMs + 1_000)
@@ -174,7 +174,7 @@ export class Simulation {
     const counts = status === 429 ? this.refused : this.taken
     if (status === 429 || status === 200) counts[second] = (counts[second] ?? 0) + 1
     const endsAtMs = this.nowMs + Math.max(1, Math.round(latencyMs * (0.5 + this.#random())))
-    const passage = sender.gate.begin(this.nowMs, 'first')
-    this.#requests.push({ endsAtMs, sender, passage, outcome })
+    const request = sender.gate.begin(this.nowMs, 'first')
+    this.#requests.push({ endsAtMs, sender, request, outcome })
   }
 }

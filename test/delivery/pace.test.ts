@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { Pace } from '../../src/delivery/pace.ts'
 import { startMs } from '../support/recording-runtime.ts'
 
-const holdMsMax = 60 * 60 * 1_000
+const pauseMsMax = 60 * 60 * 1_000
 
 let pace: Pace
 let nowMs: number
 
 beforeEach(() => {
-  pace = new Pace({ random: () => 0, holdMsMax })
+  pace = new Pace({ random: () => 0, pauseMsMax })
   nowMs = startMs
 })
 
@@ -18,7 +18,7 @@ function takeFor(durationMs: number): number {
   let taken = 0
   for (const endMs = nowMs + durationMs; nowMs < endMs; nowMs++) {
     while (pace.perSecond < Infinity && pace.freeAtMs(nowMs) <= nowMs) {
-      pace.took(pace.start(nowMs), nowMs)
+      pace.admitted(pace.start(nowMs), nowMs)
       taken++
     }
   }
@@ -28,7 +28,7 @@ function takeFor(durationMs: number): number {
 /** That many requests per second are taken, evenly, for some seconds. */
 function take(perSecond: number, seconds = 1): void {
   for (let taken = 0; taken < perSecond * seconds; taken++) {
-    pace.took(pace.start(nowMs), nowMs)
+    pace.admitted(pace.start(nowMs), nowMs)
     nowMs += 1_000 / perSecond
   }
   nowMs = Math.ceil(nowMs)
@@ -39,7 +39,7 @@ function refuse(retryAfterMs?: number): void {
 }
 
 function waitForHold(): void {
-  nowMs = pace.heldUntilMs(nowMs) ?? nowMs
+  nowMs = pace.pausedUntilMs(nowMs) ?? nowMs
 }
 
 test('has no limit without an answer 429', () => {
@@ -57,7 +57,7 @@ describe('a 429', () => {
 
   test('never cuts below half of the sent rate', () => {
     const starts = Array.from({ length: 20 }, () => pace.start(nowMs))
-    pace.took(starts[0]!, nowMs)
+    pace.admitted(starts[0]!, nowMs)
     pace.refused(starts[1]!, nowMs)
     expect(pace.perSecond).toBe(10)
   })
@@ -69,7 +69,7 @@ describe('a 429', () => {
     const { perSecond } = pace
     pace.refused(starts[1], nowMs + 500, 2_000)
     expect(pace.perSecond).toBe(perSecond)
-    expect(pace.heldUntilMs(nowMs)).toBe(nowMs + 2_000)
+    expect(pace.pausedUntilMs(nowMs)).toBe(nowMs + 2_000)
   })
 
   test('reports nothing new about the rate until a request was taken', () => {
@@ -88,32 +88,32 @@ describe('a hold', () => {
   test('lasts a second, and twice as long each time that nothing is taken, up to 30 s', () => {
     const durationsMs = Array.from({ length: 7 }, () => {
       refuse()
-      const durationMs = pace.heldUntilMs(nowMs)! - nowMs
+      const durationMs = pace.pausedUntilMs(nowMs)! - nowMs
       expect(pace.freeAtMs(nowMs)).toBe(nowMs + durationMs)
       waitForHold()
       return durationMs
     })
     expect(durationsMs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
-    pace.took(pace.start(nowMs), nowMs)
+    pace.admitted(pace.start(nowMs), nowMs)
     refuse()
-    expect(pace.heldUntilMs(nowMs)).toBe(nowMs + 1_000)
+    expect(pace.pausedUntilMs(nowMs)).toBe(nowMs + 1_000)
   })
 
   test.each([
     { random: 0, retryAfterMs: 7_000, durationMs: 7_000 },
     { random: 1, retryAfterMs: 7_000, durationMs: 8_400 },
-    { random: 1, retryAfterMs: 24 * holdMsMax, durationMs: holdMsMax },
+    { random: 1, retryAfterMs: 24 * pauseMsMax, durationMs: pauseMsMax },
   ])('is never shorter than its Retry-After, but for the longest: $durationMs', (given) => {
     const { random, retryAfterMs, durationMs } = given
-    pace = new Pace({ random: () => random, holdMsMax })
+    pace = new Pace({ random: () => random, pauseMsMax })
     refuse(retryAfterMs)
-    expect(pace.heldUntilMs(nowMs)).toBe(nowMs + durationMs)
-    expect(pace.heldUntilMs(nowMs + durationMs)).toBeUndefined()
+    expect(pace.pausedUntilMs(nowMs)).toBe(nowMs + durationMs)
+    expect(pace.pausedUntilMs(nowMs + durationMs)).toBeUndefined()
   })
 
   test('does not last longer when the clock is set back', () => {
     refuse(7_000)
-    expect(pace.heldUntilMs(nowMs - 1_000_000)).toBe(nowMs - 1_000_000 + 7_000)
+    expect(pace.pausedUntilMs(nowMs - 1_000_000)).toBe(nowMs - 1_000_000 + 7_000)
   })
 })
 
@@ -149,7 +149,7 @@ describe('the rate', () => {
 
   test('keeps while nothing is taken, however long', () => {
     const { perSecond } = pace
-    nowMs += 24 * holdMsMax
+    nowMs += 24 * pauseMsMax
     for (let started = 0; started < 100; started++) pace.start((nowMs += 1_000))
     expect(pace.perSecond).toBe(perSecond)
   })
@@ -201,26 +201,26 @@ describe('a limit', () => {
 test('whatever happens, it is a rate, and no start is further away than a hold or an interval', () => {
   const step = fc.oneof(
     fc.constant('start' as const),
-    fc.record({ took: fc.nat(20) }),
-    fc.record({ refused: fc.nat(20), retryAfterMs: fc.option(fc.nat(100 * holdMsMax)) }),
+    fc.record({ admitted: fc.nat(20) }),
+    fc.record({ refused: fc.nat(20), retryAfterMs: fc.option(fc.nat(100 * pauseMsMax)) }),
     fc.record({ passedMs: fc.integer({ min: -100_000, max: 100_000 }) }),
   )
   const property = fc.property(fc.array(step, { size: 'max', maxLength: 200 }), (steps) => {
-    const one = new Pace({ random: () => 0.5, holdMsMax })
+    const one = new Pace({ random: () => 0.5, pauseMsMax })
     const starts: number[] = []
     let atMs = startMs
     for (const each of steps) {
       if (each === 'start') starts.push(one.start(atMs))
       else if ('passedMs' in each) atMs += each.passedMs
       else {
-        const pick = 'took' in each ? each.took : each.refused
+        const pick = 'admitted' in each ? each.admitted : each.refused
         const [start] = starts.splice(pick % Math.max(starts.length, 1), 1)
         if (start === undefined) continue
-        if ('took' in each) one.took(start, atMs)
+        if ('admitted' in each) one.admitted(start, atMs)
         else one.refused(start, atMs, each.retryAfterMs ?? undefined)
       }
       expect(one.perSecond).toBeGreaterThanOrEqual(0.1)
-      const farthestMs = Math.max(holdMsMax, 1_000 / one.perSecond + 20)
+      const farthestMs = Math.max(pauseMsMax, 1_000 / one.perSecond + 20)
       expect(one.freeAtMs(atMs)).toBeLessThanOrEqual(atMs + farthestMs)
     }
   })

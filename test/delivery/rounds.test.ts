@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DestinationQueue } from '../../src/delivery/destination-queue.ts'
 import { Outbox } from '../../src/delivery/outbox.ts'
+import { Prefetch } from '../../src/delivery/prefetch.ts'
 import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import { defaultRetryPolicy } from '../../src/delivery/retry-policy.ts'
 import { Rounds, type RoundTarget } from '../../src/delivery/rounds.ts'
@@ -41,6 +42,7 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
     const queue = new DestinationQueue(
       destination,
       queuePolicies(defaultRetryPolicy, { concurrency }, () => 0),
+      new Prefetch(Infinity),
     )
     return { queue, sender, retryPolicy: defaultRetryPolicy }
   })

@@ -14,14 +14,16 @@ function answer(times: WaitingTimes, dueTimes: readonly DueTime[]): void {
 
 /** Of one destination, about which the store has answered that nothing waits but a retry. */
 function informed(): WaitingTimes {
-  const times = new WaitingTimes(['crm'])
+  const times = new WaitingTimes()
+  times.watch(['crm'])
   answer(times, [dueSoon])
   return times
 }
 
 describe('what the store is asked', () => {
   test('is all at the beginning, once', () => {
-    const times = new WaitingTimes(['crm', 'mail'])
+    const times = new WaitingTimes()
+    times.watch(['crm', 'mail'])
     expect(times.isEmpty('crm', 'first')).toBe(false)
     expect(times.dueAtMs('crm', 'first')).toBeUndefined()
     expect([...times.toAsk]).toEqual(['crm', 'mail'])
@@ -30,7 +32,8 @@ describe('what the store is asked', () => {
   })
 
   test('is only what became unknown, or all again', () => {
-    const times = new WaitingTimes(['crm', 'mail'])
+    const times = new WaitingTimes()
+    times.watch(['crm', 'mail'])
     answer(times, [])
     times.forget('mail', 'manual')
     expect([...times.toAsk]).toEqual(['mail'])
@@ -55,7 +58,8 @@ describe('what the store answers', () => {
     { answered: startMs, came: startMs + 5, known: startMs },
     { answered: undefined, came: startMs + 5, known: startMs + 5 },
   ])('is merged with what came meanwhile: the earlier counts', ({ answered, came, known }) => {
-    const times = new WaitingTimes(['crm'])
+    const times = new WaitingTimes()
+    times.watch(['crm'])
     times.ask(['crm'])
     times.add('crm', 'first', came)
     const dueTime = { destinationId: 'crm', lane: 'first', dueAtMs: answered ?? 0 } as const
@@ -65,7 +69,8 @@ describe('what the store answers', () => {
   })
 
   test('counts although all is to be asked again', () => {
-    const times = new WaitingTimes(['crm'])
+    const times = new WaitingTimes()
+    times.watch(['crm'])
     times.ask(['crm'])
     times.askAgain()
     times.learn(['crm'], [dueSoon])
@@ -113,7 +118,8 @@ describe('a delivery that waits from now on', () => {
   })
 
   test('does not make a lane known as a whole', () => {
-    const times = new WaitingTimes(['crm'])
+    const times = new WaitingTimes()
+    times.watch(['crm'])
     times.add('crm', 'first', startMs)
     expect(times.dueAtMs('crm', 'first')).toBe(startMs)
     expect([...times.toAsk]).toEqual(['crm'])
@@ -123,7 +129,8 @@ describe('a delivery that waits from now on', () => {
 describe('the destinations that something waits for', () => {
   /** Nothing waits for the first, a retry for the second; nothing is known of the third. */
   function some(): WaitingTimes {
-    const times = new WaitingTimes(['idle', 'crm', 'mail'])
+    const times = new WaitingTimes()
+    times.watch(['idle', 'crm', 'mail'])
     answer(times, [dueSoon])
     times.forget('mail', 'first')
     return times
