@@ -94,6 +94,11 @@ export class StoreCalls {
     return this.#send(part, method, argument) as Promise<Answer<ThreadParts[Part][Method]>>
   }
 
+  /** Whether the thread has ended unexpectedly, so that every call fails. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined
+  }
+
   /** Sends the calls now instead of at the end of this turn of the event loop. */
   sendNow(): void {
     this.#requests.sendNow()

@@ -85,7 +85,7 @@ function methodsOf<Part extends keyof ThreadParts, Method extends keyof ThreadPa
 
 /**
  * A thread that reads a store's file while another thread delivers from it. It starts with the first look-up
- * and ends with the store.
+ * and ends with the store. If it fails earlier, the next look-up starts a new one.
  */
 class ReadingThread {
   readonly #start: () => Promise<StoreCalls>
@@ -98,7 +98,10 @@ class ReadingThread {
 
   /** @throws the errors of the log; EvrouteError `store_closed` after `close()` */
   async calls(): Promise<StoreCalls> {
+    const before = this.#calls
+    const hasFailed = (await before)?.hasFailed === true
     if (this.#isClosed) throw closedError()
+    if (hasFailed && this.#calls === before) this.#calls = undefined
     this.#calls ??= this.#start()
     try {
       return await this.#calls

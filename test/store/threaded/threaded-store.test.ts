@@ -199,6 +199,22 @@ describe('questions about deliveries', () => {
     await expect(store.audit()).rejects.toMatchObject({ code: 'store_closed' })
   })
 
+  test('are asked of a new thread if theirs has ended, and closing the store ends the new one', async () => {
+    const threads: Worker[] = []
+    const store = await openThreadedStore(path, (settings) => {
+      threads.push(startThread(settings))
+      return threads.at(-1)!
+    })
+    await store.add(batchOf('m_1'))
+    await store.audit()
+    await threads[1]!.terminate()
+    const answers = await Promise.all([store.audit(), store.list({ filter: {}, limit: 1 })])
+    expect(answers).toMatchObject([{ ledger: { accepted: 1 } }, [{ messageId: 'm_1' }]])
+    expect(threads).toHaveLength(3)
+    await store.close()
+    expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1, -1])
+  })
+
   test('are asked again of a new thread if one could not start', async () => {
     let isRefused = true
     const store = await openThreadedStore(path, (settings) => {
