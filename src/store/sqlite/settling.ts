@@ -112,11 +112,9 @@ export class Settling {
         case 'retry':
           if (!this.#planRetry(settlement)) ineffective.add(settlement)
           break
-        case 'returned': {
-          const { id, lane } = settlement.delivery
-          this.#giveBack.run(settlement.dueAtMs, id, lane)
+        case 'returned':
+          if (!this.#returnToLane(settlement)) ineffective.add(settlement)
           break
-        }
       }
     }
     const isAllPending = this.#writeEnds(endings, nowMs) === endings.length
@@ -144,6 +142,13 @@ export class Settling {
     const next = [dueAtMs, expiresAtMs, attempts, windowAttempts, firstAttemptAtMs]
     const { changes } = this.#retry.run(...next, JSON.stringify(holds), toStored(reason), id, lane)
     return Number(changes) > 0 || Number(this.#countRounds.run(attempts, id).changes) > 0
+  }
+
+  /** Returns a delivery to its lane; returns false if the delivery has ended. */
+  #returnToLane({ delivery, dueAtMs }: LeaseEnd & { kind: 'returned' }): boolean {
+    const { id, lane } = delivery
+    if (Number(this.#giveBack.run(dueAtMs, id, lane).changes) > 0) return true
+    return (this.#ended.get(id) as EndedRow | undefined)?.state === 'pending'
   }
 
   /** Ends the deliveries that are still pending, and returns their number. */
