@@ -9,16 +9,18 @@ type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'fa
  * | status | when |
  * |---|---|
  * | `INITIALIZED` | work is left, nothing was erased, and no notification has ended |
- * | `RUNNING` | work is left: in the store, in archives, or pending notifications |
+ * | `RUNNING` | work is left: in the store or its files, in archives, or pending notifications |
  * | `FAILED` | all of its notifications failed or expired |
  * | `PARTIAL_SUCCESS` | some notifications failed or expired, or an archive could not be read or written |
  * | `FINISHED` | otherwise, such as for a regulation that only suppresses |
  *
- * A finished regulation stays finished, even if its notifications are retried manually.
+ * A finished regulation stays finished, even if its notifications are retried manually. It runs again only if an
+ * archive comes back that was released.
  */
 export function overallStatus(regulation: Regulation): OverallStatus {
+  const { finishedAtMs, archivesLeft = [] } = regulation
   const notifications = totalOf(regulation.streams)
-  if (isAnythingLeft(regulation, notifications)) {
+  if (finishedAtMs === null || archivesLeft.length > 0) {
     return isAnythingDone(regulation, notifications) ? 'RUNNING' : 'INITIALIZED'
   }
   const ended = endedStatus(notifications)
@@ -33,16 +35,6 @@ export function overallStatus(regulation: Regulation): OverallStatus {
 export function streamStatus(stream: NotificationStream): OverallStatus {
   if (stream.pending === 0) return endedStatus(stream)
   return endedCount(stream) === 0 ? 'INITIALIZED' : 'RUNNING'
-}
-
-function isAnythingLeft(
-  { type, finishedAtMs, isStoreErased, archive, archivesLeft = [] }: Regulation,
-  { pending }: NotificationCounts,
-): boolean {
-  if (finishedAtMs !== null) return false
-  const { erasesStore, erasesArchives } = effectsOf(type)
-  const isArchiveLeft = erasesArchives && (archive === null || archivesLeft.length > 0)
-  return (erasesStore && !isStoreErased) || isArchiveLeft || pending > 0
 }
 
 function isAnythingDone(

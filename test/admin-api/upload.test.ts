@@ -299,7 +299,7 @@ describe('a list that stalls', () => {
   })
 
   test('can take longer than every deadline of the port', async () => {
-    const limits = { headersTimeoutMs: 20, requestTimeoutMs: 40 }
+    const limits = { headersTimeoutMs: 100, requestTimeoutMs: 200 }
     const sync: KnownAudiences['sync'] = async (_request, list) => {
       await readWhole(list)
       return synced

@@ -29,9 +29,10 @@ const erasedTables = [
  * Returns the engine that erases users in PostgreSQL. A delivery that a dead process leased is free once its
  * lease has ended.
  *
- * PostgreSQL keeps erased rows in its files until VACUUM has cleaned their pages. At the end of an erasure
- * VACUUM runs for at most half a minute per table. If it is not permitted, or is not enough, autovacuum does
- * the rest later. Replicas, backups and archived WAL keep the rows until the operator deletes them.
+ * At the end of an erasure VACUUM runs for at most half a minute per table. If it is not permitted, or is not
+ * enough, autovacuum does the rest later. VACUUM frees the space of erased rows, but their bytes stay in the
+ * file until new rows use the space, or until the operator runs `VACUUM FULL`. Replicas, backups and archived
+ * WAL keep the rows until the operator deletes them.
  */
 export function erasureEngine(
   parts: Pick<ErasureEngine, 'isReady' | 'announce'> & {

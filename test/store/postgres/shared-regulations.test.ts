@@ -103,6 +103,25 @@ describe('a regulation of archives', () => {
     expect((await tested.regulation(next)).archivesLeft).toEqual(['/a'])
   })
 
+  test('waits again for one that was released and is back, even after its end', async () => {
+    const { tested, regulations, shared, register, unfinished } = await open()
+    await register('a', 'b')
+    const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
+    await regulations.noteArchive({ id, archive: erased(1), archiveIds: ['a'] })
+    await shared.release({ name: '/b' })
+    await regulations.finish({ id, nowMs })
+    expect(overallStatus(await tested.regulation(id))).toBe('PARTIAL_SUCCESS')
+    await register('b')
+    expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: false, isDue: false }])
+    expect(await unfinished('b')).toEqual([{ id, isArchiveLeft: true, isDue: false }])
+    expect(overallStatus(await tested.regulation(id))).toBe('RUNNING')
+    await regulations.noteArchive({ id, archive: erased(2), archiveIds: ['b'] })
+    expect(await unfinished('b')).toEqual([])
+    const regulation = await tested.regulation(id)
+    expect(regulation).toMatchObject({ archive: { events: 3, problems: [] }, finishedAtMs: nowMs })
+    expect(overallStatus(regulation)).toBe('FINISHED')
+  })
+
   test('reports the current place of an archive', async () => {
     const { tested, shared, register } = await open()
     await register('a')
