@@ -23,8 +23,8 @@ const options = {
     serve: flag('--serve', 'put a service in front of the receiver'),
     clock: option(
       '--clock <clock>',
-      'system or virtual; virtual retries at once',
-      choiceOf(['system', 'virtual']),
+      'real or virtual; virtual retries at once',
+      choiceOf(['real', 'virtual']),
     ),
     save: option('--save <file>', 'append every request to an NDJSON file'),
     hold: flag('--hold', 'if the run fails, keep the receiver until Ctrl-C'),

@@ -82,7 +82,9 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
     await writeData(io, json ? record : `${verdicts[check]}\n`)
     if (valid) return exitCodes.ok
     const style = await styleOf(io, 'stderr', color)
-    if (!json && check !== 'missing') io.stderr.write(diagnosisText(diagnosis, style))
+    if (!json && (diagnosis !== null || check === 'mismatch')) {
+      io.stderr.write(diagnosisText(diagnosis, style))
+    }
     io.stderr.write(handler)
     return exitCodes.badSignature
   },

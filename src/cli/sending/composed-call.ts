@@ -65,6 +65,7 @@ export function composeCall(
     throw new SettingError(
       '--user-id',
       'Cannot send a delete without --user-id: it must name a user',
+      'Add --user-id <id>.',
     )
   }
   const isOwn = pairs.length > 0 || ownFields.some((field) => flags[field] !== undefined)

@@ -86,7 +86,11 @@ export const sendingOptions = {
   ...inGroup('Delivery:', {
     only: option('--only <match>', "send only what matches: 'type:track'"),
     store: option('--store <url>', 'keep undelivered webhooks here and resume later'),
-    retryForMs: option('--retry-for <duration>', 'retry a delivery for up to 30d [60s]', duration),
+    retryForMs: option(
+      '--retry-for <duration>',
+      'retry for up to 30d, 0s to try once [60s]',
+      duration,
+    ),
     timeoutMs: option(
       '--timeout <duration>',
       'time limit for an answer, at most 5s [5s]',

@@ -162,7 +162,7 @@ interface TransferError {
  * @throws any error before the first row was read
  */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
-  const { io, report, counts, outlet } = sending
+  const { io, report, counts, outlet, rows } = sending
   const errors: TransferError[] = []
   const tell = (error: unknown, isOurs: boolean): void => {
     errors.push({ error, isOurs })
@@ -180,6 +180,9 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   } catch (error) {
     if (counts.read === 0) throw error
     tell(error, true)
+  }
+  if (counts.parsed + (rows.skipped ?? 0) === 0 && !io.stop.aborted) {
+    report.note('The input has no rows')
   }
   return errors
 }

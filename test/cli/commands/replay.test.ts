@@ -57,6 +57,12 @@ describe('replay', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'cannot_read_file' } })
   })
 
+  test('says that there are no rows', async () => {
+    const { code, stderr } = await replay(['-'], '')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'The input has no rows\n' })
+    expect((await replay(['-', '--since', '2027-01-01'])).stderr).not.toContain('no rows')
+  })
+
   test('looks at the format of every file before it sends anything, and names the wrong one', async () => {
     const folder = await temporaryFolder()
     const [good, wide] = [join(folder, 'good.ndjson'), join(folder, 'wide.ndjson')]

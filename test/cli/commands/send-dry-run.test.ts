@@ -60,4 +60,10 @@ describe('send --dry-run', () => {
     expect(stderr).toContain('line 2: A tracking API does not accept deletions (unknown_type)')
     expect(service.connections).toBe(0)
   })
+
+  test('of a deletion says which flag is missing', async () => {
+    const { code, stderr } = await run(['send', 'delete', '-n'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('--user-id: it must name a user. Add --user-id <id>.')
+  })
 })

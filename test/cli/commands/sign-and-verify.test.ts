@@ -145,6 +145,8 @@ describe('verify', () => {
       'No known mistake explains it. Compare the secret and the bytes on both sides.\n',
     )
     expect((await verify(['--signature', ''])).stderr).toBe('')
+    // The form alone explains why it is invalid.
+    expect((await verify(['--signature', 'abc'])).stderr).toBe('')
   })
 
   test('prints a handler for the language that is asked for, with -v for express', async () => {
