@@ -330,6 +330,8 @@ export class Dispatcher {
     try {
       return await this.#ask()
     } catch (error) {
+      // A stop waits for this query, but needs no answer.
+      if (this.#stopped && isTemporary(error)) return false
       if (this.#outage === undefined || !isTemporary(error)) {
         this.fail(error)
         return false

@@ -15,8 +15,11 @@ export interface ServiceAddress {
 export interface ServiceWork {
   /** Number of requests to endpoints in flight. */
   readonly requests: number
-  /** Number of pending deliveries left in the store; 0 until the service is closed. */
-  readonly pending: number
+  /**
+   * Number of pending deliveries left in the store; 0 until the service is closed. Null if the store could not be
+   * read.
+   */
+  readonly pending: number | null
 }
 
 /** Options of a service. */

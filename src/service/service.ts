@@ -9,7 +9,7 @@ import {
 import { EndpointFaults, FullBacklogs, type DueTime } from '../delivery/index.ts'
 import { AddressGuard, PageSessions, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
-import { CoalescingLog, createRuntime, type Runtime } from '../runtime/index.ts'
+import { CoalescingLog, createRuntime, systemClock, type Runtime } from '../runtime/index.ts'
 import type { Store } from '../store/index.ts'
 import { closedTrackingPort, SourceDirectory, trackingApp } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
@@ -33,6 +33,9 @@ import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from '.
 import { listenFor, openServiceStore, senderThreads } from './service-parts.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 import { tracingOfProcess, type Tracing } from './tracing.ts'
+
+/** How long closing waits for the store's server after the grace period, in milliseconds of real time. */
+const storeGraceMs = 5_000
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
 export class Service implements AsyncDisposable {
@@ -60,7 +63,7 @@ export class Service implements AsyncDisposable {
   #sources: SourceDirectory<ConfiguredSource>
   #admin: RequestListener | undefined
   #listening: readonly Listening[] = []
-  #pendingAtEnd = 0
+  #pendingAtEnd: number | null = 0
   #closed: Promise<void> | undefined
 
   private constructor(store: Store, options: ServiceOptions, tracing: Tracing) {
@@ -211,7 +214,10 @@ export class Service implements AsyncDisposable {
     this.#readiness.closing()
   }
 
-  /** Stops accepting requests, waits up to `graceMs` of real time for requests in progress, and closes the store. */
+  /**
+   * Stops accepting requests, waits up to `graceMs` of real time for requests in progress, and closes the store. A
+   * store whose server doesn't answer makes it take at most seven seconds longer.
+   */
   close(graceMs = 0): Promise<void> {
     this.#readiness.closing()
     this.#closed ??= this.#close(graceMs)
@@ -346,6 +352,9 @@ export class Service implements AsyncDisposable {
   }
 
   async #close(graceMs: number): Promise<void> {
+    const disconnecting = systemClock.schedule(graceMs + storeGraceMs, () =>
+      this.#store.disconnect?.(),
+    )
     this.#figures.stop()
     this.#ending.abort(new Error('The service is closing'))
     await Promise.all([
@@ -355,9 +364,10 @@ export class Service implements AsyncDisposable {
       // If there is time, events that are already stored are archived too.
       this.#archives.close(graceMs),
     ])
-    this.#pendingAtEnd = await this.pending().catch(() => 0)
+    this.#pendingAtEnd = await this.pending().catch(() => null)
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
+    disconnecting.cancel()
     this.#faults.close()
     this.#backlogs.close()
     this.#log.close()

@@ -14,6 +14,11 @@ export interface Store extends DeliveryStore {
   readonly processes?: DeliveringProcesses | undefined
   /** Estimates the number of rows of its tables; undefined if deleted rows take no space. */
   readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
+  /**
+   * Closes the connections to a server that may not answer. Pending and later calls fail, so that closing takes no
+   * longer than two seconds. Undefined if the store has no server.
+   */
+  disconnect?(): void
 }
 
 /** The rows of a table in a store where deleted and changed rows take space until they are cleaned up. */

@@ -66,7 +66,10 @@ function forPerson(
   }
 }
 
-function whatStays(store: string, pending: number): string {
+function whatStays(store: string, pending: number | null): string {
+  if (pending === null) {
+    return `how many deliveries stay in ${plainText(storeName(store))} is unknown, because it cannot be read`
+  }
   return store === 'memory:'
     ? `${countOf(pending, 'delivery is', 'deliveries are')} lost, because the store was in memory`
     : `${countOf(pending, 'delivery stays', 'deliveries stay')} in ${plainText(storeName(store))}`
@@ -83,6 +86,14 @@ function forProgram(
     draining: (drainMs) => log.info('draining; send a second signal to end at once', { drainMs }),
     ending: ({ requests }) =>
       log.info('ending; send a second signal to end at once', { requests, graceMs }),
-    ended: (store, { pending }) => log.info('ended', { store: storeName(store), pending }),
+    ended: (store, { pending }) => {
+      const fields = { store: storeName(store), pending }
+      if (pending === null) {
+        log.warn(
+          'ended; the store cannot be read, so the number of pending deliveries is unknown',
+          fields,
+        )
+      } else log.info('ended', fields)
+    },
   }
 }

@@ -13,6 +13,7 @@ import { closedError } from '../store-errors.ts'
 import { ClosingClient } from './closing-client.ts'
 import { readableUrl, sessionUrl, type SessionUse } from './connection-url.ts'
 import { dialect } from './dialect.ts'
+import type { Sockets } from './sockets.ts'
 import { isConflict, storeError } from './store-error.ts'
 
 /** A database, or a transaction on it, that runs statements. */
@@ -23,7 +24,7 @@ export interface Session {
   rows<Row>(query: Query): Promise<readonly Row[]>
 }
 
-interface DatabaseOptions extends SessionUse {
+interface DatabaseOptions extends ConnectionUse {
   readonly connectionsMax: number
   /**
    * The timeout of a statement, including its wait for a free connection, in milliseconds; 45,000 by default.
@@ -195,16 +196,24 @@ function configOf({ name, sql, values }: Query): QueryConfig {
   return { ...named, text: sql, values: [...values] }
 }
 
+/** How a connection is made and used. */
+export interface ConnectionUse extends SessionUse {
+  /** Makes the socket; `pg` does by default. */
+  readonly sockets?: Sockets | undefined
+}
+
 /**
  * Returns the settings of a connection. Keep-alive starts after 10 s, because operating systems check an idle
  * connection only after two hours.
  */
-export function clientConfig(url: string, use: SessionUse = { isReadOnly: false }): PoolConfig {
+export function clientConfig(url: string, use: ConnectionUse = { isReadOnly: false }): PoolConfig {
+  const { sockets } = use
   return {
     connectionString: sessionUrl(url, use),
     fallback_application_name: 'evroute',
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    ...(sockets && { stream: () => sockets.open() }),
   }
 }
 

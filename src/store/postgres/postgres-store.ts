@@ -29,6 +29,7 @@ import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
 import { SharedArchives } from './shared-archives.ts'
+import { Sockets } from './sockets.ts'
 
 /**
  * What a process may do with a store. Only with `deliver` does it make tables, lease deliveries and build
@@ -84,6 +85,8 @@ interface StoreParts {
   readonly indexes: IndexBuilding | undefined
   readonly clock: ServerClock
   readonly access: StoreAccess
+  /** The sockets of the databases. */
+  readonly sockets: Sockets
 }
 
 /**
@@ -148,7 +151,8 @@ export class PostgresStore extends DeliveryLogTables implements Store {
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onNotification, access = 'deliver' } = options
-    const databases = databasesFor(url, access)
+    const sockets = new Sockets()
+    const databases = databasesFor(url, { access, sockets })
     const delivers = access === 'deliver'
     const { adding, delivering, working } = databases
     try {
@@ -169,7 +173,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       const announce = notifications.announce.bind(notifications)
       const queue = new DeliveryQueue({ adding, delivering, partitions, announce, holder, leaseMs })
       const parts = { databases, queue, partitions, notifications, indexes, clock, access }
-      return new PostgresStore(parts)
+      return new PostgresStore({ ...parts, sockets })
     } catch (error) {
       await closeAll(databases)
       throw error
@@ -206,6 +210,10 @@ export class PostgresStore extends DeliveryLogTables implements Store {
     return readLedger(this.#parts.databases.reading, request?.destinationId)
   }
 
+  disconnect(): void {
+    this.#parts.sockets.cut()
+  }
+
   async close(): Promise<void> {
     const { databases, notifications, indexes } = this.#parts
     await closeAll(databases)
@@ -213,12 +221,15 @@ export class PostgresStore extends DeliveryLogTables implements Store {
   }
 }
 
-function databasesFor(url: string, access: StoreAccess): Databases {
-  const ofLog = { connectionsMax: logConnectionsMax, isReadOnly: access === 'read' }
+function databasesFor(
+  url: string,
+  { access, sockets }: Pick<StoreParts, 'access' | 'sockets'>,
+): Databases {
+  const ofLog = { connectionsMax: logConnectionsMax, isReadOnly: access === 'read', sockets }
   const shared = access === 'deliver' ? undefined : new Database(url, ofLog)
   const opened = Object.entries(connections).map(([use, of]) => [
     use,
-    shared ?? new Database(url, of),
+    shared ?? new Database(url, { ...of, sockets }),
   ])
   return Object.fromEntries(opened) as Databases
 }
