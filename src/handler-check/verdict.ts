@@ -55,7 +55,13 @@ export function verdictOn(
 const unsent = { status: null, error: null } as const
 
 /** Errors of connections that were opened but ended without an answer. */
-const closings = new Set(['connection_closed', 'malformed_answer', 'ECONNRESET', 'EPIPE'])
+const closings = new Set([
+  'connection_closed',
+  'malformed_answer',
+  'answer_head_too_large',
+  'ECONNRESET',
+  'EPIPE',
+])
 
 function reactionOf(outcome: RequestOutcome): Reaction {
   switch (outcome.kind) {

@@ -27,6 +27,7 @@ const words: Readonly<Record<string, string>> = {
   timeout: 'no answer in time',
   connection_closed: 'the connection was closed without an answer; that port may speak https',
   malformed_answer: 'the answer is not HTTP; that port may speak https',
+  answer_head_too_large: 'the status line and headers of the answer are too large',
   connection_failed: 'the connection failed',
   window_over: 'the retry window has ended',
   backlog_full: 'the backlog is full',

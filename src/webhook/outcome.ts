@@ -41,6 +41,7 @@ export interface Judgement {
   readonly status: number | null
   /**
    * Why the request failed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`, `malformed_answer`,
+   * `answer_head_too_large`,
    * the kind of forbidden address such as `private_address`, or a system code such as `ECONNREFUSED`. The
    * prefix `proxy_` means that the forward proxy failed for this reason. Null on success.
    */
@@ -92,7 +93,9 @@ export function isOurs({ kind }: RequestOutcome): boolean {
 function judgeStatus(status: number, alsoRetried?: readonly number[]): Judgement {
   if (status >= 200 && status < 300) return { verdict: 'success', status, error: null }
   const again =
-    status >= 500 || retriedStatuses.has(status) || alsoRetried?.includes(status) === true
+    (status >= 500 && status < 600) ||
+    retriedStatuses.has(status) ||
+    alsoRetried?.includes(status) === true
   return { verdict: again ? 'retry' : 'final', status, error: `status_${status}` }
 }
 
@@ -126,7 +129,6 @@ const certificateCodes = new Set([
 
 /** undici's error codes for malformed answers. Errors from its parser have a name but no code. */
 const malformedAnswerCodes = new Set([
-  'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
   // Some answers make an assertion in undici fail, such as one with the status 000.
@@ -192,6 +194,8 @@ function failureCode(error: unknown): string {
   if (code === 'UND_ERR_SOCKET') {
     return refusals.has(messageOf(error)) ? 'malformed_answer' : 'connection_closed'
   }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW')
+    return 'answer_head_too_large'
   const isOfParser = error instanceof Error && error.name === 'HTTPParserError'
   return isOfParser || code.startsWith('HPE_') || malformedAnswerCodes.has(code)
     ? 'malformed_answer'

@@ -18,6 +18,9 @@ export const answered = (status: number, excerpt: string): object => ({
 /** A response that is not valid HTTP. */
 export const malformed = { kind: 'connection_failed', code: 'malformed_answer' }
 
+/** A response whose status line and headers are too large. */
+export const headTooLarge = { kind: 'connection_failed', code: 'answer_head_too_large' }
+
 /** The header of a chunked body. */
 export const chunked = 'Transfer-Encoding: chunked\r\n'
 
@@ -68,14 +71,14 @@ export const endlessAnswers: readonly Case[] = [
   {
     name: 'a header that never ends',
     answer: sayForEver('HTTP/1.1 200 Status\r\nX-Long: ', 'x'),
-    outcome: malformed,
+    outcome: headTooLarge,
   },
   {
     name: 'a header of 1 MB',
     answer: say(head(200, `X-Long: ${'x'.repeat(1024 * 1024)}\r\n`)),
-    outcome: malformed,
+    outcome: headTooLarge,
   },
-  { name: '10,000 headers', answer: say(head(200, manyHeaders)), outcome: malformed },
+  { name: '10,000 headers', answer: say(head(200, manyHeaders)), outcome: headTooLarge },
   { name: 'status 100 for ever', answer: sayForEver('', head(100)), outcome: malformed },
   { name: 'status 103 for ever', answer: sayForEver('', head(103)), outcome: malformed },
 ]

@@ -12,6 +12,7 @@ describe('judge', () => {
     },
     { statuses: [408, 425, 429], verdict: 'retry' },
     { statuses: [500, 501, 502, 503, 504, 505, 521, 599], verdict: 'retry' },
+    { statuses: [600, 999], verdict: 'final' },
   ] as const)('treats $statuses as $verdict', ({ statuses, verdict }) => {
     for (const status of statuses) {
       const error = verdict === 'success' ? null : `status_${status}`

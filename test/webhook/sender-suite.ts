@@ -185,11 +185,11 @@ export function describeSender(name: string, openSender: (options: SenderOptions
         expect(await post()).toMatchObject({ kind: 'answered', status: 200 })
       })
 
-      test('because of oversized headers is malformed_answer', async () => {
+      test('because of oversized headers is answer_head_too_large', async () => {
         const headers = { 'X-Long': 'x'.repeat(20_000) }
         const endpoint = await TestEndpoint.start({ status: 200, headers })
         const outcome = await postTo({ url: endpoint.url })()
-        expect(outcome).toMatchObject({ kind: 'connection_failed', code: 'malformed_answer' })
+        expect(outcome).toMatchObject({ kind: 'connection_failed', code: 'answer_head_too_large' })
       })
 
       test('because the port has no listener is ECONNREFUSED', async () => {
