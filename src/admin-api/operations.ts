@@ -212,16 +212,21 @@ function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
 }
 
 function overviewOperation(options: AdminApiOptions): ApiOperation {
-  const { ready, ledger, destinations, metrics } = options
+  const { ready, ledger, destinations, leftBacklogs, metrics } = options
   return operation({
     ...get('/overview', 'overview', 'The current problems, and the last hour'),
     run: async () => {
-      const [reasons, figures, states] = await Promise.all([ready(), ledger(), destinations()])
+      const [unreadyReasons, figures, states, left] = await Promise.all([
+        ready(),
+        ledger(),
+        destinations(),
+        leftBacklogs(),
+      ])
       const { recent, oldestDueAtMs } = metrics
       const { deliveries, p50Ms, p99Ms } = recent.latency
       return record({
         kind: 'overview',
-        problems: problemsOf(reasons, states),
+        problems: problemsOf({ unreadyReasons, destinations: states, leftBacklogs: left }),
         ledger: figures,
         oldestDueAt: isoOrNull(oldestDueAtMs),
         latency: { deliveries, p50: p50Ms, p99: p99Ms },

@@ -6,7 +6,13 @@ import type {
   SyncListener,
   SyncOutcome,
 } from '../audience/index.ts'
-import type { BreakerState, DeliveryFilter, DeliveryLog, EndpointFault } from '../delivery/index.ts'
+import type {
+  Backlog,
+  BreakerState,
+  DeliveryFilter,
+  DeliveryLog,
+  EndpointFault,
+} from '../delivery/index.ts'
 import type { PageSessions } from '../http/index.ts'
 import type { DeliveryLedger } from '../model/index.ts'
 import type {
@@ -26,6 +32,8 @@ export interface AdminApiOptions {
   readonly ledger: () => Promise<DeliveryLedger>
   /** Reads the status of every destination. */
   readonly destinations: () => Promise<readonly DestinationState[]>
+  /** Reads the backlogs of destinations that are not configured. */
+  readonly leftBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
   /** Returns the status of every source. */
   readonly sources: () => SourcesState

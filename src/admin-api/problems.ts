@@ -1,3 +1,4 @@
+import type { Backlog } from '../delivery/index.ts'
 import { failureText, formatTimestamp, hiddenEndpoint } from '../model/index.ts'
 import type { DestinationState, EndpointState } from './ports.ts'
 
@@ -13,11 +14,20 @@ export interface Problem {
   readonly moment: { readonly name: 'Since' | 'Next probe'; readonly at: string } | null
 }
 
+/** What the problems of a service are found in. */
+export interface ServiceState {
+  readonly unreadyReasons: readonly string[]
+  readonly destinations: readonly DestinationState[]
+  /** The backlogs of destinations that are not configured. */
+  readonly leftBacklogs: readonly Backlog[]
+}
+
 /** Lists the current problems of a service, the gravest first. */
-export function problemsOf(
-  unreadyReasons: readonly string[],
-  destinations: readonly DestinationState[],
-): readonly Problem[] {
+export function problemsOf({
+  unreadyReasons,
+  destinations,
+  leftBacklogs,
+}: ServiceState): readonly Problem[] {
   return [
     ...unreadyReasons.map((reason) => ({
       text: `${reason}.`,
@@ -29,6 +39,12 @@ export function problemsOf(
       ...destination.endpoints.flatMap((endpoint) => endpointProblems(destination, endpoint)),
       ...waitingProblems(destination),
     ]),
+    ...leftBacklogs.map(({ destinationId, pending }) => ({
+      text: `The destination is not configured, and ${waitText(pending)}.`,
+      advice: 'Add the destination to the configuration again, or discard its deliveries.',
+      destination: destinationId,
+      moment: null,
+    })),
   ]
 }
 
@@ -56,8 +72,11 @@ function endpointProblems(
 
 function waitingProblems({ id, enabled, ledger }: DestinationState): readonly Problem[] {
   if (enabled || ledger.pending === 0) return []
-  const deliveries = ledger.pending === 1 ? '1 delivery waits' : `${ledger.pending} deliveries wait`
-  const text = `The destination is disabled, and ${deliveries}.`
+  const text = `The destination is disabled, and ${waitText(ledger.pending)}.`
   const advice = 'Enable the destination in the configuration, or discard its deliveries.'
   return [{ text, advice, destination: id, moment: null }]
+}
+
+function waitText(deliveries: number): string {
+  return deliveries === 1 ? '1 delivery waits' : `${deliveries} deliveries wait`
 }

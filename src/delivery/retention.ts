@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { messageOf, type GivenUpReason } from '../model/index.ts'
+import { messageOf, type GivenUpDeliveries } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { DeliveryLog, PurgeRequest } from './log-port.ts'
 
@@ -94,13 +94,14 @@ export class Retention {
     const { clock, log, observer } = this.#runtime
     const nowMs = clock.nowMs()
     const release = clock.hold()
-    const counts = new Map<GivenUpReason, number>()
+    const counts = new Map<string, GivenUpDeliveries>()
     try {
       for (let rows = 1; rows > 0 && !this.#stopped;) {
         const result = await this.#store.purge(this.#request(nowMs))
         for (const expired of result.expired) {
-          const { reason, deliveries } = expired
-          counts.set(reason, (counts.get(reason) ?? 0) + deliveries)
+          const key = `${expired.reason} ${expired.destinationId}`
+          const deliveries = (counts.get(key)?.deliveries ?? 0) + expired.deliveries
+          counts.set(key, { ...expired, deliveries })
           observer.gaveUp?.(expired)
         }
         rows = result.rows
@@ -110,7 +111,7 @@ export class Retention {
       log.warn('old deliveries cannot be purged', { error: messageOf(error) })
     } finally {
       release()
-      this.#tell(counts)
+      this.#tell([...counts.values()])
     }
   }
 
@@ -126,10 +127,11 @@ export class Retention {
     }
   }
 
-  /** Logs how many deliveries expired, one line per reason. */
-  #tell(counts: ReadonlyMap<GivenUpReason, number>): void {
-    for (const [reason, deliveries] of counts) {
-      this.#runtime.log.warn('deliveries expired while they were waiting', { reason, deliveries })
+  /** Logs how many deliveries expired, one line per reason and destination. */
+  #tell(counts: readonly GivenUpDeliveries[]): void {
+    for (const { reason, destinationId: destination, deliveries } of counts) {
+      const fields = { reason, destination, deliveries }
+      this.#runtime.log.warn('deliveries expired while they were waiting', fields)
     }
   }
 }

@@ -260,4 +260,13 @@ export interface DeliveryStore extends DeliveryLog {
    * counts of its deliveries.
    */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>
+  /** Lists the destinations with pending deliveries, whether they are still configured or not, by id. */
+  backlogs(): Promise<readonly Backlog[]>
+}
+
+/** The pending deliveries to a destination. */
+export interface Backlog {
+  readonly destinationId: string
+  /** The number of pending deliveries, including leased ones. */
+  readonly pending: number
 }

@@ -28,6 +28,7 @@ import { destinationActions } from './destination-actions.ts'
 import { observedRuntime } from './observe.ts'
 import { destinationStates, sourcesState } from './states.ts'
 import { AddingBytes, Pipeline } from '../pipeline/index.ts'
+import { leftBacklogs, logLeftBacklogs } from './left-backlogs.ts'
 import { Readiness } from './readiness.ts'
 import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'
 import { listenFor, openServiceStore, senderThreads } from './service-parts.ts'
@@ -192,7 +193,10 @@ export class Service implements AsyncDisposable {
       const message = `deletions no longer reach the archive in ${left.directory}`
       this.#runtime.log.warn(message, { source: left.sourceId })
     }
+    const removedIds = new Set(destinationIdsOf(this.#configuration))
     this.#configuration = followed(this.#configuration, configuration)
+    for (const id of destinationIdsOf(configuration)) removedIds.delete(id)
+    if (removedIds.size > 0) void this.#logLeftBacklogs(removedIds)
     this.#sources = new SourceDirectory(configuration.sources)
     if (isAbout(changes, /^admin\.token$/)) this.#sessions.endAll()
     this.#admin = this.#newAdmin()
@@ -251,6 +255,7 @@ export class Service implements AsyncDisposable {
       )
       this.#listening = [listening, adminListening]
     }
+    void this.#logLeftBacklogs()
     // Only now, because opening the ports could have failed.
     this.#pipeline.start()
     await this.#regulations.start()
@@ -260,6 +265,11 @@ export class Service implements AsyncDisposable {
     const { destinations } = this.#configuration
     this.#metrics.configured(destinations)
     this.#faults.configure(destinations)
+  }
+
+  #logLeftBacklogs(among?: ReadonlySet<string>): Promise<void> {
+    const { destinations } = this.#configuration
+    return logLeftBacklogs({ store: this.#store, destinations }, this.#log, among)
   }
 
   #newTracking(keepsTraceparent: boolean): RequestListener {
@@ -304,6 +314,7 @@ export class Service implements AsyncDisposable {
         add: this.#pipeline.add.bind(this.#pipeline),
         runtime: this.#runtime,
       }),
+      leftBacklogs: () => leftBacklogs({ ...this.#configuration, store: this.#store }),
       sources: () => sourcesState(this.#configuration, this.address),
       replay: (request, signal) => this.#replay.run(request, signal),
       audiences: this.#audiences,

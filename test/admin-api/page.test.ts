@@ -158,6 +158,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
     options: {
       destinations: () => Promise.resolve([destination, off]),
       ready: () => Promise.resolve(['The store does not answer']),
+      leftBacklogs: () => Promise.resolve([{ destinationId: 'gone', pending: 1 }]),
     },
   })
   metrics.calls({ sourceId: 'website', outcome: 'routed', count: 3 })
@@ -201,6 +202,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
       { name: 'Since', at: formatTimestamp(nowMs) },
     ],
     ['mail', 'The destination is disabled, and 4 deliveries wait.', null],
+    ['gone', 'The destination is not configured, and 1 delivery waits.', null],
   ])
   await clock.advance(60 * 60_000)
   const later = (await ask(`${admin}/v1/overview`)).body as { minutes: object[] }

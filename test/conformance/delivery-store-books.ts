@@ -16,8 +16,23 @@ import {
 /** Tests of `ledger` and `audit`, also with large batches. */
 export function booksSuite(tested: StoreUnderTest): void {
   describe('ledger', () => ledger(tested))
+  describe('backlogs', () => backlogs(tested))
   describe('audit', () => audit(tested))
   describe('a large batch', () => largeBatches(tested))
+}
+
+function backlogs(tested: StoreUnderTest): void {
+  test('lists the destinations with pending deliveries, leased ones among them', async () => {
+    expect(await tested.store.backlogs()).toEqual([])
+    await tested.add([...events(3, 'crm'), event('m_4', 'mail', 'wa\0rehouse')])
+    const [first] = await tested.claim('mail')
+    await tested.claim('crm')
+    await tested.settle(delivered(first!))
+    expect(await tested.store.backlogs()).toEqual([
+      { destinationId: 'crm', pending: 3 },
+      { destinationId: 'wa\0rehouse', pending: 1 },
+    ])
+  })
 }
 
 function ledger(tested: StoreUnderTest): void {

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
   configurationOf,
   documentFor,
@@ -80,6 +82,38 @@ describe('a reloaded configuration', () => {
     expect((await admin('/v1/deliveries')).body).toMatchObject({
       deliveries: [{ destination: 'mail' }, { destination: 'crm', state: 'pending' }],
     })
+  })
+
+  test('says how many deliveries wait for a removed destination, also at the next start', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const store = `sqlite:${join(await temporaryFolder(), 'store.db')}`
+    const crm = documentFor(endpoint, { store })
+    const mail = documentFor(endpoint, { store, destination: { id: 'mail' } })
+    const first = await startService(crm)
+    await first.track('m_1')
+    await first.track('m_2')
+    await first.reconfigure(mail)
+    const waiting = {
+      message:
+        'deliveries wait for a destination that is not configured: add it again, or discard them',
+      destination: 'crm',
+      deliveries: 2,
+    }
+    await expect.poll(() => first.warnings).toContainEqual(waiting)
+    expect((await first.admin('/v1/overview')).body).toMatchObject({
+      problems: [
+        {
+          text: 'The destination is not configured, and 2 deliveries wait.',
+          advice: 'Add the destination to the configuration again, or discard its deliveries.',
+          destination: 'crm',
+        },
+      ],
+    })
+    await first.service.close()
+    const next = await startService(mail)
+    await expect.poll(() => next.warnings).toContainEqual(waiting)
+    await next.reconfigure(crm)
+    expect((await next.admin('/v1/overview')).body).toMatchObject({ problems: [] })
   })
 
   test('keeps the circuit breakers if no destination changes', async () => {

@@ -47,6 +47,10 @@ export class MemoryStore implements Store {
     return (await this.#store).ledger(...given)
   }
 
+  async backlogs(): ReturnType<Method<'backlogs'>> {
+    return (await this.#store).backlogs()
+  }
+
   async list(...given: Parameters<Method<'list'>>): ReturnType<Method<'list'>> {
     return (await this.#store).list(...given)
   }

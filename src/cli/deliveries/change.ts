@@ -21,7 +21,8 @@ export async function retryDeliveries(selection: Selection, run: ReadersRun): Pr
     return exitCodes.ok
   }
   await writeData(io, `${countOf(count, 'delivery is', 'deliveries are')} due again\n`)
-  await note(count > 0 ? [nextTexts[run.from]] : await reasonsOf(selection, filter, run), run)
+  const notes = count > 0 ? [await nextText(filter, run)] : await reasonsOf(selection, filter, run)
+  await note(notes, run)
   return exitCodes.ok
 }
 
@@ -80,7 +81,19 @@ const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
   store:
     'If a process is delivering from the store, it sends them at once. Otherwise the next `send` or ' +
     '`replay` with this --store and the same --to sends them.',
-  service: 'The service sends them now, unless their endpoints are down or limited.',
+  service:
+    'The service sends them now, unless their endpoints are down or limited, or their destination is ' +
+    'disabled or no longer configured.',
+}
+
+async function nextText({ destinationId }: DeliveryFilter, run: ReadersRun): Promise<string> {
+  const destinations = await run.deliveries.destinations?.()
+  if (destinations === undefined || destinationId === undefined) return nextTexts[run.from]
+  const destination = destinations.find(({ id }) => id === destinationId)
+  if (destination?.enabled === true) return nextTexts[run.from]
+  const [state, remedy] =
+    destination === undefined ? ['no longer configured', 'add it again'] : ['disabled', 'enable it']
+  return `Nothing sends them: the destination ${plainText(destinationId)} is ${state}. To send them, ${remedy}.`
 }
 
 async function reasonsOf(

@@ -128,8 +128,9 @@ function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): str
   const { reason, dueAt } = delivery
   if (dueAt === null) return plainText(reason ?? '')
   const dueAtMs = momentOf(dueAt)
-  const parked = waitOf(delivery)?.parked
-  if (parked !== undefined) return parked
+  const { parked, held } = waitOf(delivery) ?? {}
+  const why = parked ?? held
+  if (why !== undefined) return why
   const due =
     dueAtMs > nowMs
       ? `next in ${formatSpan(dueAtMs - nowMs)}`

@@ -10,17 +10,19 @@ export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabl
   readonly endpoints: readonly Pick<EndpointFields, 'url' | 'probeAt' | 'rate' | 'faults'>[]
 }
 
-/** Why a due delivery has not been sent yet. */
+/** Why a pending delivery has not been sent yet. */
 export interface Wait {
   /** The additional fields in its record. */
   readonly fields: { readonly parked?: object; readonly destinationIs?: 'disabled' | 'removed' }
   /** If every endpoint that it may use is down: which ones, and when the next probe is. It ends the status. */
   readonly parked?: string
+  /** Why its service sends nothing to its destination. */
+  readonly held?: string
   /** A sentence of its own; undefined if it is parked. */
   readonly note?: string
 }
 
-/** Returns why a due delivery has not been sent yet; undefined if it is not due. */
+/** Returns why a pending delivery has not been sent yet; undefined if it is not due or has ended. */
 export type WaitOf = (delivery: DeliveryFields) => Wait | undefined
 
 /**
@@ -35,23 +37,30 @@ export function waitsAt(
   const byId = new Map(destinations?.map((destination) => [destination.id, destination]))
   return (delivery) => {
     const { dueAt } = delivery
-    if (dueAt === null || momentOf(dueAt) > nowMs) return undefined
-    if (destinations === undefined) {
+    if (dueAt === null) return undefined
+    const destination = byId.get(delivery.destination)
+    if (destinations !== undefined && destination?.enabled !== true) {
+      return heldAt(destination === undefined ? 'removed' : 'disabled')
+    }
+    if (momentOf(dueAt) > nowMs) return undefined
+    if (destination === undefined) {
       const note =
         'It is being sent, or it is parked because no endpoint of its destination answers, or no process delivers to its destination.'
       return { fields: {}, note }
     }
-    const destination = byId.get(delivery.destination)
-    if (destination === undefined) {
-      const note =
-        'Its destination is no longer configured: add it again, or discard its deliveries.'
-      return { fields: { destinationIs: 'removed' }, note }
-    }
-    if (!destination.enabled) {
-      const note = 'Its destination is disabled: enable it, or discard its deliveries.'
-      return { fields: { destinationIs: 'disabled' }, note }
-    }
     return waitFor(destination, delivery, nowMs)
+  }
+}
+
+function heldAt(destinationIs: 'disabled' | 'removed'): Wait {
+  const [held, remedy] =
+    destinationIs === 'removed'
+      ? ['destination is no longer configured', 'add it again']
+      : ['destination is disabled', 'enable it']
+  return {
+    fields: { destinationIs },
+    held,
+    note: `Its ${held}: ${remedy}, or discard its deliveries.`,
   }
 }
 

@@ -36,7 +36,7 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
   return (
     <ul class="problems" aria-label="What is wrong">
       {problems.map(({ text, advice, destination, moment }) => (
-        <li key={text} class="diagnosis">
+        <li key={`${destination ?? ''} ${text}`} class="diagnosis">
           <strong>
             {destination === null ? '' : `${destination}: `}
             {text}

@@ -1,10 +1,10 @@
-import type { EndedCounts, LoggedState } from '../../delivery/index.ts'
+import type { Backlog, EndedCounts, LoggedState } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { CountChanges } from '../log/log-changes.ts'
 import { raw, run, sql } from '../sql.ts'
 import type { Session } from './database.ts'
 import { dialect } from './dialect.ts'
-import { toStored } from '../stored-text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 
 type LedgerLine = keyof DeliveryLedger
 
@@ -92,6 +92,19 @@ export async function readLedger(
   const values = [destinationId === undefined ? null : toStored(destinationId)]
   const [row] = await database.rows<Record<string, unknown>>({ name: 'ledger', sql, values })
   return ledgerOf(row ?? {})
+}
+
+/** Reads the committed numbers of pending deliveries, without destinations that have none. */
+export async function readBacklogs(database: Session): Promise<readonly Backlog[]> {
+  const rows = await database.rows<{
+    readonly destination_id: string
+    readonly pending: number
+  }>(sql`SELECT destination_id, sum(pending)::bigint AS pending FROM evroute_counts
+    GROUP BY destination_id HAVING sum(pending) > 0 ORDER BY destination_id COLLATE "C"`)
+  return rows.map((row) => ({
+    destinationId: fromStored(row.destination_id),
+    pending: row.pending,
+  }))
 }
 
 function sums(names: readonly CountName[]): string {

@@ -2,6 +2,7 @@ import type { AudienceStore } from '../../audience/index.ts'
 import type {
   AddRequest,
   AddResult,
+  Backlog,
   ClaimRequest,
   DeliveringProcesses,
   DueTime,
@@ -17,7 +18,7 @@ import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { sql } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { readOnlyError } from '../store-errors.ts'
-import { readLedger } from './counts.ts'
+import { readBacklogs, readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { DeliveryLogTables } from './delivery-log.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
@@ -208,6 +209,10 @@ export class PostgresStore extends DeliveryLogTables implements Store {
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     return readLedger(this.#parts.databases.reading, request?.destinationId)
+  }
+
+  backlogs(): Promise<readonly Backlog[]> {
+    return readBacklogs(this.#parts.databases.reading)
   }
 
   disconnect(): void {

@@ -1,9 +1,9 @@
-import type { EndedCounts } from '../../delivery/index.ts'
+import type { Backlog, EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { Database, Statement } from './database.ts'
 import type { CountChanges } from '../log/log-changes.ts'
 import { scriptOf } from '../sql.ts'
-import { toStored } from '../stored-text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 import type { Companion } from './write-queue.ts'
 
 /** A count for each destination: a line of the ledger, or a number of purged deliveries. */
@@ -25,6 +25,7 @@ type CountName = StoreCount | DeliveryCount
 export class Counts implements Companion {
   readonly #readAll: Statement
   readonly #read: Statement
+  readonly #readPending: Statement
   readonly #write: Statement
   /** The changes in the counts of each destination, and of the whole store. */
   readonly #changes = new Map<string, Map<CountName, number>>()
@@ -39,6 +40,9 @@ export class Counts implements Companion {
   constructor(database: Database) {
     this.#readAll = database.prepare('SELECT name, sum(count) AS count FROM counts GROUP BY name')
     this.#read = database.prepare('SELECT name, count FROM counts WHERE destination_id = ?')
+    this.#readPending = database.prepare(`
+      SELECT destination_id AS destinationId, count AS pending FROM counts
+      WHERE name = 'pending' AND count > 0 ORDER BY destination_id`)
     this.#write = database.prepare(`
       INSERT INTO counts VALUES (?, ?, ?)
       ON CONFLICT (destination_id, name) DO UPDATE SET count = count + excluded.count`)
@@ -124,6 +128,12 @@ export class Counts implements Companion {
     const ofStore = byName(this.#read.all(wholeStore))
     const ofDestination = byName(this.#read.all(toStored(destinationId)))
     return ledgerOf({ ...ofStore, ...ofDestination })
+  }
+
+  /** Reads the committed numbers of pending deliveries, without destinations that have none. */
+  backlogs(): readonly Backlog[] {
+    const rows = this.#readPending.all() as readonly Backlog[]
+    return rows.map((row) => ({ ...row, destinationId: fromStored(row.destinationId) }))
   }
 
   /** Returns the number of purged deliveries, by their final state. */

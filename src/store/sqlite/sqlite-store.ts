@@ -1,6 +1,7 @@
 import type {
   AddRequest,
   AddResult,
+  Backlog,
   ClaimRequest,
   DueTime,
   LeaseEnd,
@@ -212,6 +213,10 @@ export class SqliteStore extends FileLog implements Store {
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     return this.read(() => this.#counts.ledger(request?.destinationId))
+  }
+
+  backlogs(): Promise<readonly Backlog[]> {
+    return this.read(() => this.#counts.backlogs())
   }
 
   close(): Promise<void> {

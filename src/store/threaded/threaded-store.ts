@@ -32,6 +32,7 @@ export async function openThreadedStore(
       'claim',
       'nextDue',
       'ledger',
+      'backlogs',
       'retry',
       'discard',
       'purge',

@@ -34,6 +34,15 @@ async function serverThat(answer: RequestListener): Promise<string> {
   return listening.url
 }
 
+/** A destination that takes deliveries. */
+const standing = {
+  id: 'crm',
+  enabled: true,
+  sourceIds: ['website'],
+  endpoints: [],
+  ledger: { deliveries: 0, delivered: 0, failed: 0, expired: 0, pending: 0 },
+}
+
 /** Half a minute past, so that no minute ends while the test runs. */
 const ageMs = 1.5 * hourMs + 30_000
 
@@ -82,7 +91,8 @@ describe('deliveries --api', () => {
     const { url: store } = await storeWith(...samples)
     const log = await openDeliveryLog(store, { write: true })
     onTestFinished(() => log.close())
-    const { url } = await startAdmin({ options: { log } })
+    const destinations = () => Promise.resolve([standing])
+    const { url } = await startAdmin({ options: { log, destinations } })
     const expected = await run([...argv, '--store', store])
     expect(expected.code).toBe(0)
     const { code, stdout, stderr } = await overApi(url, argv)
@@ -163,12 +173,15 @@ describe('deliveries --api', () => {
   test('retries one, some and all', async () => {
     const { url, store } = await startAdmin({
       samples: [failed, failed, { ...expired, type: 'page' }, retried, delivered],
+      options: { destinations: () => Promise.resolve([standing]) },
     })
     const retry = (...argv: readonly string[]) => overApi(url, ['deliveries', 'retry', ...argv])
     expect(await retry('crm/1')).toMatchObject({
       code: 0,
       stdout: '1 delivery is due again\n',
-      stderr: 'The service sends them now, unless their endpoints are down or limited.\n',
+      stderr:
+        'The service sends them now, unless their endpoints are down or limited, or their destination is ' +
+        'disabled or no longer configured.\n',
     })
     expect(await store.list({ filter: { states: ['pending'] }, limit: 9 })).toMatchObject([
       { id: 4, lane: 'retry' },
@@ -180,6 +193,18 @@ describe('deliveries --api', () => {
     expect(await retry('--all')).toMatchObject({ stdout: '2 deliveries are due again\n' })
     expect(await retry('crm/9')).toMatchObject({ code: 2, stdout: '' })
     expect((await retry('crm/9')).stderr).toContain('Cannot find "crm/9" in the service')
+  })
+
+  test.each([
+    [[{ ...standing, enabled: false }], 'disabled. To send them, enable it.'],
+    [[], 'no longer configured. To send them, add it again.'],
+  ])('says if nothing sends what it retried, with %j', async (destinations, text) => {
+    const options = { destinations: () => Promise.resolve(destinations) }
+    const { url } = await startAdmin({ samples: [failed], options })
+    expect(await overApi(url, ['deliveries', 'retry', '--destination', 'crm'])).toMatchObject({
+      stdout: '1 delivery is due again\n',
+      stderr: `Nothing sends them: the destination crm is ${text}\n`,
+    })
   })
 
   test('discards one, and all', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../../src/model/index.ts'
 import { hourMs, logged, nowMs } from './stores.ts'
 import { cutId, deliveryTable } from '../../../src/cli/deliveries/show.ts'
+import { waitsAt } from '../../../src/cli/deliveries/status.ts'
 import { plainStyle } from '../../../src/cli/output/style.ts'
 
 const style = plainStyle
@@ -45,6 +46,13 @@ describe('deliveryTable', () => {
       'crm/17                 expired    timeout, status_503, ECONNREFUSED  1h ago        9  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 pending    next in 4m                         0s ago        3  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
     ])
+  })
+
+  test('says that nothing is sent to a destination that is not configured', () => {
+    const table = deliveryTable({ nowMs, waitOf: waitsAt(nowMs, []), style, columns: undefined })
+    expect(table.page([logged({ reason: 'status_503' })])).toContain(
+      ' pending  destination is no longer configured  ',
+    )
   })
 
   test('names the event behind its type', () => {

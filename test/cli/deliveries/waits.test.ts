@@ -26,10 +26,12 @@ const unknown = {
 }
 const removed = {
   fields: { destinationIs: 'removed' },
+  held: 'destination is no longer configured',
   note: 'Its destination is no longer configured: add it again, or discard its deliveries.',
 }
 const disabled = {
   fields: { destinationIs: 'disabled' },
+  held: 'destination is disabled',
   note: 'Its destination is disabled: enable it, or discard its deliveries.',
 }
 const inTurn = { fields: {}, note: 'It is being sent, or is waiting for its turn.' }
@@ -42,6 +44,7 @@ function parkedAt(untilMs: number, parked: string, ...urls: readonly string[]): 
 describe('waitsAt', () => {
   test.each<[string, DeliveryFields, readonly DestinationStatus[] | undefined, unknown]>([
     ['a delivery that is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
+    ['a later retry to another destination', logged({ dueAtMs: nowMs + 1 }), [], removed],
     ['a settled delivery', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
     ['a delivery of a store without a service', due, undefined, unknown],
     ['another destination', due, [{ ...standing([null]), id: 'mail' }], removed],

@@ -79,6 +79,7 @@ async function deliver(store: Store): Promise<void> {
   ]
   await store.settle({ nowMs, settlements, requests })
   await store.nextDue({ destinationIds: ['own'] })
+  await store.backlogs()
   await store.checkWritable()
   await store.ledger()
   await store.ledger({ destinationId: 'own' })

@@ -1,0 +1,44 @@
+import type { Backlog, DeliveryStore } from '../delivery/index.ts'
+import { messageOf, type Destination } from '../model/index.ts'
+import type { Log } from '../runtime/index.ts'
+
+/** Where to look for deliveries whose destination is not configured. */
+export interface LeftBacklogsRequest {
+  readonly store: Pick<DeliveryStore, 'backlogs'>
+  /** The configured destinations. */
+  readonly destinations: readonly Pick<Destination, 'id'>[]
+}
+
+/** Lists the destinations that are not configured and have pending deliveries. Nothing sends these. */
+export async function leftBacklogs({
+  store,
+  destinations,
+}: LeftBacklogsRequest): Promise<readonly Backlog[]> {
+  const configured = new Set(destinations.map(({ id }) => id))
+  const backlogs = await store.backlogs()
+  return backlogs.filter(({ destinationId }) => !configured.has(destinationId))
+}
+
+/**
+ * Logs each destination that is not configured and has pending deliveries, and what to do.
+ *
+ * @param among - the destinations to log; all by default
+ */
+export async function logLeftBacklogs(
+  request: LeftBacklogsRequest,
+  log: Log,
+  among?: ReadonlySet<string>,
+): Promise<void> {
+  try {
+    for (const { destinationId: destination, pending } of await leftBacklogs(request)) {
+      if (among?.has(destination) === false) continue
+      const message =
+        'deliveries wait for a destination that is not configured: add it again, or discard them'
+      log.warn(message, { destination, deliveries: pending })
+    }
+  } catch (error) {
+    log.warn('cannot tell whether deliveries wait for destinations that are not configured', {
+      error: messageOf(error),
+    })
+  }
+}
