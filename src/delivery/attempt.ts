@@ -94,7 +94,8 @@ async function askEndpoint(
   }
   const settlement = addResult(result, round, context)
   if (settlement?.kind === 'delivered' && lane === 'first' && settlement.attempts === 1) {
-    settled({ ...settlement, firstTry: { url, atMs, status, durationMs, excerpt } })
+    const firstTry = { url, atMs, status, durationMs, excerpt }
+    settled({ kind: 'delivered', delivery, attempts: 1, firstTry })
   } else {
     ended(record)
     if (settlement !== undefined) settled(settlement)

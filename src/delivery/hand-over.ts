@@ -132,7 +132,7 @@ export function leasedOf(
       windowAttempts: 0,
       firstAttemptAtMs: null,
       holds: noHolds,
-      ...(leasedUntilMs === undefined ? {} : { leasedUntilMs }),
+      leasedUntilMs,
     }
   })
 }

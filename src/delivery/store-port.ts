@@ -94,7 +94,7 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
    * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. A
    * lease is long enough that a request fits into its last third, however much clocks differ.
    */
-  readonly leasedUntilMs?: number
+  readonly leasedUntilMs?: number | undefined
 }
 
 /**
@@ -187,7 +187,7 @@ export interface NewLease extends Pick<Lease, 'id' | 'destinationId' | 'lease'> 
   /** Its index among the deliveries of the event. */
   readonly place: number
   /** See {@link LeasedDelivery}. */
-  readonly leasedUntilMs?: number
+  readonly leasedUntilMs?: number | undefined
 }
 
 /** The outcome of adding a batch. */
