@@ -39,7 +39,7 @@ export function auditEquations(audit: StoreAudit): readonly AuditEquation[] {
         { name: 'purged', count: purged[name] },
       ]),
     ),
-    equation({ name: 'deliveries without their text', count: withoutBody }, []),
+    equation({ name: 'deliveries without a body', count: withoutBody }, []),
   ]
 }
 

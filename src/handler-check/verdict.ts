@@ -5,7 +5,7 @@ import type { CheckCase } from './check-case.ts'
  * The reaction of a handler to a webhook.
  *
  * - `taken`: status 2xx
- * - `refused`: a final status, such as 401
+ * - `refused`: a status after which evroute does not retry, such as 401
  * - `redirected`: status 3xx, which senders do not follow
  * - `failed`: 5xx, 408, 425 or 429, after which a sender retries
  * - `timeout`: no answer in time

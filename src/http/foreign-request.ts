@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import { parseUrl } from '../model/index.ts'
 import { isLocalName } from './name-source.ts'
 
-/** The header that shows that a web page may have made a request. */
+/** Which header, Host or Origin, shows that a web page may have made a request. */
 type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 const hostShape = /^(?:\[[\da-f:.]+\]|[^\s/@?#\\:[\]]+)(?::\d{1,5})?$/i

@@ -47,7 +47,8 @@ const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
     kind: 'number',
     parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : undefined),
     parseClass: parseStatusClass,
-    accepted: 'A status is a number such as 503, a class such as 5xx, >=500, or a range 500..599.',
+    accepted:
+      'A status is a number such as 503, a class such as 5xx, a limit such as >=500, or a range such as 500..599.',
   },
   bytes: {
     kind: 'number',

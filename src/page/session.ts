@@ -82,7 +82,7 @@ export class Session {
     this.filterProblem.value = await this.#applyFilter()
   }
 
-  /** Applies a filter while it is typed, if it is valid. An empty filter is applied at once. */
+  /** Applies the typed filter after a pause in typing, if it is valid. An empty one is applied without a pause. */
   typeFilter(text: string): void {
     this.filterText.value = text
     this.filterProblem.value = undefined

@@ -161,7 +161,9 @@ export class ProcessShares implements Peers {
       await processes.leave({ processId: this.#processId })
     } catch (error) {
       // The others notice a little later anyway that this process is gone.
-      runtime.log.debug('cannot announce that this process leaves', { error: messageOf(error) })
+      runtime.log.debug('cannot announce that this process is stopping', {
+        error: messageOf(error),
+      })
     }
   }
 

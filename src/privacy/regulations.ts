@@ -276,7 +276,10 @@ export class Regulations implements RegulationReader {
       this.#archives.forget(id)
       this.#failed.add(id)
       this.#withTraces.delete(id)
-      log.warn('a regulation waits for the next start', { regulation: id, error: reason })
+      log.warn('a regulation failed, and is tried again at the next start', {
+        regulation: id,
+        error: reason,
+      })
     }
     return 'done'
   }

@@ -39,7 +39,7 @@ export class EventLog {
   /**
    * @param eventsMax - maximum number of events to keep
    * @param log - where failures of listeners are logged
-   * @param waits - ends the waiting for listeners when the receiver closes
+   * @param waits - stops waiting for unfinished listeners when the receiver closes
    */
   constructor(eventsMax: number, log: Log, waits: Waits) {
     this.#eventsMax = eventsMax

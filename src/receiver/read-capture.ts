@@ -24,7 +24,7 @@ export async function* readCapture(input: AsyncIterable<Uint8Array>): AsyncGener
       if (event !== undefined) {
         events.push(event)
       } else if (typeof record?.['kind'] !== 'string' || record['kind'] === 'event') {
-        const problem = row.kind === 'bad' ? row.message : 'it is not a record of listen'
+        const problem = row.kind === 'bad' ? row.message : 'it was not written by evroute listen'
         badRows.push({ line: row.line, problem })
       }
     }

@@ -1,10 +1,10 @@
 import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
 
-/** The reason for a delivery that fails as soon as it is added. */
+/** Why a delivery failed that fails as soon as it is added. */
 export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
 
 /**
- * The reason for a delivery that an erasure ended. It also replaces the reason of a delivery that failed
+ * Why a delivery failed that an erasure ended. It also replaces the reason of a delivery that failed
  * earlier.
  */
 export const erasedReason = 'erased'

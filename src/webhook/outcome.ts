@@ -127,7 +127,7 @@ const certificateCodes = new Set([
   'UNSPECIFIED',
 ])
 
-/** undici's error codes for malformed answers. Errors from its parser have a name but no code. */
+/** undici's error codes for malformed answers. Errors of its parser are recognised by name, because some have no code. */
 const malformedAnswerCodes = new Set([
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',

@@ -40,7 +40,7 @@ describe('auditEquations', () => {
       '11 delivered = 5 in the store + 6 purged (0)',
       '7 failed = 6 in the store + 1 purged (0)',
       '3 expired = 3 in the store + 0 purged (0)',
-      '0 deliveries without their text =  (0)',
+      '0 deliveries without a body =  (0)',
     ])
   })
 
@@ -71,6 +71,6 @@ describe('auditEquations', () => {
   })
 
   test('finds texts that are missing', () => {
-    expect(wrong({ ...balanced, withoutBody: 3 })).toEqual([['deliveries without their text', 3]])
+    expect(wrong({ ...balanced, withoutBody: 3 })).toEqual([['deliveries without a body', 3]])
   })
 })

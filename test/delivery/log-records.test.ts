@@ -26,7 +26,7 @@ describe('auditRecord', () => {
       kind: 'audit',
       balanced: false,
       ...wrong,
-      imbalances: [{ equation: '2 deliveries without their text = 0', difference: 2 }],
+      imbalances: [{ equation: '2 deliveries without a body = 0', difference: 2 }],
     })
   })
 })

@@ -35,7 +35,8 @@ const nothing = 'Write a condition such as type:track event:"Order*", or * for a
 const backslash =
   'A backslash can escape quotes, asterisks, spaces and other special characters. Write \\\\ for a backslash.'
 const number = 'Write a number such as 10, -3 or 0.5 after it, without quotes.'
-const status = 'A status is a number such as 503, a class such as 5xx, >=500, or a range 500..599.'
+const status =
+  'A status is a number such as 503, a class such as 5xx, a limit such as >=500, or a range such as 500..599.'
 const size = 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.'
 
 describe('a match is refused', () => {

@@ -22,7 +22,7 @@ interface BoardEntry {
 /** The states of a breaker, as metrics and the API report them. */
 export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recovering', 'closed']
 
-/** Remembers the breaker states of the configured endpoints, which start closed. */
+/** Remembers the breaker state of each configured endpoint. The breaker of a new endpoint is closed. */
 export class BreakerBoard {
   /** By destination and URL. An entry keeps its URL without secret parts, because hiding them takes a digest. */
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()

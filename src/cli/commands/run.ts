@@ -75,7 +75,10 @@ file cannot be used.`,
       return run(values, words, io)
     }
     if (words.length > 0) {
-      throw new SettingError('--scenario', 'Cannot run a command in a scenario: it has its own')
+      throw new SettingError(
+        '--scenario',
+        'Cannot run a command with --scenario: a scenario sends its own webhooks',
+      )
     }
     const { scenario, json, color } = values
     const { runScenarios, scenariosNamed } = await import('../running/scenarios.ts')

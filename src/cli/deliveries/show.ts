@@ -94,7 +94,7 @@ export function deliveryTable(view: TableView): TextTable<DeliveryFields> {
       },
       { title: 'state', text: ({ state }) => state, look: ({ state }) => stateLooks[state] },
       {
-        title: 'why or next',
+        title: 'reason/next',
         text: (delivery) => outlookOf(delivery, view),
         look: ({ state }) => (state === 'pending' ? 'plain' : 'bad'),
         columnsMin: 16,

@@ -91,7 +91,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
 
 /** Counts of rows as they are read, independent of the outlet's ledger, so that each can check the other. */
 interface RowCounts {
-  /** Rows that will be offered. */
+  /** Rows that were parsed so far, including those that still wait. */
   parsed: number
   /** Rows that were offered to the outlet, valid or not. */
   read: number

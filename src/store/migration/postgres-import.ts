@@ -136,7 +136,7 @@ export class PostgresImport {
       if (move?.target != null) {
         throw unusable(
           `Cannot move the store to ${this.place}: it has already been moved to ${move.target}`,
-          'Use that store, or name it with --to to finish.',
+          'Use that store. To finish the migration, pass it as --to.',
         )
       }
       await this.#expectEmpty(session)

@@ -122,7 +122,7 @@ function meaningOf(error: unknown): Meaning {
   const code = codeOf(error)
   if (message.includes('timeout exceeded when trying to connect')) {
     const hint =
-      'Check in pg_stat_activity what they are waiting for. Refused calls can then be sent again.'
+      'Check in pg_stat_activity what the connections are waiting for. Refused calls can then be sent again.'
     return ['all connections of this process were in use for too long', true, hint]
   }
   const reason = reasonOf(error)

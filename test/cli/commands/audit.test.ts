@@ -27,7 +27,7 @@ describe('audit', () => {
         '✔ 1 delivered = 1 in the store + 0 purged',
         '✔ 2 failed = 2 in the store + 0 purged',
         '✔ 1 expired = 1 in the store + 0 purged',
-        '✔ no deliveries without their text',
+        '✔ no deliveries without a body',
         '',
       ].join('\n'),
     })
@@ -89,7 +89,7 @@ describe('audit', () => {
     [
       'texts that are missing',
       'DELETE FROM messages WHERE id = 2',
-      ['✖ 2 deliveries without their text = 0: 2 too many on the left'],
+      ['✖ 2 deliveries without a body = 0: 2 too many on the left'],
     ],
   ])('finds %s, and ends with 1', async (_, sql, lines) => {
     const store = await samples()

@@ -90,7 +90,7 @@ describe('deliveries list', () => {
     const { code, stdout, stderr } = await run(['deliveries', '--store', url])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
-      'delivery  state      why or next                   accepted  tries  user  event  messageId',
+      'delivery  state      reason/next                   accepted  tries  user  event  messageId',
       'crm/4     pending    due for 1m                    1m ago        0  u_1   track  m_4',
       expect.stringMatching(
         /^crm\/3 {5}pending {4}next in 59m after status_503 {2}1h ago {8}3 {2}u_1 {3}track {2}m_3$/,

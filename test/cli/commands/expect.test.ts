@@ -106,8 +106,12 @@ describe('expect --in', () => {
     )
     const { code, stderr } = await run(['expect', 'type:track x3', '--in', file])
     expect(code).toBe(3)
-    expect(stderr).toContain(`Line 6 of ${file} is not counted: it is not a record of listen\n`)
-    expect(stderr).toContain(`Line 7 of ${file} is not counted: it is not a record of listen\n`)
+    expect(stderr).toContain(
+      `Line 6 of ${file} is not counted: it was not written by evroute listen\n`,
+    )
+    expect(stderr).toContain(
+      `Line 7 of ${file} is not counted: it was not written by evroute listen\n`,
+    )
     expect(stderr).toContain(`Line 8 of ${file} is not counted: The row is not valid JSON`)
     expect((await run(['expect', 'type:page', '--in', file])).code).toBe(5)
     expect((await run(['expect', 'type:page', '--in', `${file}.gone`])).code).toBe(7)

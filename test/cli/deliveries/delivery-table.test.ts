@@ -39,7 +39,7 @@ function linesIn(columns: number | undefined): readonly string[] {
 describe('deliveryTable', () => {
   test('is aligned and uncut if lines may have any length', () => {
     expect(linesIn(undefined)).toEqual([
-      'delivery               state      why or next                        accepted  tries  user                  event     messageId',
+      'delivery               state      reason/next                        accepted  tries  user                  event     messageId',
       'to-0123456789ab/12345  pending    due for 1h                         1h ago        0  somebody@example.com  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 delivered                                     1h ago        1  -                     identify  5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 failed     status_404                         1h ago       12  東京都千代田区丸の内  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
@@ -64,7 +64,7 @@ describe('deliveryTable', () => {
 
   test('drops and shortens columns to fit 80 columns', () => {
     expect(linesIn(80)).toEqual([
-      'delivery            state      why or next       accepted  tries  user',
+      'delivery            state      reason/next       accepted  tries  user',
       'to-01234567…/12345  pending    due for 1h        1h ago        0  somebody@exam…',
       'crm/17              delivered                    1h ago        1  -',
       'crm/17              failed     status_404        1h ago       12  東京都千代田…',
@@ -75,7 +75,7 @@ describe('deliveryTable', () => {
 
   test('drops and shortens columns to fit 60 columns', () => {
     expect(linesIn(60)).toEqual([
-      'delivery            state      why or next          accepted',
+      'delivery            state      reason/next          accepted',
       'to-01234567…/12345  pending    due for 1h           1h ago',
       'crm/17              delivered                       1h ago',
       'crm/17              failed     status_404           1h ago',

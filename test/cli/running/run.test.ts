@@ -67,7 +67,7 @@ describe('run', () => {
       ['--json', '--', 'true'],
       'Cannot use --json together with a command: stdout belongs to the command',
     ],
-    [['--scenario', 'all', '--', 'true'], 'Cannot run a command in a scenario'],
+    [['--scenario', 'all', '--', 'true'], 'Cannot run a command with --scenario'],
     [['--scenario', 'all', '--serve'], 'Cannot use --scenario together with --serve'],
     [['--scenario', 'up-4h'], 'it must be one of timeout, 5xx-then-ok'],
     [['--expect', 'tpye:track', '--', 'true'], '^^^^'],
