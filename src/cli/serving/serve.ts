@@ -16,6 +16,7 @@ import {
   Service,
   type Configuration,
 } from '../../service/index.ts'
+import { isShortage } from '../../webhook/index.ts'
 import type { ServeValues } from '../commands/service.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
@@ -138,7 +139,11 @@ class Reloads {
       }
     } catch (error) {
       service.refuseConfiguration()
-      log.warn('the new configuration is invalid; the previous one stays in force', {
+      const what =
+        error instanceof ConfigurationError
+          ? 'the new configuration is invalid'
+          : 'the configuration cannot be read'
+      log.warn(`${what}; the previous one stays in force`, {
         file: this.#path,
         problems: problemsText(error),
       })
@@ -172,7 +177,7 @@ export async function watchFile(
     if (!hasEnded) timer = clock.schedule(fileLookMs, () => void look())
   }
   const look = async (): Promise<void> => {
-    const found = await versionOf(path)
+    const found = await versionOf(path, seen)
     if (found !== seen && !hasEnded) changed()
     seen = found
     planLook()
@@ -184,15 +189,19 @@ export async function watchFile(
   }
 }
 
-/** Returns a text that differs after each change of a file; undefined if the file does not exist. */
-async function versionOf(path: string): Promise<string | undefined> {
+/**
+ * Returns a text that differs after each change of a file; undefined if the file cannot be read.
+ *
+ * @param seen - what to return if this machine lacks the descriptors to read it
+ */
+async function versionOf(path: string, seen?: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })
     // Include the text, because two changes within a tick of the file system have the same time. But a pipe can be
     // read only once.
     const text = file.isFile() ? await readFile(path, 'utf8') : ''
     return `${file.ino} ${file.mtimeNs} ${text}`
-  } catch {
-    return undefined
+  } catch (error) {
+    return isShortage(error) ? seen : undefined
   }
 }

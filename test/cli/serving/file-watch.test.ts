@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { fileLookMs, watchFile } from '../../../src/cli/serving/serve.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
@@ -55,3 +58,17 @@ test('nothing is reported once it is ended, nor looked for', async () => {
   end()
   expect(clock.nextDueMs()).toBeUndefined()
 })
+
+test.runIf(process.platform === 'linux')(
+  'a file is not changed while this process lacks descriptors to read it',
+  async () => {
+    const path = join(await temporaryFolder(), 'evroute.config.json')
+    await writeFile(path, 'one')
+    const program = fileURLToPath(new URL('watch-with-few-descriptors.ts', import.meta.url))
+    const hooks = new URL('../../support/typescript.js', import.meta.url).href
+    const node = [process.execPath, '--import', hooks, program, path]
+    const limited = ['-c', 'ulimit -n 200 && exec "$@"', 'bash', ...node]
+    const { stdout } = await promisify(execFile)('bash', limited)
+    expect(JSON.parse(stdout)).toEqual({ changesWithout: 0, changesAfter: 1 })
+  },
+)

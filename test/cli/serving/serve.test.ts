@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -170,6 +170,20 @@ describe('serve', () => {
     await command.stderr.matching(/"the configuration is the same"/)
     command.stop()
     expect(await command.ended).toMatchObject({ code: 0 })
+  })
+
+  test('says that a file is gone, and does not call it invalid', async () => {
+    const { path } = await configured()
+    const command = start(['serve', '--config', path, '--json'])
+    await command.stdout.record('ready')
+    await rm(path)
+    await command.stderr.matching(
+      /"the configuration cannot be read; the previous one stays in force","file":".*","problems":"Cannot read /,
+    )
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(0)
+    expect(stderr).not.toContain('is invalid')
   })
 
   test('reads a restored file again, and says if nothing differs', async () => {
