@@ -122,6 +122,7 @@ async function lookAndForget(store: Store): Promise<void> {
   await store.regulations.list({ limit: 9, unfinished: true, beforeId: 'only' })
   await store.sharedRegulations?.unfinished({ archiveIds: ['a_1'] })
   await store.sharedRegulations?.release({ name: 'archive' })
+  await store.sharedRegulations?.register({ archives: [{ id: 'a_1', name: 'archive' }] })
   const old = {
     deliveredBeforeMs: nowMs + 1,
     failedBeforeMs: nowMs + 1,
