@@ -92,10 +92,12 @@ describe('a sync over HTTP', () => {
     const { body } = await upload(url, list())
     expect(await body.text()).toContain('"outcome":"synced"')
     expect(bytesRead).toBe(bytes)
-    // Bytes in transit are in buffers of the system, not in ours.
-    expect(bytesAheadMax).toBeLessThan(16 * megabyte)
+    // Bytes in transit are in buffers of the system and of the client, which is in this process.
+    const inTransitMax = 16 * megabyte
+    expect(bytesAheadMax).toBeLessThan(inTransitMax)
     expect(used).toHaveLength(6)
-    expect(Math.max(...used) - used[0]!).toBeLessThan(8 * megabyte)
+    // A service that kept what it read would have used 40 MB more at the end.
+    expect(Math.max(...used) - used[0]!).toBeLessThan(inTransitMax + 8 * megabyte)
   })
 
   test('may stop before the end of the list', async () => {
