@@ -112,7 +112,10 @@ class Erasure {
 
   async #eraseDay(folder: string, day: string): Promise<void> {
     const path = join(folder, day)
-    for (const name of await namesIn(path)) {
+    const names = await namesIn(path)
+    // Leftovers first: rewriting a file replaces the leftover that has its name.
+    const leftovers = names.filter(isTemporary)
+    for (const name of [...leftovers, ...names.filter((each) => !isTemporary(each))]) {
       const file = join(path, name)
       await this.#reporting(file, () =>
         isTemporary(name) ? this.#files.unlink(file) : this.#eraseFile(file, name),

@@ -15,9 +15,17 @@ interface Layout {
   readonly names: readonly string[]
 }
 
+/** Where a record stands, and its size. */
+interface RecordPlace {
+  readonly layout: Layout
+  readonly line: number
+  readonly bytes: number
+}
+
 /**
- * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is detected. A
- * record whose cells are all empty counts as a blank line, unless it has more cells than the header.
+ * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is detected.
+ * Blank lines are skipped, and so are records without values at the end, where spreadsheets write them. Before other
+ * records, they are a bad row, because their values may be lost.
  *
  * A malformed or too large record, or one with the wrong number of cells, is a bad row. It does not affect others,
  * and memory holds only one record. csv-parse does not guarantee this: with `skip_records_with_error`, a malformed
@@ -28,6 +36,8 @@ export class CsvReader {
   readonly #held = new HeldText(limits.callBytesMax)
   #recordLine: number
   #layout: Layout | undefined
+  /** The records without values since the last other one. */
+  #withoutValues: { readonly line: number; readonly count: number } | undefined
 
   /** @param line - the number of the line on which the text begins */
   constructor(line: number) {
@@ -88,7 +98,7 @@ export class CsvReader {
     const parsed = parseRecords(chunk, records, layout.delimiter)
     for (const [index, { start, end, line }] of records.entries()) {
       const record = parsed[index]
-      if (record !== undefined) addRow(record, { layout, line, bytes: end - start }, rows)
+      if (record !== undefined) this.#addRow(record, { layout, line, bytes: end - start }, rows)
     }
   }
 
@@ -99,12 +109,33 @@ export class CsvReader {
       if (isCut) throw unusableHeader(`its header has more than ${limits.callBytesMax} bytes`)
       this.#readHeader(bytes, rows)
     } else if (isCut) {
+      this.#reportWithoutValues(rows)
       const message = `A row must have at most ${limits.callBytesMax} bytes`
       rows.push(badRow(line, 'event_too_large', message))
-    } else {
+    } else if (!isBlankLine(bytes, { start: 0, end: bytes.length })) {
       const record = parseRecord(bytes, layout.delimiter)
-      addRow(record, { layout, line, bytes: bytes.length }, rows)
+      this.#addRow(record, { layout, line, bytes: bytes.length }, rows)
     }
+  }
+
+  #addRow(record: ParsedRecord, place: RecordPlace, rows: TableRow[]): void {
+    if (hasNoValues(record, place.layout)) {
+      // A single cell is a blank line.
+      if (record.cells.length === 1) return
+      const { line, count } = this.#withoutValues ?? { line: place.line, count: 0 }
+      this.#withoutValues = { line, count: count + 1 }
+      return
+    }
+    this.#reportWithoutValues(rows)
+    addRow(record, place, rows)
+  }
+
+  #reportWithoutValues(rows: TableRow[]): void {
+    if (this.#withoutValues === undefined) return
+    const { line, count } = this.#withoutValues
+    this.#withoutValues = undefined
+    const what = count === 1 ? 'The row has' : `${count} rows have`
+    rows.push(badRow(line, 'invalid_csv', `${what} no values`))
   }
 
   #readHeader(bytes: Buffer, rows: TableRow[]): void {
@@ -126,9 +157,17 @@ function isBlankLine(chunk: Buffer, { start, end }: RecordRange): boolean {
   return end === start || (end === start + 1 && chunk[start] === carriageReturn)
 }
 
+function hasNoValues(
+  record: ParsedRecord,
+  { names }: Layout,
+): record is ParsedRecord & { readonly kind: 'cells' } {
+  if (record.kind === 'invalid' || record.cells.length > names.length) return false
+  return record.cells.every((cell) => cell.trim() === '')
+}
+
 function addRow(
   record: ParsedRecord,
-  { layout, line, bytes }: { layout: Layout; line: number; bytes: number },
+  { layout, line, bytes }: RecordPlace,
   rows: TableRow[],
 ): void {
   if (record.kind === 'invalid') {
@@ -137,7 +176,6 @@ function addRow(
   }
   const { cells } = record
   const { names } = layout
-  if (cells.length <= names.length && cells.every((cell) => cell.trim() === '')) return
   if (cells.length !== names.length) {
     const message = `The row has the wrong number of cells: ${cells.length} instead of ${names.length}`
     rows.push(badRow(line, 'invalid_csv', message))

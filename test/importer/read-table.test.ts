@@ -133,13 +133,6 @@ describe('a CSV', () => {
     ])
   })
 
-  it('ignores rows whose cells are all empty', async () => {
-    expect(await read('id,email\n\n  \n,\nu1,\n\r\n')).toEqual([
-      [1, ['id', 'email']],
-      [5, { id: 'u1', email: '' }],
-    ])
-  })
-
   it('reports rows with too many cells, even if the extra ones are empty', async () => {
     expect(await read('id\nu1\n,\n\n  \nu2\n')).toEqual([
       [1, ['id']],
@@ -187,7 +180,25 @@ describe('a CSV', () => {
     ])
   })
 
+  it('reports rows without values, except blank lines and those at the end', async () => {
+    expect(await read('id,email\nu1,a\n,\n" ",""\n\n  \nu2,b\n,\nu3,c\n,\n,\n')).toEqual([
+      [1, ['id', 'email']],
+      [2, { id: 'u1', email: 'a' }],
+      [3, 'invalid_csv'],
+      [7, { id: 'u2', email: 'b' }],
+      [8, 'invalid_csv'],
+      [9, { id: 'u3', email: 'c' }],
+    ])
+    expect(await read('id\nu1\n\n \nu2\n')).toEqual([
+      [1, ['id']],
+      [2, { id: 'u1' }],
+      [5, { id: 'u2' }],
+    ])
+  })
+
   it.each([
+    ['id,email\n,\nu1,a\n', 'The row has no values'],
+    ['id,email\n,\n,\nu1,a\n', '2 rows have no values'],
     ['id,email\nu1\n', 'The row has the wrong number of cells: 1 instead of 2'],
     [
       'id\na"b\n',
@@ -280,8 +291,11 @@ it('reads whatever cells a CSV has, however it arrives', () => {
       const lines = [['one', 'two'], ...rows].map((cells) => cells.map(quoted).join(delimiter))
       const read = readChunks(Buffer.from(lines.join(lineEnd)), cuts)
       const values = read.flatMap((row) => (row.kind === 'row' ? [row.value] : []))
-      const full = rows.filter((cells) => cells.some((text) => text.trim() !== ''))
-      expect(read.filter((row) => row.kind === 'bad')).toEqual([])
+      const isFull = rows.map((cells) => cells.some((text) => text.trim() !== ''))
+      const isLost = (row: boolean, place: number): boolean => !row && isFull[place + 1] === true
+      const full = rows.filter((_, place) => isFull[place])
+      const bad = read.filter((row) => row.kind === 'bad')
+      expect(bad).toHaveLength(isFull.filter(isLost).length)
       expect(values).toEqual(full.map(([one, two]) => ({ one, two })))
     }),
   )
