@@ -26,8 +26,8 @@ type QueueShare = Pick<QueuePolicies, 'concurrency'> &
 const openMsMin = 1_000
 
 /**
- * Makes the policies of a queue. Limits how long breakers stay open and pauses last, so that even a short retry window has
- * room for two probes.
+ * Makes the policies of a queue. Limits how long breakers stay open and pauses last, so that even a short retry window
+ * has room for two probes.
  */
 export function queuePolicies(
   { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,

@@ -46,8 +46,8 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
  * others. The delivery expires only if no endpoint's time is within the window.
  *
  * A 429 does not use up a step of the schedule. The delivery is due again after the time in `Retry-After`, or at once
- * if there is none. Then it waits for the endpoint's pace, behind the deliveries that are already waiting. The same holds
- * for an endpoint whose request our side interrupted.
+ * if there is none. Then it waits for the endpoint's pace, behind the deliveries that are already waiting. The same
+ * rules apply to a request that this process interrupted.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round

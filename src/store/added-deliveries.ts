@@ -1,12 +1,9 @@
 import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
 
-/** Why a delivery failed that fails as soon as it is added. */
+/** The failure reason of a delivery that its destination's full backlog refused. */
 export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
 
-/**
- * Why a delivery failed that an erasure ended. It also replaces the reason of a delivery that failed
- * earlier.
- */
+/** The failure reason of a delivery that an erasure ended. It replaces the reason of an earlier failure. */
 export const erasedReason = 'erased'
 
 /** Counts deliveries by destination. `destinationIds` has an entry for each delivery. */

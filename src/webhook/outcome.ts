@@ -41,9 +41,8 @@ export interface Judgement {
   readonly status: number | null
   /**
    * Why the request failed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`, `malformed_answer`,
-   * `answer_head_too_large`,
-   * the kind of forbidden address such as `private_address`, or a system code such as `ECONNREFUSED`. The
-   * prefix `proxy_` means that the forward proxy failed for this reason. Null on success.
+   * `answer_head_too_large`, the kind of forbidden address such as `private_address`, or a system code such as
+   * `ECONNREFUSED`. The prefix `proxy_` means that the forward proxy failed for this reason. Null on success.
    */
   readonly error: string | null
 }

@@ -51,7 +51,10 @@ const secretPlaces: readonly SecretPlace[] = [
   { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-/** The URL of an endpoint. Problems may show a wrong value, such as a number in place of the URL. */
+/**
+ * The URL of an endpoint. It is not one of the `secretPlaces`: the message about a wrong value may show the value, such
+ * as a number.
+ */
 const endpointUrl: SecretPlace = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,

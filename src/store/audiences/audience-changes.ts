@@ -136,8 +136,8 @@ export class AudienceChanges {
   }
 
   /**
-   * Deletes some members of the audience with a key, and with the last of them the audience. Ends the sync in
-   * progress. Returns whether more are left, and whether there was such an audience.
+   * Deletes some members of the audience with a key, and ends the sync in progress. Once no member is left, deletes the
+   * audience too. Returns `none` if no audience has the key, and `more` if members may be left.
    */
   *remove(key: string): Script<'none' | 'more' | 'removed'> {
     const row = yield* firstRow<{ readonly id: number }>(sql`

@@ -56,7 +56,9 @@ export class ErasureTraces {
     }
   }
 
-  /** Copies the write-ahead log into the file, then truncates the log. Returns false if another connection is reading. */
+  /**
+   * Copies the write-ahead log into the file, then truncates the log. Returns false if another connection is reading.
+   */
   emptyLog(): boolean {
     // The first column of the result is `busy`.
     return this.#alone(() => pragma(this.#database, 'wal_checkpoint(TRUNCATE)') === 0)
