@@ -4,20 +4,20 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { CapturedStream, type OutputRecord } from './io.ts'
 
-/** The command as it is installed; it runs what `npm run build` made. */
+/** The installed command. It runs the output of `npm run build`. */
 export const binaryPath = fileURLToPath(new URL('../../bin/evroute.js', import.meta.url))
 
-/** A process that ended: with a code, or by a signal. */
+/** The result of a process that ended, with a code or by a signal. */
 export interface Exited {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
   readonly stderr: string
-  /** The lines of stdout, parsed; asking for them fails where they are not NDJSON. */
+  /** The lines of stdout, parsed. The getter throws if stdout is not NDJSON. */
   readonly records: readonly OutputRecord[]
 }
 
-/** A program that runs in a process of its own, without a terminal, until the test ends. */
+/** A program in its own process, without a terminal. It is killed when the test ends. */
 export class TestProcess {
   readonly stdout = new CapturedStream()
   readonly stderr = new CapturedStream()
@@ -30,28 +30,27 @@ export class TestProcess {
     this.#child = child
     child.stdout.setEncoding('utf8').on('data', (text: string) => this.stdout.write(text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.stderr.write(text))
-    // A program need not read its input to the end.
+    // A program may end before it has read its whole input.
     child.stdin.on('error', () => undefined)
     this.ended = this.#end()
     onTestFinished(() => void child.kill('SIGKILL'))
   }
 
-  /** What the program reads as its input. */
+  /** The program's stdin. */
   get stdin(): NodeJS.WritableStream {
     return this.#child.stdin
   }
 
-  /** Sends a signal. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
   }
 
-  /** Does what `| head` does once it has read enough. */
+  /** Closes stdout, as `| head` does once it has read enough. */
   closeStdout(): void {
     this.#child.stdout.destroy()
   }
 
-  /** Goes away as a reader of all that the program writes. */
+  /** Closes stdout and stderr. */
   closeOutput(): void {
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
@@ -75,7 +74,7 @@ export class TestProcess {
   }
 }
 
-/** Starts the real command; nothing of this process's environment reaches it but PATH and HOME. */
+/** Starts the installed command. Of this process's environment, it gets only PATH and HOME. */
 export function startBinary(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -83,7 +82,7 @@ export function startBinary(
   return new TestProcess(process.execPath, [binaryPath, ...argv], env)
 }
 
-/** Runs the real command to its end, with an empty input. */
+/** Runs the installed command with an empty stdin until it ends. */
 export function runBinary(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},

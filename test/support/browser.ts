@@ -2,20 +2,20 @@ import { createRequire } from 'node:module'
 import { afterAll, beforeEach } from 'vitest'
 
 /**
- * A browser for `@segment/analytics-next`, out of jsdom. Whoever imports this runs in that browser: the
- * globals of Node are replaced, and `fetch` is gone. Without it the client sends as old browsers do, and
- * what pages of another origin may send and read is checked then.
+ * A jsdom browser for `@segment/analytics-next`. Importing this file replaces globals of Node with those
+ * of the browser and removes `fetch`. Without `fetch` the client uses XMLHttpRequest, for which jsdom
+ * enforces CORS.
  */
 
-/** Where the page is from. */
+/** The origin of the page. */
 export const origin = 'https://shop.example.com'
 
-/** What the client resolves to: the call as it is sent. */
+/** What a method of the client resolves to: the call as it was sent. */
 export interface SentContext {
   readonly event: { readonly messageId: string; readonly anonymousId?: string }
 }
 
-/** Of the client as much as is used here. */
+/** The part of the client that tests use. */
 export interface BrowserAnalytics {
   readonly identify: (userId: string, traits: object) => Promise<SentContext>
   readonly track: (event: string, properties: object, options?: object) => Promise<SentContext>
@@ -36,7 +36,7 @@ const { JSDOM } = require('jsdom') as {
   readonly JSDOM: new (html: string, options: object) => Browser
 }
 
-/** Names under which the client looks for its browser. */
+/** The globals of a browser that the client needs, apart from `window`. */
 const globals = ['document', 'location', 'localStorage', 'navigator', 'XMLHttpRequest']
 const browser = new JSDOM('<title>Cart</title>', { url: `${origin}/cart`, pretendToBeVisual: true })
 for (const name of ['window', ...globals]) {
@@ -55,7 +55,7 @@ function localStorage(): { readonly clear: () => void } {
   return Reflect.get(browser.window, 'localStorage') as { readonly clear: () => void }
 }
 
-/** Loads the client as a page does that knows nothing but the address of the service. */
+/** Loads the client as a page does that knows only the URL and the write key of the service. */
 export async function loadAnalytics(
   url: string,
   writeKey: string,

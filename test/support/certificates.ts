@@ -4,17 +4,17 @@ export { makeAuthority, type Certificate } from '../../src/receiver/faults/certi
 
 const hourMs = 60 * 60 * 1_000
 
-/** How a certificate differs from a good one, which is for 127.0.0.1 and valid since two hours. */
+/** How a certificate differs from the default: self-signed, for 127.0.0.1, valid from two hours ago. */
 export interface CertificateSettings {
-  /** Who signs it; itself when absent. */
+  /** The authority that signs it; self-signed by default. */
   readonly authority?: certificates.Certificate
-  /** The only host it is for. */
+  /** The only host that it is for. */
   readonly host?: string
-  /** When it ends, counted from now; in an hour by default. */
+  /** Time from now until it expires; default one hour. */
   readonly expiresInMs?: number
-  /** The digest of its signature; SHA-256 by default. */
+  /** The hash algorithm of its signature; default SHA-256. */
   readonly algorithm?: 'sha256' | 'sha1'
-  /** Whether the server sends the authority's certificate along; not by default. */
+  /** Whether the server also sends the authority's certificate; default false. */
   readonly withChain?: boolean
 }
 

@@ -4,19 +4,19 @@ import { runInNewContext } from 'node:vm'
 
 const collectionsMax = 200
 
-/** Lets go of everything that nobody holds, as a weak reference then shows. */
+/** Collects all garbage, so that weak references to it become empty. */
 export async function collectGarbage(): Promise<void> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  // What a weak reference was made for, or read from, stays until the job ends.
+  // Creating or reading a WeakRef keeps its target alive until the current job ends.
   await nextTurn()
   collect()
 }
 
 /**
- * Counts what weak references still point to after a collection. While V8 compiles a function that ran
- * often, its thread holds on to what it reads: there are more collections until only as many are left
- * as are expected, none unless said otherwise, but no more than 200.
+ * Counts the objects that survive garbage collection. While V8 optimises a function, its compiler thread
+ * keeps the objects that it reads alive. So this collects until at most `expected` objects are left, up to
+ * 200 times.
  */
 export async function countSurvivors(
   references: readonly WeakRef<object>[],

@@ -2,23 +2,23 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { EventEmitter, once } from 'node:events'
 import { isIP } from 'node:net'
 
-/** What a name is answered: addresses, no answer at all, or that the server has failed. */
+/** The answer to questions for a name: its addresses, no answer at all, or SERVFAIL. */
 export type NameRecord = readonly string[] | 'silent' | 'server-failure'
 
-/** A question that arrived. */
+/** A question that the server received. */
 export interface Question {
   readonly name: string
   readonly family: 4 | 6
 }
 
-/** A DNS server on a free UDP port of 127.0.0.1. Names that it does not have do not exist. */
+/** A DNS server on a free UDP port of 127.0.0.1. It answers NXDOMAIN for unknown names. */
 export class DnsServer {
-  /** What names are answered; may be changed at any time. */
+  /** The records by name. They can be changed at any time. */
   readonly names = new Map<string, NameRecord>()
   readonly questions: Question[] = []
-  /** Seconds for which an answer holds. */
+  /** The time to live of answers, in seconds. */
   ttl = 60
-  /** Questions for addresses of this family get no answer. */
+  /** The server doesn't answer questions for this address family. */
   ignoredFamily: 4 | 6 | undefined
   readonly #socket: Socket
   readonly #arrivals = new EventEmitter()
@@ -28,7 +28,7 @@ export class DnsServer {
     socket.on('message', (message, sender) => this.#answer(message, sender))
   }
 
-  /** Starts one that listens until it is closed. */
+  /** Starts a server that listens until it is closed. */
   static async start(names: Readonly<Record<string, NameRecord>> = {}): Promise<DnsServer> {
     const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 })
     socket.bind(0, '127.0.0.1')
@@ -38,22 +38,22 @@ export class DnsServer {
     return server
   }
 
-  /** As `Resolver.setServers` takes it. */
+  /** The address and port, in the form of `Resolver.setServers`. */
   get address(): string {
     return `127.0.0.1:${this.#socket.address().port}`
   }
 
-  /** The names that were asked for, each question once, whatever its family. */
+  /** The names in the questions, each once. */
   get asked(): readonly string[] {
     return [...new Set(this.questions.map(({ name }) => name))]
   }
 
-  /** Resolves once a name was asked for. */
+  /** Resolves once a question for a name has arrived. */
   async received(name: string): Promise<void> {
     while (!this.asked.includes(name)) await once(this.#arrivals, 'question')
   }
 
-  /** Listens no more. */
+  /** Stops listening. */
   async close(): Promise<void> {
     this.#socket.close()
     await once(this.#socket, 'close')
@@ -93,7 +93,7 @@ function responseCode(record: NameRecord | undefined): number {
   return record === 'server-failure' ? serverFailure : noError
 }
 
-/** The one question of a message: its bytes, and what they say. */
+/** Reads the only question in a message. */
 function readQuestion(message: Buffer): Question & { readonly question: Buffer } {
   const labels: string[] = []
   let at = 12
@@ -106,9 +106,10 @@ function readQuestion(message: Buffer): Question & { readonly question: Buffer }
 }
 
 function answerRecord(address: string, ttl: number): Buffer {
-  const data = isIP(address) === 6 ? bytesOf6(address) : Buffer.from(address.split('.').map(Number))
+  const data =
+    isIP(address) === 6 ? ipv6Bytes(address) : Buffer.from(address.split('.').map(Number))
   const head = Buffer.alloc(12)
-  // The name is that of the question.
+  // A pointer to the name in the question.
   head.writeUInt16BE(0xc00c, 0)
   head.writeUInt16BE(data.length === 16 ? 28 : 1, 2)
   head.writeUInt16BE(1, 4)
@@ -117,7 +118,7 @@ function answerRecord(address: string, ttl: number): Buffer {
   return Buffer.concat([head, data])
 }
 
-function bytesOf6(address: string): Buffer {
+function ipv6Bytes(address: string): Buffer {
   const [before = '', after = ''] = address.split('::')
   const groupsOf = (text: string): readonly string[] => (text === '' ? [] : text.split(':'))
   const [first, last] = [groupsOf(before), groupsOf(after)]

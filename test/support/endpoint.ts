@@ -12,57 +12,57 @@ import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Certificate } from './certificates.ts'
 
-/** An answer in words of HTTP. */
+/** An HTTP answer. */
 export interface Reply {
   readonly status: number
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string
-  /** The answer waits for it. */
+  /** The answer is not sent before this is fulfilled. */
   readonly after?: Promise<unknown>
 }
 
 /**
- * Misbehaviour.
+ * An answer that breaks HTTP, or that never ends.
  *
  * - `hang`: never answers
  * - `reset`: resets the connection
  * - `hang-up`: closes the connection without an answer
- * - `half-close`: ends its own side without an answer and goes on listening
+ * - `half-close`: ends its own side without an answer, and keeps reading
  * - `malformed`: answers with bytes that are not HTTP
- * - `drip`: 200 and then a byte of the body now and then, for ever
- * - `endless`: 200 and then as much body as the other side takes, for ever
- * - `cut`: 200, the beginning of the body, and then a closed connection
+ * - `drip`: 200, then one byte of the body every 10 ms, without end
+ * - `endless`: 200, then as much of a body as the client reads, without end
+ * - `cut`: 200 and the beginning of the body, then closes the connection
  */
 export type Misbehaviour =
   'hang' | 'reset' | 'hang-up' | 'half-close' | 'malformed' | 'drip' | 'endless' | 'cut'
 
-/** What an endpoint does with one request; a number is a status without a body. */
+/** How an endpoint answers one request. A number is a status without a body. */
 export type Answer = number | Reply | Misbehaviour
 
-/** The answers in turn, the last one for all further requests; or a function that decides. */
+/** One answer per request, where the last one is repeated, or a function that chooses the answer. */
 export type Plan = Answer | readonly Answer[] | ((request: ReceivedRequest) => Answer)
 
 /** A request as it arrived. */
 export interface ReceivedRequest {
   readonly method: string | undefined
-  /** Path and query. */
+  /** The path and the query. */
   readonly path: string | undefined
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they were spelled. */
+  /** Alternating names and values, with the case of letters as sent. */
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
 }
 
 const dripIntervalMs = 10
 
-/** A real server, on a free port of 127.0.0.1 unless told otherwise, that follows a plan and keeps what it receives. */
+/** A real HTTP or HTTPS server that answers by a plan and records its requests. */
 export class TestEndpoint {
-  /** Address without a path. */
+  /** The scheme, address and port. */
   readonly origin: string
   readonly requests: ReceivedRequest[] = []
-  /** Connections that were accepted, whether or not a request came over them. */
+  /** The number of connections accepted so far, with or without a request. */
   connections = 0
-  /** The most connections that were open at the same time. */
+  /** The maximum of connections open at the same time. */
   openConnectionsMax = 0
   readonly #server: Server
   readonly #plan: Plan
@@ -75,18 +75,18 @@ export class TestEndpoint {
     const scheme = 'setSecureContext' in server ? 'https' : 'http'
     const { address, port } = server.address() as AddressInfo
     this.origin = `${scheme}://${address}:${port}`
-    server.on('connection', (socket: Socket) => this.#welcome(socket))
+    server.on('connection', (socket: Socket) => this.#accept(socket))
     server.on('request', (request, response) => void this.#serve(request, response))
   }
 
-  /** Starts one that listens until the test ends. */
+  /** Starts an endpoint that listens until the test ends, by default on a free port of 127.0.0.1. */
   static async start(
     plan: Plan = 200,
     certificate?: Certificate & { readonly clients?: Certificate },
     { port = 0, address = '127.0.0.1' } = {},
   ): Promise<TestEndpoint> {
     const server = certificate === undefined ? createServer() : secureServer(certificate)
-    // Only the other side ends a connection that is idle.
+    // Only the client should close idle connections.
     server.keepAliveTimeout = 60_000
     server.listen(port, address)
     await once(server, 'listening')
@@ -95,17 +95,17 @@ export class TestEndpoint {
     return endpoint
   }
 
-  /** The URL of its hook. */
+  /** The URL to send webhooks to. */
   get url(): string {
     return `${this.origin}/hook`
   }
 
-  /** The bodies it received, parsed. */
+  /** The bodies of the requests, parsed as JSON. */
   get bodies(): readonly unknown[] {
     return this.requests.map(({ body }) => JSON.parse(body.toString('utf8')) as unknown)
   }
 
-  /** Resolves once that many requests arrived in all. */
+  /** Resolves once `count` requests in total have arrived. */
   async received(count: number): Promise<void> {
     while (this.requests.length < count) await once(this.#arrivals, 'request')
   }
@@ -122,7 +122,7 @@ export class TestEndpoint {
     await closed
   }
 
-  #welcome(socket: Socket): void {
+  #accept(socket: Socket): void {
     this.connections++
     this.#sockets.add(socket)
     this.openConnectionsMax = Math.max(this.openConnectionsMax, this.#sockets.size)
@@ -141,7 +141,7 @@ export class TestEndpoint {
     const received = { method, path, headers, rawHeaders, body: Buffer.concat(chunks) }
     this.requests.push(received)
     this.#arrivals.emit('request')
-    await give(this.#answerTo(received), response)
+    await respond(this.#answerTo(received), response)
   }
 
   #answerTo(request: ReceivedRequest): Answer {
@@ -152,7 +152,7 @@ export class TestEndpoint {
   }
 }
 
-/** The URL of a port that nobody listens on. */
+/** Returns the URL of a port on which nothing listens. */
 export async function unreachableUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -162,13 +162,13 @@ export async function unreachableUrl(): Promise<string> {
   return `http://127.0.0.1:${port}/hook`
 }
 
-/** A server with a certificate. With an authority of clients, it requires a certificate of them too. */
+/** Creates an HTTPS server. With `clients`, it requires a client certificate signed by that authority. */
 function secureServer({
   clients,
   ...certificate
 }: Certificate & { readonly clients?: Certificate }): Server {
   const required = clients && { ca: clients.cert, requestCert: true }
-  // An endpoint presents what it has, however weak: refusing it is the other side's part.
+  // Allows weak certificates: whether to refuse them is the client's decision.
   return createSecureServer({ ...certificate, ...required, ciphers: 'DEFAULT@SECLEVEL=0' })
 }
 
@@ -176,7 +176,7 @@ function isList(plan: Answer | readonly Answer[]): plan is readonly Answer[] {
   return Array.isArray(plan)
 }
 
-async function give(answer: Answer, response: ServerResponse): Promise<void> {
+async function respond(answer: Answer, response: ServerResponse): Promise<void> {
   if (typeof answer === 'number') response.writeHead(answer).end()
   else if (typeof answer === 'string') misbehave(answer, response)
   else {

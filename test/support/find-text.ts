@@ -1,10 +1,10 @@
 import { openDatabase } from '../../src/store/sqlite/database.ts'
 import type { PostgresDatabases } from './postgres.ts'
 
-/** Tables that say whom regulations are about. */
+/** Tables that keep userIds on purpose: those of regulations. */
 const namingTables = ['regulation_users', 'suppressions']
 
-/** Which columns of the tables that a URL leads to hold a text. */
+/** Returns the columns that contain a text, except those of {@link namingTables}. */
 export async function findInPostgres(
   databases: Pick<PostgresDatabases, 'query'>,
   url: string,
@@ -25,7 +25,7 @@ export async function findInPostgres(
   return withoutNaming(found)
 }
 
-/** Which columns of the tables of a file hold a text. */
+/** Returns the columns that contain a text, except those of {@link namingTables}. */
 export async function findInSqlite(path: string, text: string): Promise<readonly string[]> {
   const database = await openDatabase(path, 'read')
   try {

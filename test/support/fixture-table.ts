@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { fixture } from './fixtures.ts'
 
-/** What a file of fixtures/ gives. */
+/** The rows that an import of a fixture yields. */
 export interface FixtureRows {
-  /** Its path below fixtures/. */
+  /** The path, relative to fixtures/. */
   readonly file: string
   readonly goodRows: number
   readonly badRows: readonly { readonly line: number; readonly code: string }[]
 }
 
-/** The table of fixtures/README.md. */
+/** Reads the table in fixtures/README.md. */
 export function fixtureTable(): readonly FixtureRows[] {
   const table = readFileSync(fixture('README.md'), 'utf8').matchAll(
     /^\| `(?<file>[^`]+)` \|[^|]*\| (?<goodRows>\d+) \|(?<badRows>[^|]*)\|$/gm,

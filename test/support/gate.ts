@@ -1,10 +1,10 @@
-/** A promise and the function that resolves it. */
+/** A promise, `opened`, and the function that resolves it. */
 export interface Gate {
   readonly opened: Promise<void>
   readonly open: () => void
 }
 
-/** Makes a gate that is shut: what waits for `opened` goes on once somebody calls `open`. */
+/** Makes a closed gate. Code that awaits `opened` continues once `open` is called. */
 export function gate(): Gate {
   let open = (): void => undefined
   const opened = new Promise<void>((resolve) => {

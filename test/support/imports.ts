@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises'
 
-/** What loading files of `src/` loads: the files and packages that they import at once. */
+/** Returns what files of `src/` load, directly or indirectly: URLs of files and names of packages. */
 export async function importedBy(...names: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   for (const name of names) await findImports(sourceOf(name), found)
   return found
 }
 
-/** The rooms that the files are of, in the order of the alphabet. */
+/** Returns the rooms that contain the files, sorted. */
 export function roomsOf(files: Iterable<string>): readonly string[] {
   const rooms = [...files].map((file) => /\/src\/([^/]+)\//.exec(file)?.[1])
   return [...new Set(rooms)].filter((room) => room !== undefined).sort()
 }
 
-/** Where a file of `src/` is. */
+/** Returns the URL of a file of `src/`. */
 export function sourceOf(name: string): URL {
   return new URL(`../../src/${name}`, import.meta.url)
 }

@@ -6,30 +6,30 @@ import type { Io, OutputStream, StopReason } from '../../src/cli/io.ts'
 /** One line of NDJSON, parsed. */
 export type OutputRecord = Readonly<Record<string, unknown>>
 
-/** How a command is run. */
+/** The input, environment and terminal of a command. */
 export interface RunSettings {
-  /** What stdin holds; nothing by default. */
+  /** The contents of stdin; empty by default. */
   readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array>
-  /** Whether stdin is a terminal. */
+  /** Default false. */
   readonly stdinIsTerminal?: boolean
-  /** The whole environment; empty by default. */
+  /** All environment variables; none by default. */
   readonly env?: Io['env']
-  /** Whether stdout and stderr are terminals; not by default. */
+  /** Whether stdout and stderr are terminals; default false. */
   readonly isTTY?: boolean
-  /** How wide stdout and stderr are. */
+  /** The width of stdout and stderr, in characters. */
   readonly columns?: number
 }
 
-/** A command that ended. */
+/** The result of a command that ended. */
 export interface Finished {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
-  /** The lines of stdout, parsed; asking for them fails where they are not NDJSON. */
+  /** The lines of stdout, parsed. The getter throws if stdout is not NDJSON. */
   readonly records: readonly OutputRecord[]
 }
 
-/** A stream that keeps what is written to it as text. */
+/** A stream that collects the text written to it. */
 export class CapturedStream extends EventEmitter implements OutputStream {
   text = ''
   readonly isTTY: boolean
@@ -47,7 +47,7 @@ export class CapturedStream extends EventEmitter implements OutputStream {
     return true
   }
 
-  /** Resolves with the first match, once it was written. */
+  /** Waits until the text matches, and resolves with the first match. */
   async matching(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const match = pattern.exec(this.text)
@@ -56,15 +56,15 @@ export class CapturedStream extends EventEmitter implements OutputStream {
     }
   }
 
-  /** Its lines, parsed. */
+  /** Its lines, parsed. Throws if the text is not NDJSON. */
   get records(): readonly OutputRecord[] {
     return recordsIn(this.text)
   }
 
-  /** Resolves with a record of that kind, once there are so many of them. */
+  /** Waits until there are `count` records of a kind, and resolves with the last of them. */
   async record(kind: string, count = 1): Promise<OutputRecord> {
     for (;;) {
-      // What is being written may have come as half a line.
+      // The last line may be incomplete.
       const whole = this.text.slice(0, this.text.lastIndexOf('\n') + 1)
       const found = recordsIn(whole).filter((record) => record['kind'] === kind)[count - 1]
       if (found !== undefined) return found
@@ -80,7 +80,7 @@ function recordsIn(text: string): readonly OutputRecord[] {
     .map((line) => JSON.parse(line) as OutputRecord)
 }
 
-/** A command that runs in this process. */
+/** A command that runs in the process of the test. */
 export class RunningCommand {
   readonly stdout: CapturedStream
   readonly stderr: CapturedStream
@@ -111,14 +111,14 @@ export class RunningCommand {
     }))
   }
 
-  /** Does what a SIGHUP does, as soon as it does not end the command. */
+  /** Simulates a SIGHUP, once the command listens for it. */
   async hangUp(): Promise<void> {
     if (this.#hangUps.listenerCount('SIGHUP') === 0) await once(this.#hangUps, 'newListener')
     await nextTurn()
     this.#hangUps.emit('SIGHUP')
   }
 
-  /** Does what a signal does, or output that cannot be written any more. */
+  /** Simulates a signal, or the loss of stdout. */
   stop(reason: StopReason = 'SIGINT'): void {
     const isSignal = reason === 'SIGINT' || reason === 'SIGTERM'
     const controller = isSignal ? this.#interruption : this.#outputGone
@@ -126,20 +126,20 @@ export class RunningCommand {
   }
 }
 
-/** Starts a command in this process. */
+/** Starts a command in the process of the test. */
 export function start(argv: readonly string[], settings: RunSettings = {}): RunningCommand {
   return new RunningCommand(argv, settings)
 }
 
-/** Runs a command in this process to its end. */
+/** Runs a command in the process of the test until it ends. */
 export function run(argv: readonly string[], settings: RunSettings = {}): Promise<Finished> {
   return start(argv, settings).ended
 }
 
 function inputOf({ stdin = '', stdinIsTerminal = false }: RunSettings): Io['stdin'] {
-  const given =
+  const chunks =
     typeof stdin === 'string' || stdin instanceof Uint8Array ? oneChunk(Buffer.from(stdin)) : stdin
-  return { [Symbol.asyncIterator]: () => given[Symbol.asyncIterator](), isTTY: stdinIsTerminal }
+  return { [Symbol.asyncIterator]: () => chunks[Symbol.asyncIterator](), isTTY: stdinIsTerminal }
 }
 
 async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -5,18 +5,18 @@ import type { Store } from '../../src/store/index.ts'
 import type { MemoryBoundsOptions } from '../../src/store/sqlite/memory-bounds.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 
-// Loads SQLite, so that the stores of a test open without a turn of the event loop.
+// Loads SQLite now, so that the stores of tests open without waiting for the event loop.
 await (await SqliteStore.openInMemory()).close()
 
 type Method<Name extends keyof DeliveryStore> = DeliveryStore[Name]
 
-/** A store in memory that a test has before it is open: what is asked of it waits until then. */
+/** A store in memory that can be called before it is open. Calls wait until it is. */
 export class MemoryStore implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
   readonly #store: Promise<Store>
 
-  /** @param bounds - no call waits for room unless they say so */
+  /** @param bounds - as for a store in memory, except that `pendingMax` has no limit by default */
   constructor(bounds: MemoryBoundsOptions = {}) {
     this.#store = SqliteStore.openInMemory({ pendingMax: Infinity, ...bounds })
     this.audiences = later(this.#store.then(({ audiences }) => audiences))
@@ -80,7 +80,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/** A part of a store that is not open yet. */
+/** Returns an object whose methods wait for the part, then call its methods. */
 function later<Part extends object>(opening: Promise<Part>): Part {
   const call =
     (name: string | symbol) =>

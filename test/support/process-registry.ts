@@ -11,7 +11,7 @@ interface Member {
   seenAtMs: number
 }
 
-/** The processes of a shared store, in memory: what the port says, with a clock of its own. */
+/** The registry of the processes that share a store, in memory and with the clock of a test. */
 export class ProcessRegistry implements DeliveringProcesses {
   readonly #nowMs: () => number
   readonly #members = new Map<string, Member[]>()
@@ -24,25 +24,25 @@ export class ProcessRegistry implements DeliveringProcesses {
     return Promise.resolve(this.heartbeatNow({ processId, destinationIds }))
   }
 
-  /** The same at once, for who simulates the way there and back. */
+  /** The same without a promise, for tests that simulate the round trip. */
   heartbeatNow({ processId, destinationIds }: Heartbeat): readonly ProcessPlace[] {
     const nowMs = this.#nowMs()
     return destinationIds.map((destinationId) => {
       const members = this.#members.get(destinationId) ?? []
       this.#members.set(destinationId, members)
       let own = members.findLast((member) => member.processId === processId)
-      if (own === undefined || !isThere(own, nowMs)) {
-        const isAlone = !members.some((member) => isThere(member, nowMs))
+      if (own === undefined || !isPresent(own, nowMs)) {
+        const isAlone = !members.some((member) => isPresent(member, nowMs))
         const joinedAtMs = isAlone ? nowMs - processGoneMs : nowMs
         own = { processId, joinedAtMs, seenAtMs: nowMs }
         members.push(own)
       }
       own.seenAtMs = nowMs
-      const there = members.filter((member) => isThere(member, nowMs))
+      const present = members.filter((member) => isPresent(member, nowMs))
       return {
         destinationId,
-        rank: there.indexOf(own),
-        processes: there.length,
+        rank: present.indexOf(own),
+        processes: present.length,
         memberMs: nowMs - own.joinedAtMs,
       }
     })
@@ -51,18 +51,18 @@ export class ProcessRegistry implements DeliveringProcesses {
   leave({ processId }: { readonly processId: string }): Promise<void> {
     const nowMs = this.#nowMs()
     for (const member of [...this.#members.values()].flat()) {
-      if (member.processId !== processId || !isThere(member, nowMs)) continue
+      if (member.processId !== processId || !isPresent(member, nowMs)) continue
       member.seenAtMs = nowMs - processGoneMs
     }
     return Promise.resolve()
   }
 
-  /** Nobody is told: each process has its own breakers. */
+  /** Does nothing, so processes don't share news about their breakers. */
   tell(): void {}
 
   listen(): void {}
 }
 
-function isThere({ seenAtMs }: Member, nowMs: number): boolean {
+function isPresent({ seenAtMs }: Member, nowMs: number): boolean {
   return seenAtMs > nowMs - processGoneMs
 }

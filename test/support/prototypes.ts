@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { request } from 'undici'
 import { expect, onTestFinished } from 'vitest'
 
-/** Posts to a listener, and expects that request and response are left as Node made them. */
+/** Posts to a listener, and expects that it keeps the prototypes of the request and the response. */
 export async function expectOwnPrototypes(listener: RequestListener, path: string): Promise<void> {
   const prototypes: unknown[] = []
   const server = createServer((incoming, response) => {

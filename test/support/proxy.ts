@@ -6,20 +6,20 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Certificate } from './certificates.ts'
 
-/** What a proxy does with CONNECT: opens the tunnel, answers with a status, never answers, or closes. */
+/** How a proxy handles CONNECT: opens the tunnel, answers with a status, never answers, or closes. */
 export type TunnelPlan = 'open' | number | 'hang' | 'close'
 
-/** A real forward proxy on a free port of 127.0.0.1, which tunnels every name to this machine. */
+/** A real forward proxy on a free port of 127.0.0.1. It resolves every host name to 127.0.0.1. */
 export class TestProxy {
-  /** Its URL, without credentials. */
+  /** The URL of the proxy, without credentials. */
   readonly url: string
-  /** What was asked for, in turn. */
+  /** The CONNECT requests so far, in order. */
   readonly asked: { readonly target: string; readonly authorization: string | undefined }[] = []
-  /** Requests that were no CONNECT. */
+  /** The number of requests with other methods. */
   others = 0
-  /** May change while it runs. */
+  /** Can be changed at any time. */
   plan: TunnelPlan
-  /** Tunnels that are open, and the most that were open at the same time. */
+  /** The number of open tunnels, and its maximum so far. */
   open = 0
   openMax = 0
 
@@ -34,7 +34,7 @@ export class TestProxy {
     })
   }
 
-  /** Starts one that listens until the test ends. */
+  /** Starts a proxy that listens until the test ends. */
   static async start(plan: TunnelPlan = 'open', certificate?: Certificate): Promise<TestProxy> {
     const server = certificate === undefined ? createServer() : createSecureServer(certificate)
     const sockets = new Set<Socket>()

@@ -6,27 +6,24 @@ import type {
 } from '../../src/model/index.ts'
 import { createRuntime, type Clock, type LogFields, type Runtime } from '../../src/runtime/index.ts'
 
-/** 2026-01-02T03:04:05.678Z, where clocks that do not run start. */
+/** The initial time of manual clocks: 2026-01-02T03:04:05.678Z. */
 export const startMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-/** A runtime without chance, and everything that was told to it. */
+/** A deterministic runtime, and everything its observer and its log received, in order. */
 export interface RecordingRuntime {
   readonly runtime: Runtime
-  /** What the observer was told of requests, in order. */
   readonly requests: readonly RequestRecord[]
-  /** What the observer was told of deliveries, in order. */
   readonly settled: readonly SettledDelivery[]
-  /** What the observer was told of deliveries that the store ended, in order. */
+  /** Deliveries that the store gave up. */
   readonly gaveUp: readonly GivenUpDeliveries[]
-  /** What the observer was told of endpoints, in order. */
   readonly endpoints: readonly EndpointChange[]
-  /** What the log was told that was wanted, in order. */
+  /** The info lines in the log. */
   readonly infos: readonly (LogFields & { readonly message: string })[]
-  /** The warnings in the log, in order. */
+  /** The warnings in the log. */
   readonly warnings: readonly (LogFields & { readonly message: string })[]
 }
 
-/** Makes one around a clock; its random numbers are all 0.5, which leaves waits as they are. */
+/** Makes a recording runtime. Its random numbers are all 0.5, at which retries of deliveries have no jitter. */
 export function recordingRuntime(clock: Clock): RecordingRuntime {
   const requests: RequestRecord[] = []
   const settled: SettledDelivery[] = []

@@ -7,10 +7,10 @@ const hooks = new URL('typescript-hooks.js', import.meta.url)
 const registerHooks = `data:text/javascript,import{register}from'node:module';register('${hooks.href}')`
 
 /**
- * Runs a TypeScript file in a Node of its own, for what only a new process can be told, such as
- * whom to trust.
+ * Runs a TypeScript file in a new Node process, for tests that need their own environment variables or
+ * heap.
  *
- * @returns what it wrote to stdout
+ * @returns its stdout
  */
 export async function runSource(
   file: URL,
@@ -25,7 +25,7 @@ export async function runSource(
   return stdout
 }
 
-/** Starts a TypeScript file in a Node of its own; what is left of it at the end of the test is killed. */
+/** Starts a TypeScript file in a new Node process, which is killed when the test ends. */
 export function startSource(file: URL, args: readonly string[]): ChildProcess {
   const argv = ['--import', registerHooks, fileURLToPath(file), ...args]
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { gate } from './gate.ts'
 
-/** A server that takes connections and never answers. `asked` resolves with the first bytes. */
+/** Starts a server that accepts connections and never answers. `asked` resolves when the first bytes arrive. */
 export async function silentServer(): Promise<{
   readonly asked: Promise<void>
   readonly port: number

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 
-/** What was compiled once: the compiler takes longer to load than most programs take to run. */
+/** Compiled files, because loading the compiler takes longer than most of the programs take to run. */
 const cacheFolder = new URL('../../node_modules/.cache/evroute-typescript/', import.meta.url)
 
-/** Lets a Node that cannot read TypeScript run the sources as they are; types are not checked. */
+/** Lets Node run TypeScript files directly, without checking types. */
 export async function load(url, context, nextLoad) {
   if (!url.endsWith('.ts')) return nextLoad(url, context)
   const text = await readFile(new URL(url), 'utf8')
@@ -29,7 +29,7 @@ async function compile(text) {
   return ts.transpileModule(text, { compilerOptions }).outputText
 }
 
-/** Whoever reads it finds all of it or nothing. */
+/** Writes to a temporary name first, so that a concurrent reader never sees half a file. */
 async function keep(file, text) {
   const unfinished = new URL(`${file.href}.${process.pid}`)
   try {
@@ -37,6 +37,6 @@ async function keep(file, text) {
     await writeFile(unfinished, text)
     await rename(unfinished, file)
   } catch {
-    // A folder that may not be written costs time and nothing else.
+    // Without a writable folder, files are compiled again each time.
   }
 }

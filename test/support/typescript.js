@@ -1,4 +1,4 @@
-// Given to Node with --import: lets it run the sources as they are.
+// For `node --import`: lets Node run TypeScript files directly.
 import { register } from 'node:module'
 
 register('./typescript-hooks.js', import.meta.url)

@@ -1,4 +1,4 @@
-// Given to Node with --import: a thread runs the sources as they are. Tests themselves need no help.
+// For `node --import`: lets worker threads run TypeScript files directly. Vitest compiles the tests itself.
 import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 
