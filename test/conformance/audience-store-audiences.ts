@@ -4,24 +4,22 @@ import { nowMs } from './store-under-test.ts'
 
 /** Tests of `begin`, `list` and `remove`. */
 export function audiencesSuite(tested: AudiencesUnderTest): void {
-  describe('audiences', () => {
-    begins(tested)
-    lists(tested)
-    removes(tested)
-  })
+  describe('begin', () => begins(tested))
+  describe('list', () => lists(tested))
+  describe('remove', () => removes(tested))
 }
 
 function begins(tested: AudiencesUnderTest): void {
   const begin = (changes: Partial<typeof vip>, atMs = nowMs): ReturnType<Begin> =>
     tested.store.audiences.begin({ audience: { ...vip, ...changes }, nowMs: atMs })
 
-  test('makes an audience that was never synced', async () => {
+  test('creates an audience that was never synced', async () => {
     const made = { ...vip, members: 0, createdAtMs: nowMs, syncedAtMs: null }
     expect(await begin({})).toMatchObject({ kind: 'begun', audience: made })
     expect(await tested.store.audiences.list()).toEqual([made])
   })
 
-  test('keeps the computationId and the first moment of an audience, and takes its new name', async () => {
+  test('keeps the computationId and the creation time of an audience, and updates its name', async () => {
     await tested.sync([member('u_1')])
     const again = await begin({ name: 'Best customers', computationId: 'c_other' }, nowMs + 5)
     const kept = { ...vip, name: 'Best customers', members: 1 }
@@ -31,11 +29,11 @@ function begins(tested: AudiencesUnderTest): void {
   })
 
   test.each([{ sourceId: 'app' }, { computationClass: 'trait' as const }])(
-    'leaves an audience alone that is of another source or class: %j',
+    'refuses the key of an audience with a different source or class: %j',
     async (other) => {
       const sync = await tested.beginSync()
       await sync.take(member('u_1'))
-      const result = await begin({ ...other, name: 'Another' }, nowMs + 5)
+      const result = await begin({ ...other, name: 'Changed' }, nowMs + 5)
       expect(result).toEqual({ kind: 'taken', audience: await tested.audience() })
       expect(await tested.audience()).toMatchObject({ ...vip, members: 1 })
       expect(await sync.take(member('u_2'))).toEqual(['entered'])
@@ -43,7 +41,7 @@ function begins(tested: AudiencesUnderTest): void {
     },
   )
 
-  test('gives every sync its own number, also after the audience was removed', async () => {
+  test('gives every sync a different number, even after the audience was removed', async () => {
     const numbers: unknown[] = []
     for (const key of ['vip', 'vip', 'new', 'vip']) {
       if (numbers.length === 3) await tested.store.audiences.remove({ key })
@@ -53,7 +51,7 @@ function begins(tested: AudiencesUnderTest): void {
     expect(new Set(numbers).size).toBe(4)
   })
 
-  test('notes when a sync was last complete', async () => {
+  test('leaves the time of the last complete sync unchanged until the new sync is complete', async () => {
     const sync = await tested.beginSync({ atMs: nowMs + 1 })
     await sync.take(member('u_1'))
     expect(await tested.audience()).toMatchObject({ members: 1, syncedAtMs: null })
@@ -67,11 +65,11 @@ function begins(tested: AudiencesUnderTest): void {
 type Begin = AudiencesUnderTest['store']['audiences']['begin']
 
 function lists(tested: AudiencesUnderTest): void {
-  test('lists none in an empty store', async () => {
+  test('is empty in an empty store', async () => {
     expect(await tested.store.audiences.list()).toEqual([])
   })
 
-  test('lists audiences by key, whatever the key', async () => {
+  test('sorts audiences by key, whatever its characters', async () => {
     const keys = ['b', 'a', 'B', 'a_1', '__proto__', 'z\0', 'z', '\ud83d\ude00', '\ufffd', '\ud800']
     for (const key of keys) {
       await tested.sync([member('u_1')], { audience: { key, name: `Audience ${key}` } })
@@ -85,7 +83,7 @@ function lists(tested: AudiencesUnderTest): void {
 }
 
 function removes(tested: AudiencesUnderTest): void {
-  test('forgets an audience with its members, without calls', async () => {
+  test('removes an audience and its members, without calls', async () => {
     await tested.sync([member('u_1'), member('u_2')])
     await tested.sync([member('u_1')], { audience: { key: 'other' } })
     await tested.calls()
@@ -96,7 +94,7 @@ function removes(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([])
   })
 
-  test('removes an audience that takes several parts, and ends its sync', async () => {
+  test('removes a large audience in several parts, and supersedes its sync', async () => {
     const list = Array.from({ length: 1_500 }, (_, index) => member(`u_${index}`))
     const sync = await tested.beginSync()
     for (let first = 0; first < list.length; first += 500) {
@@ -112,11 +110,11 @@ function removes(tested: AudiencesUnderTest): void {
     expect(await tested.members('other')).toHaveLength(1)
   })
 
-  test('reports an unknown audience', async () => {
+  test('returns false for an unknown audience', async () => {
     expect(await tested.store.audiences.remove({ key: 'vip' })).toBe(false)
   })
 
-  test('creates a removed audience again', async () => {
+  test('lets a removed audience be created again', async () => {
     await tested.sync([member('u_1')])
     await tested.calls()
     await tested.store.audiences.remove({ key: 'vip' })

@@ -5,16 +5,16 @@ import { emptyLedger } from '../../src/model/index.ts'
 import { leaver, member, vip, type AudiencesUnderTest } from './audience-store-under-test.ts'
 import { event, nowMs } from './store-under-test.ts'
 
-/** The calls of changes behave like every other event. */
+/** Tests that the calls for changes are treated like other events. */
 export function callsSuite(tested: AudiencesUnderTest): void {
   describe('calls', () => {
     areDeliveries(tested)
-    areChangedTogether(tested)
+    areAtomic(tested)
   })
 }
 
 function areDeliveries(tested: AudiencesUnderTest): void {
-  test('wait in the lane of first tries, one delivery for each destination', async () => {
+  test('wait in the lane first, with one delivery per destination', async () => {
     const sync = await tested.beginSync({ destinationIds: ['crm', 'mail'], atMs: nowMs + 3 })
     await sync.take(member('a'))
     const listed = await tested.store.list({ filter: {}, limit: 10 })
@@ -44,7 +44,7 @@ function areDeliveries(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual(list)
   })
 
-  test('count as routed in the ledger, also those of members that leave', async () => {
+  test('count as routed in the ledger, including those for members that leave', async () => {
     const settings = { destinationIds: ['crm', 'mail'] }
     await tested.sync([member('a'), member('b')], settings)
     await tested.sync([member('a', '"x"')], settings)
@@ -57,7 +57,7 @@ function areDeliveries(tested: AudiencesUnderTest): void {
     })
   })
 
-  test('that no destination wants are filtered, and membership changes all the same', async () => {
+  test('count as filtered without a destination, and membership still changes', async () => {
     const settings = { destinationIds: [] }
     await tested.sync([member('a'), member('b')], settings)
     expect(await tested.members()).toHaveLength(2)
@@ -66,7 +66,7 @@ function areDeliveries(tested: AudiencesUnderTest): void {
     expect(await tested.store.ledger()).toEqual({ ...emptyLedger, accepted: 3, filtered: 3 })
   })
 
-  test('that are known already are duplicates, and membership changes all the same', async () => {
+  test('count as duplicates if their messageId is known, and membership still changes', async () => {
     const eventOf = ({ identity }: MembershipChange): NewEvent => event(identity.userId!, 'crm')
     await tested.sync([member('a'), member('b')], { eventOf })
     await tested.sync([member('a'), member('b', '2')], { eventOf })
@@ -75,16 +75,16 @@ function areDeliveries(tested: AudiencesUnderTest): void {
   })
 }
 
-function areChangedTogether(tested: AudiencesUnderTest): void {
-  /** Cannot make the call of one user. */
+function areAtomic(tested: AudiencesUnderTest): void {
+  /** Returns an `eventOf` that throws for one user. */
   const failingFor =
     (userId: string) =>
     (change: MembershipChange): NewEvent => {
-      if (change.identity.userId === userId) throw new Error('no call')
+      if (change.identity.userId === userId) throw new Error('cannot build the call')
       return tested.eventOf(change, vip, ['crm'])
     }
 
-  test('that cannot be made leave a part of a list untaken', async () => {
+  test('that cannot be built roll back the whole part of the list', async () => {
     await tested.sync([member('a', '1')])
     await tested.calls()
     const ledger = await tested.store.ledger()
@@ -95,13 +95,13 @@ function areChangedTogether(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 1 })
     expect(await tested.store.ledger()).toEqual(ledger)
     expect(await tested.calls()).toEqual([])
-    // Nobody of it counts as listed.
+    // No member of that part counts as listed.
     expect(await sync.take(member('a', '2'), member('new'))).toEqual(['changed', 'entered'])
     await sync.finish()
     expect(await tested.calls()).toEqual([member('a', '2'), member('new')])
   })
 
-  test('that cannot be made keep members from leaving', async () => {
+  test('that cannot be built keep members from leaving', async () => {
     await tested.sync([member('a'), member('bad'), member('c')])
     await tested.calls()
     const failing = await tested.beginSync({ eventOf: failingFor('bad') })

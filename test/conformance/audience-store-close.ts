@@ -3,7 +3,7 @@ import type { Store } from '../../src/store/index.ts'
 import { AudiencesUnderTest, member, vip } from './audience-store-under-test.ts'
 import { nowMs } from './store-under-test.ts'
 
-/** The audiences of a closed store. */
+/** Tests a closed store. */
 export function audiencesCloseSuite(open: () => Promise<Store>): void {
   describe('close', () => {
     test('makes every method reject with store_closed', async () => {
@@ -17,7 +17,7 @@ export function audiencesCloseSuite(open: () => Promise<Store>): void {
       const calls = {
         begin: () => audiences.begin({ audience: vip, nowMs }),
         take: () => sync.take(member('a')),
-        'take of a sync that is over': () => complete.tryTake(member('a')),
+        'take of a complete sync': () => complete.tryTake(member('a')),
         release: () => sync.release(),
         list: () => audiences.list(),
         members: () => audiences.members({ key: 'vip', limit: 1, after: null }),

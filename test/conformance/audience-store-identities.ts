@@ -9,7 +9,7 @@ import {
   type AudiencesUnderTest,
 } from './audience-store-under-test.ts'
 
-/** Each of these is somebody else, however alike they look. */
+/** Identities that look alike but are all different. */
 const lookalikes: readonly Member[] = [
   { userId: 'x' },
   { anonymousId: 'x' },
@@ -42,10 +42,10 @@ const lookalikes: readonly Member[] = [
   { userId: `${'long'.repeat(5_000)}b` },
 ].map((identifiers) => memberWith(identifiers))
 
-/** Who is who. */
+/** Tests which identities count as the same member, and which as the same user. */
 export function identitiesSuite(tested: AudiencesUnderTest): void {
   describe('identities', () => {
-    test('are distinguished by every identifier, whatever characters it has', async () => {
+    test('differ if any identifier differs, whatever its characters', async () => {
       const sync = await tested.beginSync()
       expect(await sync.take(...lookalikes)).toEqual(lookalikes.map(() => 'entered'))
       expect(await sync.take(...lookalikes)).toEqual(lookalikes.map(() => 'repeated'))
@@ -55,7 +55,7 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       expect(await tested.audience()).toMatchObject({ members: lookalikes.length })
     })
 
-    test('leave under the identifier with which they entered', async () => {
+    test('leave under the userId or anonymousId with which they entered', async () => {
       await tested.sync(lookalikes)
       await tested.calls()
       const stays = memberWith({ anonymousId: 'x' })
@@ -73,7 +73,7 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       expect(await tested.members()).toEqual([stays])
     })
 
-    test('of one profile each have their own call', async () => {
+    test('with different userIds and one email get a call each', async () => {
       const profile = ['u_1', 'u_2'].map((userId) => memberWith({ userId, email: 'a@example.com' }))
       await tested.sync(profile)
       expect(await tested.calls()).toEqual(profile)
@@ -85,7 +85,7 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       ['email', { userId: 'u_1', email: 'old' }, { userId: 'u_1', email: 'new' }],
       ['anonymousId', { userId: 'u_1', anonymousId: 'old' }, { userId: 'u_1' }],
       ['email', { anonymousId: 'a_1', email: 'old' }, { anonymousId: 'a_1' }],
-    ])('do not say that a user left whose %s has changed', async (_, before, after) => {
+    ])('send no leave call for a user whose %s changed', async (_, before, after) => {
       await tested.sync([memberWith(before), member('u_2')])
       await tested.calls()
       const sync = await tested.beginSync()
@@ -97,16 +97,19 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       expect(await tested.calls()).toEqual([moved, leaver('u_2')])
     })
 
-    test.each([1, 10])('of a user say once that it left, %i at a time', async (rowsMax) => {
-      const emails = ['a', 'b', 'c'].map((email) => memberWith({ userId: 'u_1', email }))
-      await tested.sync(emails)
-      await tested.calls()
-      const sync = await tested.beginSync()
-      const left = await sync.finish(rowsMax)
-      expect(left).toHaveLength(1)
-      expect(await tested.calls()).toEqual([{ identity: left[0], value: null }])
-      expect(await tested.members()).toEqual([])
-    })
+    test.each([1, 10])(
+      'of one user send one leave call, with %i rows per release',
+      async (rowsMax) => {
+        const emails = ['a', 'b', 'c'].map((email) => memberWith({ userId: 'u_1', email }))
+        await tested.sync(emails)
+        await tested.calls()
+        const sync = await tested.beginSync()
+        const left = await sync.finish(rowsMax)
+        expect(left).toHaveLength(1)
+        expect(await tested.calls()).toEqual([{ identity: left[0], value: null }])
+        expect(await tested.members()).toEqual([])
+      },
+    )
 
     test('are the same in every audience', async () => {
       for (const key of ['a', 'b']) await tested.sync([member('u_1')], { audience: { key } })

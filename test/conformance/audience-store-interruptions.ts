@@ -4,7 +4,7 @@ import { nowMs } from './store-under-test.ts'
 
 const superseded = { kind: 'superseded' }
 
-/** Syncs that do not reach their end. */
+/** Tests syncs that are interrupted or superseded. */
 export function interruptionsSuite(tested: AudiencesUnderTest): void {
   describe('a sync', () => {
     stops(tested)
@@ -15,7 +15,7 @@ export function interruptionsSuite(tested: AudiencesUnderTest): void {
 function stops(tested: AudiencesUnderTest): void {
   const list = ['a', 'b', 'c', 'd'].map((userId) => member(userId))
 
-  test('that is interrupted has sent its changes, and the next one sends the rest', async () => {
+  test('keeps the changes that it made before an interruption, and the next sync makes the rest', async () => {
     await tested.sync([member('a'), member('x')])
     expect(await tested.calls()).toHaveLength(2)
     const stopped = await tested.beginSync()
@@ -32,7 +32,7 @@ function stops(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 4, syncedAtMs: nowMs + 9 })
   })
 
-  test('that stops while members leave is not complete, and the next one lets the others leave', async () => {
+  test('is not complete if it stops while members leave, and the next sync removes the rest', async () => {
     await tested.sync(list)
     await tested.calls()
     const stopped = await tested.beginSync({ atMs: nowMs + 5 })
@@ -52,7 +52,7 @@ function stops(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 1, syncedAtMs: nowMs + 9 })
   })
 
-  test('does not count members that the one before has listed', async () => {
+  test('ignores which members an interrupted sync has listed', async () => {
     const stopped = await tested.beginSync()
     await stopped.take(member('a'), member('b'))
     await tested.calls()
@@ -62,7 +62,7 @@ function stops(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([leaver('b')])
   })
 
-  test('looks at a bounded number of members at a time, each once', async () => {
+  test('checks a bounded number of members per release, and each member once', async () => {
     const many = Array.from({ length: 25 }, (_, place) => member(`u_${place}`))
     await tested.sync(many)
     await tested.calls()
@@ -86,7 +86,7 @@ function stops(tested: AudiencesUnderTest): void {
 }
 
 function isSuperseded(tested: AudiencesUnderTest): void {
-  test('is over once another one of its audience begins', async () => {
+  test('is superseded when another sync of its audience begins', async () => {
     await tested.sync([member('a')])
     const first = await tested.beginSync()
     await first.take(member('b'))
@@ -102,21 +102,21 @@ function isSuperseded(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([leaver('a')])
   })
 
-  test('is not over because one of another audience begins', async () => {
+  test('continues when a sync of a different audience begins', async () => {
     const sync = await tested.beginSync()
     await tested.sync([member('a')], { audience: { key: 'other' } })
     expect(await sync.take(member('a'))).toEqual(['entered'])
     expect(await sync.finish()).toEqual([])
   })
 
-  test('that starts at the same time as others is the only one to continue', async () => {
+  test('supersedes the syncs that began concurrently before it', async () => {
     const syncs = await Promise.all([1, 2, 3].map(() => tested.beginSync()))
     const results = await Promise.all(syncs.map((sync) => sync.tryTake(member('a'))))
     expect(results.map(({ kind }) => kind)).toEqual(['superseded', 'superseded', 'taken'])
     expect(await tested.calls()).toEqual([member('a')])
   })
 
-  test('is over once it is complete', async () => {
+  test('changes nothing more once it is complete', async () => {
     const sync = await tested.beginSync()
     await sync.take(member('a'))
     await sync.finish()
@@ -126,7 +126,7 @@ function isSuperseded(tested: AudiencesUnderTest): void {
     expect(await tested.members()).toEqual([member('a')])
   })
 
-  test('is over once its audience is removed, also when that is created again', async () => {
+  test('is superseded when its audience is removed, even if the audience is created again', async () => {
     const sync = await tested.beginSync()
     await sync.take(member('a'))
     await tested.store.audiences.remove({ key: 'vip' })
@@ -138,10 +138,10 @@ function isSuperseded(tested: AudiencesUnderTest): void {
     expect(await tested.members()).toEqual([member('a')])
   })
 
-  test('of an audience without a sync is over', async () => {
+  test('is superseded if its audience does not exist', async () => {
     const { audiences } = tested.store
     const eventsOf = (): never => {
-      throw new Error('nobody changes')
+      throw new Error('no member should change')
     }
     const request = { key: 'none', sync: 1, nowMs, seenSinceMs: 0, eventsOf }
     expect(await audiences.take({ ...request, members: [member('a')] })).toEqual(superseded)

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { identity, leaver, member, type AudiencesUnderTest } from './audience-store-under-test.ts'
 
-/** Lists: which members enter, change, stay and leave. */
+/** Tests which members enter, change, stay and leave. */
 export function listsSuite(tested: AudiencesUnderTest): void {
   describe('a list', () => {
-    followsAnother(tested)
-    saysThingsTwice(tested)
+    findsDifferences(tested)
+    handlesRepetitions(tested)
   })
 }
 
-function followsAnother(tested: AudiencesUnderTest): void {
+function findsDifferences(tested: AudiencesUnderTest): void {
   const abc = ['a', 'b', 'c'].map((userId) => member(userId))
 
-  test('that is the first one makes everybody enter', async () => {
+  test('makes every member enter if it is the first', async () => {
     const sync = await tested.beginSync()
     expect(await sync.take(...abc)).toEqual(['entered', 'entered', 'entered'])
     expect(await sync.finish()).toEqual([])
@@ -35,7 +35,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 2 })
   })
 
-  test('sends the values that changed', async () => {
+  test('sends the members whose value changed', async () => {
     const audience = { computationClass: 'trait' as const }
     await tested.sync([member('a', '1'), member('b', '"x"'), member('c', '{"n":1}')], { audience })
     await tested.calls()
@@ -48,7 +48,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 3 })
   })
 
-  test('keeps all values unchanged', async () => {
+  test('stores and sends every value unchanged', async () => {
     const values = ['"\ud800"', '"a\0b"', '"\u001a0000"', '""', '0', `"${'x'.repeat(40_000)}"`]
     const list = values.map((value, place) => member(`u_${place}`, value))
     await tested.sync(list)
@@ -58,7 +58,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await sync.take(...list)).toEqual(list.map(() => 'unchanged'))
   })
 
-  test('that is the same as before sends nothing', async () => {
+  test('sends nothing if it equals the previous list', async () => {
     await tested.sync(abc)
     await tested.calls()
     const sync = await tested.beginSync()
@@ -68,7 +68,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 3 })
   })
 
-  test('that is empty makes everybody leave', async () => {
+  test('makes every member leave if it is empty', async () => {
     await tested.sync(abc)
     await tested.calls()
     const sync = await tested.beginSync()
@@ -81,7 +81,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 0 })
   })
 
-  test('lets members come back', async () => {
+  test('makes a former member enter again', async () => {
     await tested.sync(abc)
     await tested.sync([])
     await tested.calls()
@@ -89,7 +89,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([member('b')])
   })
 
-  test('of another audience is another matter', async () => {
+  test('does not affect other audiences', async () => {
     const [one, two] = [await tested.beginSync(), await tested.beginSync({ audience: pair })]
     expect(await one.take(member('a'), member('b'))).toEqual(['entered', 'entered'])
     expect(await two.take(member('b', '5'))).toEqual(['entered'])
@@ -106,8 +106,8 @@ function followsAnother(tested: AudiencesUnderTest): void {
   const pair = { key: 'spent', computationClass: 'trait' as const, sourceId: 'app' }
 }
 
-function saysThingsTwice(tested: AudiencesUnderTest): void {
-  test('that repeats or contradicts itself within a part keeps what it said first', async () => {
+function handlesRepetitions(tested: AudiencesUnderTest): void {
+  test('keeps the first of several values that it has for a member in one part', async () => {
     await tested.sync([member('kept', '1'), member('changed', '1')])
     await tested.calls()
     const sync = await tested.beginSync()
@@ -131,7 +131,7 @@ function saysThingsTwice(tested: AudiencesUnderTest): void {
     expect(await tested.members()).toEqual(expected)
   })
 
-  test('that repeats or contradicts itself in another part keeps what it said first', async () => {
+  test('keeps the first of several values that it has for a member in different parts', async () => {
     await tested.sync([member('kept', '1'), member('changed', '1')])
     await tested.calls()
     const sync = await tested.beginSync()
@@ -144,7 +144,7 @@ function saysThingsTwice(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual(['new 1', 'changed 2'].map(memberOf))
   })
 
-  test('whose parts arrive at once counts as one list', async () => {
+  test('can arrive in concurrent parts', async () => {
     const sync = await tested.beginSync()
     const parts = Array.from({ length: 8 }, () => sync.take(member('a'), member('b', '1')))
     const outcomes = (await Promise.all(parts)).flat()
@@ -155,7 +155,7 @@ function saysThingsTwice(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 2 })
   })
 
-  test('makes somebody leave only once', async () => {
+  test('makes a member leave only once, even by concurrent releases', async () => {
     await tested.sync([member('a')])
     await tested.calls()
     const sync = await tested.beginSync()
@@ -170,7 +170,7 @@ function saysThingsTwice(tested: AudiencesUnderTest): void {
   })
 }
 
-/** A member out of its id and value. */
+/** Parses a member from its userId and value, such as `new 1`. */
 function memberOf(text: string): ReturnType<typeof member> {
   const [userId = '', value] = text.split(' ')
   return member(userId, value)

@@ -17,7 +17,7 @@ export function membersSuite(tested: AudiencesUnderTest): void {
       memberWith({ userId: 'u_1', anonymousId: 'a_1', email: 'a@example.com' }),
     ]
 
-    test('are empty for an unknown audience', async () => {
+    test('are an empty list for an unknown audience', async () => {
       expect(await tested.store.audiences.members({ key: 'x', limit: 9, after: null })).toEqual([])
     })
 
@@ -35,7 +35,7 @@ export function membersSuite(tested: AudiencesUnderTest): void {
       },
     )
 
-    test('have an order that stays', async () => {
+    test('keep their order in the next sync', async () => {
       await tested.sync(list)
       const first = (await tested.pages('vip', 3)).flat()
       await tested.sync(list.toReversed().map((one) => ({ ...one, value: '2' })))
@@ -43,15 +43,15 @@ export function membersSuite(tested: AudiencesUnderTest): void {
       expect(second.map((one) => one.identity)).toEqual(first.map((one) => one.identity))
     })
 
-    test('go on behind one that left meanwhile, or that never was', async () => {
+    test('can be read from an identity that has left, or that never was a member', async () => {
       await tested.sync(list)
       const all = (await tested.pages('vip', 100)).flat()
       const [third] = all.slice(2)
-      const behind = (after: MemberIdentity): Promise<readonly Member[]> =>
+      const membersAfter = (after: MemberIdentity): Promise<readonly Member[]> =>
         tested.store.audiences.members({ key: 'vip', limit: 100, after })
       await tested.sync(all.filter((one) => one !== third))
-      expect(await behind(third!.identity)).toEqual(all.slice(3))
-      const rest = await behind(identity({ userId: 'u_3a' }))
+      expect(await membersAfter(third!.identity)).toEqual(all.slice(3))
+      const rest = await membersAfter(identity({ userId: 'u_3a' }))
       expect(rest).toEqual(all.slice(all.length - rest.length))
     })
   })

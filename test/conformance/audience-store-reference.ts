@@ -15,8 +15,8 @@ import {
   type SyncUnderTest,
 } from './audience-store-under-test.ts'
 
-/** Those whom lists speak of. */
-const people: readonly Partial<MemberIdentity>[] = [
+/** The identities in the lists. */
+const identities: readonly Partial<MemberIdentity>[] = [
   { userId: 'a' },
   { userId: 'b' },
   { userId: 'b', email: 'b@example.com' },
@@ -27,15 +27,15 @@ const people: readonly Partial<MemberIdentity>[] = [
 ]
 
 const line: fc.Arbitrary<Member> = fc
-  .tuple(fc.constantFrom(...people), fc.constantFrom('true', 'true', '2'))
+  .tuple(fc.constantFrom(...identities), fc.constantFrom('true', 'true', '2'))
   .map(([identifiers, value]) => memberWith(identifiers, value))
 
-/** A sync, and where it stops. */
+/** A sync, and the step after which it is interrupted. */
 interface PlannedSync {
   readonly key: string
   readonly parts: readonly (readonly Member[])[]
   readonly rowsMax: number
-  /** After so many steps, each of which takes a part or lets some leave. */
+  /** The maximum of steps: each sends a part or releases members. */
   readonly stepsMax: number
 }
 
@@ -46,50 +46,49 @@ const plannedSync: fc.Arbitrary<PlannedSync> = fc.record({
   stepsMax: fc.oneof(fc.constant(100), fc.nat(6)),
 })
 
-/** Who is in an audience: nothing that an engine would do. */
+/** A simple model of the members of an audience. */
 class Reference {
   #values = new Map<string, string>()
 
-  /** Takes a line of a list in that has already named some. */
+  /** Takes one member of a list. `listed` has the identities that the list had before, and gets this one. */
   take({ identity, value }: Member, listed: Set<string>): TakeOutcome {
-    const who = JSON.stringify(identity)
-    const before = this.#values.get(who)
-    const isSecond = listed.has(who)
-    listed.add(who)
+    const key = JSON.stringify(identity)
+    const before = this.#values.get(key)
+    const isSecond = listed.has(key)
+    listed.add(key)
     if (before === value) return isSecond ? 'repeated' : 'unchanged'
     if (isSecond) return 'contradicted'
-    this.#values.set(who, value)
+    this.#values.set(key, value)
     return before === undefined ? 'entered' : 'changed'
   }
 
-  /** Those who are there now, none of whom is new, and all of the list among them. */
-  stay(members: readonly Member[], listed: ReadonlySet<string>): void {
-    const names = members.map(({ identity }) => JSON.stringify(identity))
-    for (const [place, name] of names.entries()) {
-      expect(this.#values.get(name)).toBe(members[place]?.value)
+  /** Keeps only the stored members. All of them must be known, and all listed ones must be among them. */
+  retain(stored: readonly Member[], listed: ReadonlySet<string>): void {
+    const keys = stored.map(({ identity }) => JSON.stringify(identity))
+    for (const [index, key] of keys.entries()) {
+      expect(this.#values.get(key)).toBe(stored[index]?.value)
     }
-    for (const name of listed) expect(names).toContain(name)
-    this.#values = new Map(names.map((name) => [name, this.#values.get(name) ?? '']))
+    for (const key of listed) expect(keys).toContain(key)
+    this.#values = new Map(keys.map((key) => [key, this.#values.get(key) ?? '']))
   }
 
-  /** Who is there. */
   members(): readonly Member[] {
     return inOrder(
-      [...this.#values].map(([who, value]) => ({
-        identity: JSON.parse(who) as MemberIdentity,
+      [...this.#values].map(([key, value]) => ({
+        identity: JSON.parse(key) as MemberIdentity,
         value,
       })),
     )
   }
 }
 
-/** What somebody knows of an audience who was sent its calls. */
+/** The view of an audience that a receiver has from its calls alone. */
 class Receiver {
   readonly users = new Set<string>()
   readonly values = new Map<string, string>()
   calls = 0
 
-  hear({ identity, value }: MembershipChange): void {
+  receive({ identity, value }: MembershipChange): void {
     this.calls++
     const user = userOf(identity)
     if (value === null) expect(this.users.delete(user)).toBe(true)
@@ -98,7 +97,7 @@ class Receiver {
   }
 }
 
-/** Syncs lists at random, and stops anywhere; what is sent has to be what became different, and no more. */
+/** Syncs random lists with random interruptions, and checks that exactly the differences are sent. */
 export async function checkSyncsAgainstReference(open: () => Promise<Store>): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(plannedSync, { maxLength: 6 }), async (plans) => {
@@ -112,10 +111,10 @@ export async function checkSyncsAgainstReference(open: () => Promise<Store>): Pr
         const changes = await carryOut(plan, { sync, tested }, references[key])
         const receiver = receivers[key]
         const before = receiver.calls
-        for (const change of await tested.calls(key)) receiver.hear(change)
+        for (const change of await tested.calls(key)) receiver.receive(change)
         expect(receiver.calls - before).toBe(changes.calls)
         const stored = await tested.members(key, plan.rowsMax)
-        references[key].stay(stored, changes.listed)
+        references[key].retain(stored, changes.listed)
         const members = references[key].members()
         expect(inOrder(stored)).toEqual(members)
         expect(receiver.users).toEqual(new Set(members.map(({ identity }) => userOf(identity))))
@@ -130,7 +129,7 @@ export async function checkSyncsAgainstReference(open: () => Promise<Store>): Pr
   )
 }
 
-/** Does what is planned; a sync that comes to its end has members that are those of its list. */
+/** Carries out a planned sync. A complete sync must leave exactly the members of its list. */
 async function carryOut(
   { key, parts, rowsMax, stepsMax }: PlannedSync,
   { sync, tested }: { readonly sync: SyncUnderTest; readonly tested: AudiencesUnderTest },

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../../src/model/index.ts'
 import { leaver, member, memberWith, type AudiencesUnderTest } from './audience-store-under-test.ts'
 
-/** Users whose calls are dropped. */
+/** Tests members who are suppressed users. */
 export function suppressedSuite(tested: AudiencesUnderTest): void {
   describe('suppressed users', () => {
-    test('are not kept, and nothing is sent about them', async () => {
+    test('do not become members, and no call is sent', async () => {
       await tested.suppress('r_1', 's', '')
       const sync = await tested.beginSync()
       const withAddress = memberWith({ userId: 's', email: 's@example.com' })
@@ -22,11 +22,11 @@ export function suppressedSuite(tested: AudiencesUnderTest): void {
       expect(await tested.calls()).toEqual([member('a'), unknown])
       expect(await tested.members()).toEqual([member('a'), unknown])
       expect(await tested.audience()).toMatchObject({ members: 2 })
-      const books = { accepted: 2, routed: 2, deliveries: 2, delivered: 2 }
-      expect(await tested.store.ledger()).toEqual({ ...emptyLedger, ...books })
+      const counts = { accepted: 2, routed: 2, deliveries: 2, delivered: 2 }
+      expect(await tested.store.ledger()).toEqual({ ...emptyLedger, ...counts })
     })
 
-    test('stay members, without calls, while lists name them', async () => {
+    test('stay members while lists contain them, without calls', async () => {
       await tested.sync([member('s', '1'), member('a', '1')])
       await tested.calls()
       await tested.suppress('r_1', 's')

@@ -24,43 +24,43 @@ export const vip: NewAudience = {
   sourceId: 'website',
 }
 
-/** From so many parts or pages on something goes round in circles. */
+/** More parts or pages than this mean an endless loop. */
 const partsMax = 1_000
 
-/** Someone with some identifiers. */
+/** Makes an identity. Identifiers that are not given are null. */
 export function identity(identifiers: Partial<MemberIdentity>): MemberIdentity {
   return { userId: null, anonymousId: null, email: null, ...identifiers }
 }
 
-/** A member that is known by its userId. */
+/** Makes a member with only a userId. */
 export function member(userId: string, value = 'true'): Member {
-  return { identity: identity({ userId }), value }
+  return memberWith({ userId }, value)
 }
 
-/** A member that is known by its identifiers. */
+/** Makes a member with any identifiers. */
 export function memberWith(identifiers: Partial<MemberIdentity>, value = 'true'): Member {
   return { identity: identity(identifiers), value }
 }
 
-/** Identifies a user by userId, or by anonymousId if there is none. */
+/** Returns a key for the user of an identity: the userId, or the anonymousId if there is none. */
 export function userOf({ userId, anonymousId }: MemberIdentity): string {
   return JSON.stringify(userId === null ? { anonymousId } : { userId })
 }
 
-/** Someone who is known by a userId leaves. */
+/** Makes the change in which a member with only a userId leaves. */
 export function leaver(userId: string): MembershipChange {
   return { identity: identity({ userId }), value: null }
 }
 
-/** Members, or their changes, sorted. */
+/** Sorts members, or changes of members, by identity. */
 export function inOrder<Subject extends { readonly identity: MemberIdentity }>(
   subjects: readonly Subject[],
 ): readonly Subject[] {
-  const place = ({ identity: whose }: Subject): string => JSON.stringify(whose)
-  return subjects.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
+  const key = (subject: Subject): string => JSON.stringify(subject.identity)
+  return subjects.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/** A sync that was begun. */
+/** A sync that has begun. */
 export class SyncUnderTest {
   readonly #store: AudienceStore
   readonly #request: SyncRequest
@@ -70,26 +70,26 @@ export class SyncUnderTest {
     this.#request = request
   }
 
-  /** Takes part of a list in. */
+  /** Sends part of a list. Throws if the sync is over. */
   async take(...members: readonly Member[]): Promise<readonly TakeOutcome[]> {
     const result = await this.tryTake(...members)
     if (result.kind !== 'taken') throw new Error('the sync is over')
     return result.outcomes
   }
 
-  /** Takes part of a list in, unless the sync is over. */
+  /** Sends part of a list, even if the sync may be over. */
   tryTake(...members: readonly Member[]): Promise<TakeResult> {
     return this.#store.take({ ...this.#request, members })
   }
 
-  /** Lets some of those leave who were not listed. */
+  /** Removes up to `rowsMax` members that were not listed. */
   release(
     options: { rowsMax?: number; after?: MemberIdentity | null } = {},
   ): Promise<ReleaseResult> {
     return this.#store.release({ ...this.#request, rowsMax: 100, after: null, ...options })
   }
 
-  /** Lets everybody leave who was not listed, so that the sync is complete; tells who that was. */
+  /** Removes all members that were not listed, which completes the sync. Returns the removed ones. */
   async finish(rowsMax = 100): Promise<readonly MemberIdentity[]> {
     const left: MemberIdentity[] = []
     let after: MemberIdentity | null = null
@@ -105,7 +105,7 @@ export class SyncUnderTest {
   }
 }
 
-/** The parts of a sync that a test may change. */
+/** The settings of a sync. By default it is of {@link vip}, at {@link nowMs}, with calls for `crm`. */
 export interface SyncSettings {
   readonly audience?: Partial<NewAudience>
   readonly atMs?: number
@@ -113,7 +113,7 @@ export interface SyncSettings {
   readonly eventOf?: (change: MembershipChange) => NewEvent
 }
 
-/** The audiences of the running test, with the operations that tests share. */
+/** The audiences of the current test, with operations that tests share. */
 export class AudiencesUnderTest {
   readonly #tested: StoreUnderTest
   readonly #open: () => Promise<Store>
@@ -125,9 +125,9 @@ export class AudiencesUnderTest {
     this.#tested = new StoreUnderTest(() => Promise.resolve(this.store))
   }
 
-  /** The store itself. */
+  /** The store. */
   get store(): Store {
-    if (this.#store === undefined) throw new Error('no test runs')
+    if (this.#store === undefined) throw new Error('begin() was not called')
     return this.#store
   }
 
@@ -138,7 +138,7 @@ export class AudiencesUnderTest {
     await this.#tested.begin()
   }
 
-  /** Audits the store and counts members after every test, then closes the store. */
+  /** Checks the counts of members and audits the store, then closes it. */
   async end(): Promise<void> {
     for (const { key, members } of await this.store.audiences.list()) {
       expect(await this.members(key), key).toHaveLength(members)
@@ -146,7 +146,7 @@ export class AudiencesUnderTest {
     await this.#tested.end()
   }
 
-  /** Begins a sync that can. */
+  /** Begins a sync. Throws if the key belongs to a different source or class. */
   async beginSync(settings: SyncSettings = {}): Promise<SyncUnderTest> {
     const { atMs = nowMs, destinationIds = ['crm'] } = settings
     const audience = { ...vip, ...settings.audience }
@@ -164,14 +164,14 @@ export class AudiencesUnderTest {
     })
   }
 
-  /** Syncs a list from begin to end. */
+  /** Syncs a list completely. */
   async sync(list: readonly Member[], settings: SyncSettings = {}): Promise<void> {
     const sync = await this.beginSync(settings)
     await sync.take(...list)
     await sync.finish()
   }
 
-  /** The call of a change; its body says what the change is. */
+  /** Makes the call for a change. Its body contains the change. */
   eventOf(
     change: MembershipChange,
     audience: NewAudience,
@@ -189,7 +189,7 @@ export class AudiencesUnderTest {
     }
   }
 
-  /** Delivers the calls that wait, and tells what they say, in their order. */
+  /** Delivers the waiting calls, and returns the changes in those of one audience, in order. */
   async calls(key: string = vip.key): Promise<readonly MembershipChange[]> {
     const dueByMs = Number.MAX_SAFE_INTEGER
     const leased = await this.#tested.claim('crm', { deliveriesMax: 10_000, dueByMs })
@@ -199,22 +199,22 @@ export class AudiencesUnderTest {
     )
     return bodies
       .filter((body) => body.key === key)
-      .map(({ identity: whose, value }) => ({ identity: whose, value }))
+      .map(({ identity: subject, value }) => ({ identity: subject, value }))
   }
 
-  /** The audience with a key. */
+  /** Returns the audience with a key, which must exist. */
   async audience(key: string = vip.key): Promise<Audience> {
     const found = (await this.store.audiences.list()).find((audience) => audience.key === key)
     expect(found, key).toBeDefined()
     return found!
   }
 
-  /** Every member of an audience, read in pages, in an order of their own. */
+  /** Returns all members of an audience, read in pages and sorted by identity. */
   async members(key: string = vip.key, limit = 100): Promise<readonly Member[]> {
     return inOrder((await this.pages(key, limit)).flat())
   }
 
-  /** Every member of an audience, page by page, as the engine orders them. */
+  /** Returns all members of an audience, in pages and in the order of the engine. */
   async pages(key: string, limit: number): Promise<readonly (readonly Member[])[]> {
     const pages: (readonly Member[])[] = []
     for (;;) {
@@ -226,13 +226,13 @@ export class AudiencesUnderTest {
     }
   }
 
-  /** Drops the calls of users from now on. */
+  /** Suppresses calls of users from now on. */
   suppress(id: string, ...userIds: readonly string[]): Promise<void> {
     const regulation = { id, type: 'SUPPRESS_ONLY' as const, userIds, sourceIds: null }
     return this.store.regulations.create({ regulation, notifications: [], nowMs })
   }
 
-  /** Accepts the calls of users again. */
+  /** Accepts calls of users again. */
   unsuppress(id: string, ...userIds: readonly string[]): Promise<void> {
     const regulation = { id, type: 'UNSUPPRESS' as const, userIds, sourceIds: null }
     return this.store.regulations.create({ regulation, notifications: [], nowMs })

@@ -12,13 +12,13 @@ import { suppressedSuite } from './audience-store-suppressed.ts'
 import { AudiencesUnderTest } from './audience-store-under-test.ts'
 
 /**
- * What every engine of the AudienceStore port promises, beside the deliveries that calls become.
+ * Tests the AudienceStore port for one engine. The suite of the DeliveryStore port tests deliveries.
  *
  * @param open - opens an empty store, which the suite closes
  */
 export function audienceStoreSuite(name: string, open: () => Promise<Store>): void {
-  describe(`${name} keeps the promises of the AudienceStore port`, () => {
-    describe('in', () => {
+  describe(`${name} implements the AudienceStore port`, () => {
+    describe('an open store', () => {
       const tested = new AudiencesUnderTest(open)
       beforeEach(() => tested.begin())
       afterEach(() => tested.end())
@@ -34,7 +34,7 @@ export function audienceStoreSuite(name: string, open: () => Promise<Store>): vo
 
     audiencesCloseSuite(open)
 
-    test('sends the differences of any lists, however syncs are interrupted', () =>
+    test('sends exactly the differences between lists, however syncs are interrupted', () =>
       checkSyncsAgainstReference(open))
   })
 }

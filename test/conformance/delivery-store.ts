@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { DeliveryStore } from '../../src/delivery/index.ts'
 import { addSuite } from './delivery-store-add.ts'
-import { booksSuite } from './delivery-store-books.ts'
+import { ledgerSuite } from './delivery-store-ledger.ts'
 import { claimSuite } from './delivery-store-claim.ts'
 import { closeSuite } from './delivery-store-close.ts'
 import { discardSuite } from './delivery-store-discard.ts'
@@ -40,7 +40,7 @@ export function deliveryStoreSuite(
       retrySuite(tested)
       discardSuite(tested)
       purgeSuite(tested)
-      booksSuite(tested)
+      ledgerSuite(tested)
     })
 
     closeSuite(open)

@@ -7,7 +7,7 @@ import {
 } from './regulation-store-under-test.ts'
 import { messageIds, nowMs } from './store-under-test.ts'
 
-/** The notifications of `create`. */
+/** Tests `create` with notifications. */
 export function createSuite(tested: RegulationsUnderTest): void {
   describe('create', () => {
     test('stores notifications as events whose deliveries can be claimed', async () => {
@@ -33,7 +33,7 @@ export function createSuite(tested: RegulationsUnderTest): void {
       expect(await tested.claim('ads')).toHaveLength(2)
     })
 
-    test('counts a notification that goes nowhere as filtered', async () => {
+    test('counts a notification without a destination as filtered', async () => {
       const id = await tested.create('DELETE_ONLY', ['u_1'], {
         notifications: [notificationAbout('u_1', { to: [] })],
       })
@@ -41,14 +41,14 @@ export function createSuite(tested: RegulationsUnderTest): void {
       expect((await tested.regulation(id)).streams).toEqual([])
     })
 
-    test('notifies again if the messageId was seen before', async () => {
+    test('stores a notification even if its messageId is known', async () => {
       const notifications = [notificationAbout('u_1', { messageId: 'n_1' })]
       await tested.create('DELETE_ONLY', ['u_1'], { notifications })
       await tested.create('DELETE_ONLY', ['u_1'], { notifications })
       expect(messageIds(await tested.claim('crm'))).toEqual(['n_1', 'n_1'])
     })
 
-    test('gives ids that go on behind the others', async () => {
+    test('gives deliveries of notifications ids in sequence with those of events', async () => {
       await tested.add([eventAbout('u_9')])
       await tested.create('DELETE_ONLY', ['u_1'], { notifications: [notificationAbout('u_1')] })
       await tested.add([eventAbout('u_9')])

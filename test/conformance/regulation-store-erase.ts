@@ -14,7 +14,7 @@ export function eraseSuite(tested: RegulationsUnderTest): void {
     waiting(tested)
     settled(tested)
     fields(tested)
-    leavesAlone(tested)
+    isLimited(tested)
     isBounded(tested)
     members(tested)
   })
@@ -30,8 +30,8 @@ const failed = {
 }
 
 function waiting(tested: RegulationsUnderTest): void {
-  test('fails waiting deliveries, first tries and retries, to several destinations', async () => {
-    await tested.putOff(await tested.leaseAbout('u_1'), nowMs + 60_000)
+  test('fails waiting first tries and retries, to several destinations', async () => {
+    await tested.retryLater(await tested.leaseAbout('u_1'), nowMs + 60_000)
     await tested.add([eventAbout('u_1', { to: ['crm', 'ads'] })])
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
     expect(await tested.erase(id, { atMs: nowMs + 5 })).toBe('nothing')
@@ -59,7 +59,7 @@ function waiting(tested: RegulationsUnderTest): void {
 }
 
 function settled(tested: RegulationsUnderTest): void {
-  test('empties ended deliveries, and keeps their state', async () => {
+  test('erases ended deliveries, and keeps their state', async () => {
     const leased = []
     for (const kind of ['delivered', 'failed', 'expired'] as const) {
       const delivery = await tested.leaseAbout('u_1')
@@ -98,7 +98,7 @@ function settled(tested: RegulationsUnderTest): void {
     expect(await tested.claim('crm', { lane: 'manual' })).toHaveLength(1)
   })
 
-  test('can be purged, and counts no delivery twice', async () => {
+  test('counts no delivery twice, and leaves deliveries that can be purged', async () => {
     const first = await tested.leaseAbout('u_1', { to: ['crm'] })
     await tested.settle(delivered(first))
     await tested.add([eventAbout('u_1', { to: ['crm', 'ads'] })])
@@ -113,7 +113,7 @@ function settled(tested: RegulationsUnderTest): void {
 }
 
 function fields(tested: RegulationsUnderTest): void {
-  test('erases a messageId that contains the userId, and forgets it', async () => {
+  test('erases a messageId that contains the userId, and accepts that messageId again', async () => {
     const named = eventAbout('u_1', { messageId: 'orderu_1x7', to: ['crm', 'ads'] })
     const other = eventAbout('u_1', { messageId: 'order-7' })
     const replaced = eventAbout('u_3', { type: 'alias', previousId: 'u_1', messageId: 'from u_1' })
@@ -132,7 +132,7 @@ function fields(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('erases the messageId from sent texts as well', async () => {
+  test('erases the messageId from the requests too', async () => {
     const delivery = await tested.leaseAbout('u_1', { messageId: 'of u_1' })
     await tested.log([requestOf(delivery)], delivered(delivery))
     await tested.erase(await tested.create('DELETE_INTERNAL', ['u_1']))
@@ -141,7 +141,7 @@ function fields(tested: RegulationsUnderTest): void {
     expect(story.messageId).not.toContain('u_1')
   })
 
-  test('erases an alias whose old or new id it is', async () => {
+  test('erases an alias from the userId or to it', async () => {
     await tested.add([
       eventAbout('u_1', { type: 'alias', previousId: 'u_2' }),
       eventAbout('u_3', { type: 'alias', previousId: 'u_1' }),
@@ -153,7 +153,7 @@ function fields(tested: RegulationsUnderTest): void {
     expect(third).toMatchObject({ userId: 'u_3', state: 'pending' })
   })
 
-  test('finds any id, and takes no other for it', async () => {
+  test('matches any userId exactly', async () => {
     for (const [place, userId] of oddIds.entries()) {
       const sourceId = `s_${place}`
       await tested.add(oddIds.map((id) => eventAbout(id, { sourceId, to: [sourceId] })))
@@ -167,8 +167,8 @@ function fields(tested: RegulationsUnderTest): void {
   })
 }
 
-function leavesAlone(tested: RegulationsUnderTest): void {
-  test('leaves other users, events without a user, and later events alone', async () => {
+function isLimited(tested: RegulationsUnderTest): void {
+  test('does not erase other users, events without a user or later events', async () => {
     await tested.add([eventAbout('u_2'), eventAbout(null)])
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
     await tested.add([eventAbout('u_1')])
@@ -178,7 +178,7 @@ function leavesAlone(tested: RegulationsUnderTest): void {
     expect(bodies).not.toContain('')
   })
 
-  test('leaves other sources alone, and takes replays for their source', async () => {
+  test('erases events from the given sources and their replays only', async () => {
     const sourceIds = ['website', 'app', 'website/replay-7', 'website2', 'shop', 'shop/x']
     await tested.add(sourceIds.map((sourceId) => eventAbout('u_1', { sourceId })))
     const id = await tested.create('DELETE_INTERNAL', ['u_1'], { sourceIds: ['website', 'shop'] })
@@ -188,7 +188,7 @@ function leavesAlone(tested: RegulationsUnderTest): void {
     expect((await tested.regulation(id)).erased.pending).toBe(4)
   })
 
-  test('leaves the notifications of other regulations alone', async () => {
+  test('does not erase the notifications of other regulations', async () => {
     const notifications = [notificationAbout('u_1')]
     await tested.create('DELETE_ONLY', ['u_1'], { notifications })
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
@@ -207,13 +207,13 @@ function leavesAlone(tested: RegulationsUnderTest): void {
     },
   )
 
-  test('has nothing to do for a regulation that is not there', async () => {
+  test('has nothing to do for an unknown regulation', async () => {
     expect(await tested.erase('r_none')).toBe('nothing')
   })
 }
 
 function isBounded(tested: RegulationsUnderTest): void {
-  test.each([1, 2, 7])('does the same when it looks at %i rows at a time', async (rowsMax) => {
+  test.each([1, 2, 7])('erases the same deliveries with %i rows per step', async (rowsMax) => {
     for (let turn = 0; turn < 6; turn++) {
       await tested.add([eventAbout('u_1', { to: ['ads', 'crm'] }), eventAbout('u_2')])
     }
@@ -274,7 +274,7 @@ function members(tested: RegulationsUnderTest): void {
     await audiences.release({ key, sync, ...moments, eventsOf, rowsMax: 100, after: null })
   }
 
-  test('removes users from audiences of its sources, without notifications', async () => {
+  test('removes users from the audiences of the given sources, without calls', async () => {
     await fill('vip', 'website')
     await fill('new', 'app')
     const before = await tested.store.ledger()

@@ -6,7 +6,7 @@ import {
 } from './regulation-store-under-test.ts'
 import { delivered, ended, nowMs, retried } from './store-under-test.ts'
 
-/** The notifications of a regulation. */
+/** Tests how notifications are erased and counted. */
 export function notificationSuite(tested: RegulationsUnderTest): void {
   describe('a notification', () => {
     erased(tested)
@@ -41,7 +41,7 @@ function erased(tested: RegulationsUnderTest): void {
     expect((await tested.regulation(id)).erased).toEqual({ pending: 0, settled: 0, members: 0 })
   })
 
-  test.each(['failed', 'expired'] as const)('stays where it %s', async (kind) => {
+  test.each(['failed', 'expired'] as const)('is kept if it %s', async (kind) => {
     const id = await create(tested, 'u_1', 'u_2')
     const [first, second] = await tested.claim('crm')
     await tested.settle(ended(kind, first!), delivered(second!))
@@ -57,7 +57,7 @@ function erased(tested: RegulationsUnderTest): void {
 }
 
 function counted(tested: RegulationsUnderTest): void {
-  test('is counted by source and destination, however it stands', async () => {
+  test('is counted by source, destination and state', async () => {
     const notifications = [
       notificationAbout('u_1', { to: ['crm', 'ads'] }),
       notificationAbout('u_2', { to: ['crm'] }),
@@ -81,7 +81,7 @@ function counted(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('still counts as delivered when it is purged', async () => {
+  test('still counts as delivered after it is purged', async () => {
     const id = await create(tested, 'u_1', 'u_2')
     const [first] = await tested.claim('crm')
     await tested.settle(delivered(first!))
@@ -91,7 +91,7 @@ function counted(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('counts as it stood when its regulation was finished', async () => {
+  test('still counts after it is purged, if its regulation finished before', async () => {
     const id = await create(tested, 'u_1', 'u_2')
     const [first, second] = await tested.claim('crm')
     await tested.settle(delivered(first!), ended('failed', second!))

@@ -32,7 +32,7 @@ function found(tested: RegulationsUnderTest): void {
     expect(await tested.all.regulations.find({ id: 'r' })).toBeUndefined()
   })
 
-  test('has the events erased from archives, and the time of its end', async () => {
+  test('has the counts of its archive erasure, and the time at which it finished', async () => {
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
     const archive = { events: 3, files: 2, problems: ['cannot read "x"'] }
     await tested.all.regulations.noteArchive({ id, archive })
@@ -41,7 +41,7 @@ function found(tested: RegulationsUnderTest): void {
     expect(await tested.regulation(id)).toMatchObject({ archive, finishedAtMs: nowMs + 1 })
   })
 
-  test('that is not there can be neither noted nor finished', async () => {
+  test('is not created by noteArchive or finish', async () => {
     const archive = { events: 0, files: 0, problems: [] }
     await tested.all.regulations.noteArchive({ id: 'r_none', archive })
     await tested.all.regulations.finish({ id: 'r_none', nowMs })
@@ -55,7 +55,7 @@ function listed(tested: RegulationsUnderTest): void {
     return page.map(({ id }) => id)
   }
 
-  test('is listed, the newest first and in pages', async () => {
+  test('is listed in pages, newest first', async () => {
     for (const id of ['b', 'c', 'a']) await tested.create('SUPPRESS_ONLY', ['u_1'], { id })
     expect(await ids({})).toEqual(['a', 'c', 'b'])
     expect(await ids({ limit: 2 })).toEqual(['a', 'c'])
@@ -76,7 +76,7 @@ function listed(tested: RegulationsUnderTest): void {
 }
 
 function closed(tested: RegulationsUnderTest): void {
-  test('can be asked for no more once the store is closed', async () => {
+  test('cannot be used once the store is closed', async () => {
     const other = tested.all
     await tested.end()
     const regulation = { id: 'r', type: 'SUPPRESS_ONLY', userIds: ['u'], sourceIds: null } as const

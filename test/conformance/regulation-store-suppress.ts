@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { NewEvent } from '../../src/delivery/index.ts'
 import {
   eventAbout,
   notificationAbout,
@@ -10,9 +11,9 @@ import { nowMs } from './store-under-test.ts'
 export function suppressSuite(tested: RegulationsUnderTest): void {
   describe('a suppressed user', () => {
     drops(tested)
-    knowsSources(tested)
+    limitsSources(tested)
     lifts(tested)
-    takesAnyId(tested)
+    matchesExactly(tested)
   })
 }
 
@@ -39,14 +40,14 @@ function drops(tested: RegulationsUnderTest): void {
   )
 
   test.each(['DELETE_ONLY', 'DELETE_INTERNAL', 'DELETE_ARCHIVE_ONLY'] as const)(
-    'is none after %s',
+    'is not created by %s',
     async (type) => {
       await tested.create(type, ['u_1'])
       expect(await tested.outcomes([eventAbout('u_1')])).toEqual(['routed'])
     },
   )
 
-  test('is suppressed whatever else the event is, and not remembered', async () => {
+  test('has duplicates and filtered events suppressed too, without their messageIds being stored', async () => {
     const event = eventAbout('u_1')
     const filtered = eventAbout('u_1', { to: [] })
     await tested.add([event])
@@ -66,7 +67,7 @@ function drops(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('is found in what an alias replaces', async () => {
+  test('is recognised in the previousId of an alias', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_old'])
     const alias = eventAbout('u_new', { type: 'alias', previousId: 'u_old' })
     const other = eventAbout('u_new', { type: 'alias', previousId: 'u_older' })
@@ -78,7 +79,7 @@ function drops(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('is notified about all the same', async () => {
+  test('still has notifications delivered', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1'])
     await tested.create('SUPPRESS_WITH_DELETE', ['u_1'], {
       notifications: [notificationAbout('u_1')],
@@ -87,7 +88,7 @@ function drops(tested: RegulationsUnderTest): void {
     expect(await tested.claim('crm')).toHaveLength(2)
   })
 
-  test('keeps events that were accepted before', async () => {
+  test('keeps deliveries of events that were accepted before', async () => {
     await tested.add([eventAbout('u_1')])
     const id = await tested.create('SUPPRESS_ONLY', ['u_1'])
     expect(await tested.erase(id)).toBe('nothing')
@@ -96,10 +97,13 @@ function drops(tested: RegulationsUnderTest): void {
   })
 }
 
-function knowsSources(tested: RegulationsUnderTest): void {
-  const from = (sourceId: string) => eventAbout('u_1', { sourceId })
+/** An event about `u_1` from a source. */
+function from(sourceId: string): NewEvent {
+  return eventAbout('u_1', { sourceId })
+}
 
-  test('is suppressed for the sources that are named, and for their replays', async () => {
+function limitsSources(tested: RegulationsUnderTest): void {
+  test('is suppressed for the given sources and their replays', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1'], { sourceIds: ['website', 'app'] })
     const sourceIds = ['website', 'app', 'shop', 'website/replay-7', 'app/x/y', 'website2', 'web']
     expect(await tested.outcomes(sourceIds.map(from))).toEqual([
@@ -113,7 +117,7 @@ function knowsSources(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('is suppressed for all sources if none is named', async () => {
+  test('is suppressed for all sources if none is given', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1'])
     const sourceIds = ['website', 'a new one', 'website/replay-7']
     expect(await tested.outcomes(sourceIds.map(from))).toEqual(sourceIds.map(() => 'suppressed'))
@@ -121,9 +125,7 @@ function knowsSources(tested: RegulationsUnderTest): void {
 }
 
 function lifts(tested: RegulationsUnderTest): void {
-  const from = (sourceId: string) => eventAbout('u_1', { sourceId })
-
-  test('is accepted again for the sources that it is lifted for', async () => {
+  test('is accepted again from the sources of an UNSUPPRESS', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1'], { sourceIds: ['website', 'app'] })
     await tested.create('UNSUPPRESS', ['u_1', 'u_2'], { sourceIds: ['app', 'shop'] })
     expect(await tested.outcomes(['website', 'app'].map(from))).toEqual(['suppressed', 'routed'])
@@ -131,7 +133,7 @@ function lifts(tested: RegulationsUnderTest): void {
     expect(await tested.outcomes(['website', 'app'].map(from))).toEqual(['routed', 'routed'])
   })
 
-  test('stays suppressed for all sources if only some are lifted', async () => {
+  test('stays suppressed for all sources after an UNSUPPRESS for some', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1'], { sourceIds: ['website'] })
     await tested.create('SUPPRESS_ONLY', ['u_1'])
     await tested.create('UNSUPPRESS', ['u_1'], { sourceIds: ['website', 'app'] })
@@ -141,7 +143,7 @@ function lifts(tested: RegulationsUnderTest): void {
     ])
   })
 
-  test('is accepted everywhere once it is lifted for all sources', async () => {
+  test('is accepted again from all sources after an UNSUPPRESS for all', async () => {
     await tested.create('SUPPRESS_ONLY', ['u_1', 'u_2'], { sourceIds: ['website'] })
     await tested.create('SUPPRESS_ONLY', ['u_1'])
     const id = await tested.create('UNSUPPRESS', ['u_1'])
@@ -159,7 +161,7 @@ function lifts(tested: RegulationsUnderTest): void {
   })
 }
 
-/** Ids that an engine could take for something else. */
+/** UserIds that an engine might confuse with each other. */
 export const oddIds: readonly string[] = [
   'u\0a',
   'u\ud800',
@@ -176,8 +178,8 @@ export const oddIds: readonly string[] = [
   '\u001a',
 ]
 
-function takesAnyId(tested: RegulationsUnderTest): void {
-  test('may have any id, and no other is taken for it', async () => {
+function matchesExactly(tested: RegulationsUnderTest): void {
+  test('is matched by its exact userId, whatever its characters', async () => {
     for (const userId of oddIds) {
       await tested.create('SUPPRESS_ONLY', [userId])
       const events = oddIds.map((id) => eventAbout(id))

@@ -8,14 +8,14 @@ import {
 } from './regulation-store-under-test.ts'
 import { delivered, deliveredAtOnce, ended, nowMs, requestOf, retried } from './store-under-test.ts'
 
-/** Says in which columns of its tables a store has a text, but for those that name users of regulations. */
+/** Returns the columns of the store that contain a text, except those with the userIds of regulations. */
 export type FindText = (text: string) => Promise<readonly string[]>
 
 const userId = 'user-8f1e'
 
-/** `erase` leaves no traces in the tables. */
+/** Tests that `erase` leaves no traces in the tables. */
 export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void {
-  /** An answer that repeats the request. */
+  /** A request whose answer contains the userId. */
   function echo(delivery: LeasedDelivery, details: Partial<RequestRecord> = {}): RequestRecord {
     return requestOf(delivery, { excerpt: `no user ${userId}`, ...details })
   }
@@ -41,8 +41,8 @@ export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void 
 
   const all = { deliveredBeforeMs: nowMs + 1, failedBeforeMs: nowMs + 1 }
 
-  describe('no column of any table names a user who was erased', () => {
-    test('whose deliveries are there, in every state', async () => {
+  describe('after an erasure, no column contains', () => {
+    test('the userId of deliveries in any state', async () => {
       await deliver(await lease())
       const atOnce = await lease()
       await tested.settle(deliveredAtOnce(atOnce, echo(atOnce, success)))
@@ -58,7 +58,7 @@ export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void 
       expect(await find(userId)).toEqual([])
     })
 
-    test('whose requests had a trace context, which finds them elsewhere', async () => {
+    test('the trace context of deliveries, which could identify the user in other systems', async () => {
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
       await tested.add([eventAbout(userId)], { traceparent })
       expect(await find(traceparent)).not.toEqual([])
@@ -66,7 +66,7 @@ export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void 
       expect(await find(traceparent)).toEqual([])
     })
 
-    test('whose deliveries were purged before', async () => {
+    test('the userId of deliveries that were purged before', async () => {
       await deliver(await lease())
       const failed = await lease()
       await tested.log([echo(failed, { outcome: 'final', status: 404 })], ended('failed', failed))
@@ -76,7 +76,7 @@ export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void 
       expect(await find(userId)).toEqual([])
     })
 
-    test('whose requests are logged after their deliveries were purged or erased', async () => {
+    test('the userId of requests that are logged after their delivery was purged or erased', async () => {
       const purged = [await deliver(await lease()), await lease()]
       await tested.settle(ended('failed', purged[1]!))
       await tested.purge(all)

@@ -10,12 +10,12 @@ import type {
 import type { Store } from '../../src/store/index.ts'
 import { nowMs, requestOf, retried, StoreUnderTest } from './store-under-test.ts'
 
-/** The fields of an event that a test is about. */
+/** The fields of an event that matter to a test. `to` lists its destinations. */
 export type EventDetails = Partial<NewEvent> & { readonly to?: readonly string[] }
 
 let eventsMade = 0
 
-/** An event about a user, of the source `website`, for `crm` unless it is told otherwise. */
+/** Makes an event about a user, by default from `website` to `crm`. */
 export function eventAbout(userId: string | null, details: EventDetails = {}): NewEvent {
   const { to = ['crm'], ...fields } = details
   eventsMade++
@@ -27,12 +27,12 @@ export function eventAbout(userId: string | null, details: EventDetails = {}): N
   return { sourceId: 'website', messageId, type: 'track', userId, deliveries, ...fields }
 }
 
-/** A notification about a user. */
+/** Makes a notification about a user. */
 export function notificationAbout(userId: string, details: EventDetails = {}): NewEvent {
   return eventAbout(userId, { type: 'delete', ...details })
 }
 
-/** The counts of a stream that has the others at zero. */
+/** Makes the counts of a stream. Counts that are not given are 0. */
 export function stream(
   sourceId: string,
   destinationId: string,
@@ -42,7 +42,7 @@ export function stream(
   return { sourceId, destinationId, ...none, ...counts }
 }
 
-/** The store of the running test, with the operations that tests of regulations share. */
+/** The store of the current test, with operations that tests of regulations share. */
 export class RegulationsUnderTest extends StoreUnderTest {
   #opened: Store | undefined
   #made = 0
@@ -51,13 +51,13 @@ export class RegulationsUnderTest extends StoreUnderTest {
     super(async () => (this.#opened = await open()))
   }
 
-  /** The store itself. */
+  /** The store with all its ports. */
   get all(): Store {
-    if (this.#opened === undefined) throw new Error('no test runs')
+    if (this.#opened === undefined) throw new Error('begin() was not called')
     return this.#opened
   }
 
-  /** Stores a regulation of all sources, without notifications unless it is told otherwise. */
+  /** Stores a regulation, by default for all sources and without notifications. Returns its id. */
   async create(
     type: RegulationType,
     userIds: readonly string[],
@@ -70,14 +70,14 @@ export class RegulationsUnderTest extends StoreUnderTest {
     return id
   }
 
-  /** A regulation that is there. */
+  /** Returns a regulation, which must exist. */
   async regulation(id: string): Promise<Regulation> {
     const found = await this.all.regulations.find({ id })
     expect(found).toBeDefined()
     return found!
   }
 
-  /** Erases until there is nothing more to look at now, with a look into the books after every part. */
+  /** Erases until nothing more can be erased now, and audits the store after every step. */
   async erase(id: string, options: { rowsMax?: number; atMs?: number } = {}): Promise<EraseResult> {
     const { rowsMax = 1_000, atMs = nowMs } = options
     for (let turn = 0; turn < 500; turn++) {
@@ -85,24 +85,24 @@ export class RegulationsUnderTest extends StoreUnderTest {
       await this.expectBalance()
       if (result !== 'more') return result
     }
-    throw new Error('the erasure does not come to an end')
+    throw new Error('the erasure never ends')
   }
 
-  /** Every delivery that is there, with its text and its requests, by destination and order. */
+  /** Returns all deliveries with their bodies and requests, by id. */
   async stories(): Promise<readonly DeliveryStory[]> {
     const listed = await this.list({}, { limit: 10_000 })
     const stories = await Promise.all(listed.map((delivery) => this.story(delivery)))
     return stories.toSorted((a, b) => a.id - b.id)
   }
 
-  /** Adds an event and leases its delivery to `crm`, which has no other that is due. */
+  /** Adds an event and leases its delivery to `crm`, which must be the only one due. */
   async leaseAbout(userId: string, details: EventDetails = {}): Promise<LeasedDelivery> {
     await this.add([eventAbout(userId, details)])
     return this.claimOne('crm')
   }
 
-  /** Lets a delivery wait for a retry, with an answer in the log. */
-  putOff(delivery: LeasedDelivery, dueAtMs: number = nowMs): Promise<unknown> {
+  /** Logs a failed request and schedules a retry. */
+  retryLater(delivery: LeasedDelivery, dueAtMs: number = nowMs): Promise<unknown> {
     return this.log([requestOf(delivery)], retried(delivery, dueAtMs))
   }
 }

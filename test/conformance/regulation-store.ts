@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../src/store/index.ts'
 import { createSuite } from './regulation-store-create.ts'
 import { eraseSuite } from './regulation-store-erase.ts'
-import { givenOutSuite } from './regulation-store-given-out.ts'
+import { leasedSuite } from './regulation-store-leased.ts'
 import { notificationSuite } from './regulation-store-notifications.ts'
 import { readSuite } from './regulation-store-read.ts'
 import { suppressSuite } from './regulation-store-suppress.ts'
@@ -10,17 +10,17 @@ import { tracesSuite, type FindText } from './regulation-store-traces.ts'
 import { RegulationsUnderTest } from './regulation-store-under-test.ts'
 
 /**
- * What every engine of the RegulationStore port promises.
+ * Tests the RegulationStore port for one engine.
  *
  * @param open - opens an empty store, which the suite closes
- * @param find - looks into the tables of the store that was opened last
+ * @param find - searches the tables of the store that was opened last; without it, traces are not tested
  */
 export function regulationStoreSuite(
   name: string,
   open: () => Promise<Store>,
   find?: FindText,
 ): void {
-  describe(`${name} keeps the promises of the RegulationStore port`, () => {
+  describe(`${name} implements the RegulationStore port`, () => {
     const tested = new RegulationsUnderTest(open)
     beforeEach(() => tested.begin())
     afterEach(() => tested.end())
@@ -28,7 +28,7 @@ export function regulationStoreSuite(
     createSuite(tested)
     suppressSuite(tested)
     eraseSuite(tested)
-    givenOutSuite(tested)
+    leasedSuite(tested)
     notificationSuite(tested)
     readSuite(tested)
     if (find !== undefined) tracesSuite(tested, find)

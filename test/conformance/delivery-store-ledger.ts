@@ -14,7 +14,7 @@ import {
 } from './store-under-test.ts'
 
 /** Tests of `ledger` and `audit`, also with large batches. */
-export function booksSuite(tested: StoreUnderTest): void {
+export function ledgerSuite(tested: StoreUnderTest): void {
   describe('ledger', () => ledger(tested))
   describe('backlogs', () => backlogs(tested))
   describe('audit', () => audit(tested))

@@ -3,9 +3,9 @@ import { eventAbout, type RegulationsUnderTest } from './regulation-store-under-
 import { delivered, deliveredAtOnce, nowMs, requestOf, returned } from './store-under-test.ts'
 
 /** Tests of `erase` with leased deliveries. */
-export function givenOutSuite(tested: RegulationsUnderTest): void {
-  describe('erase, where a delivery is leased,', () => {
-    test.each([1, 100])('waits until it has come back (rowsMax %i)', async (rowsMax) => {
+export function leasedSuite(tested: RegulationsUnderTest): void {
+  describe('erase of a leased delivery', () => {
+    test.each([1, 100])('waits until it is settled (rowsMax %i)', async (rowsMax) => {
       const delivery = await tested.leaseAbout('u_1')
       await tested.add([eventAbout('u_1')])
       const id = await tested.create('DELETE_INTERNAL', ['u_1'])
@@ -30,7 +30,7 @@ export function givenOutSuite(tested: RegulationsUnderTest): void {
       expect(await tested.claim('crm')).toEqual([])
     })
 
-    test('erases it after it was delivered', async () => {
+    test('erases it after it is delivered', async () => {
       const delivery = await tested.leaseAbout('u_1')
       const id = await tested.create('DELETE_INTERNAL', ['u_1'])
       expect(await tested.erase(id)).toBe('waiting')
@@ -46,16 +46,16 @@ export function givenOutSuite(tested: RegulationsUnderTest): void {
       expect((await tested.regulation(id)).erased).toMatchObject({ pending: 0, settled: 1 })
     })
 
-    test('erases it after it was put off', async () => {
+    test('erases it after its retry is scheduled', async () => {
       const delivery = await tested.leaseAbout('u_1')
       const id = await tested.create('DELETE_INTERNAL', ['u_1'])
       expect(await tested.erase(id)).toBe('waiting')
-      await tested.putOff(delivery, nowMs + 1_000)
+      await tested.retryLater(delivery, nowMs + 1_000)
       expect(await tested.erase(id)).toBe('nothing')
       expect(await tested.nextDue('crm')).toEqual([])
     })
 
-    test('keeps the text for it that others of the event no longer have', async () => {
+    test("keeps its text while the event's other deliveries lose theirs", async () => {
       const body = '{"shared":true}'
       const deliveries = ['ads', 'crm', 'mail'].map((destinationId) => ({ destinationId, body }))
       await tested.add([eventAbout('u_1', { deliveries })])
@@ -69,7 +69,7 @@ export function givenOutSuite(tested: RegulationsUnderTest): void {
       expect((await tested.stories()).map((story) => story.body)).toEqual(['', '', ''])
     })
 
-    test('does not mind that it was purged meanwhile', async () => {
+    test('ends if it is purged in the meantime', async () => {
       const delivery = await tested.leaseAbout('u_1')
       const id = await tested.create('DELETE_INTERNAL', ['u_1'])
       expect(await tested.erase(id)).toBe('waiting')
