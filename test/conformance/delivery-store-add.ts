@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { NewEvent } from '../../src/delivery/index.ts'
+import type { NewEvent, Room } from '../../src/delivery/index.ts'
 import { emptyLedger } from '../../src/model/index.ts'
 import {
   delivered,
@@ -14,14 +14,14 @@ import {
 /** Tests of `add`. */
 export function addSuite(tested: StoreUnderTest): void {
   describe('add', () => {
-    takesIn(tested)
-    knowsAgain(tested)
+    stores(tested)
+    deduplicates(tested)
     handsOver(tested)
-    keepsBounds(tested)
+    limitsBacklogs(tested)
   })
 }
 
-/** Events whose deliveries to some destinations are bounded by a backlog. */
+/** Makes the events `m_<first>` to `m_<last>` with a `backlogMax` for each delivery. */
 function bounded(
   backlogMax: number,
   [first, last]: readonly [number, number],
@@ -34,7 +34,7 @@ function bounded(
   })
 }
 
-function keepsBounds(tested: StoreUnderTest): void {
+function limitsBacklogs(tested: StoreUnderTest): void {
   test('fails only deliveries beyond the backlog of their destination', async () => {
     const first = await tested.add(bounded(3, [1, 2], 'crm', 'mail'))
     expect(first.refused).toEqual([])
@@ -71,14 +71,14 @@ function keepsBounds(tested: StoreUnderTest): void {
     expect(later.refused).toEqual([])
   })
 
-  test('keeps deliveries beyond a backlog for a manual retry', async () => {
+  test('lets deliveries beyond a backlog be retried manually', async () => {
     await tested.add(bounded(1, [1, 2], 'crm'))
     expect(await tested.retry({ messageId: 'm_2' })).toBe(1)
     const delivery = await tested.claimOne('crm', { lane: 'manual' })
     expect(delivery.body).toBe('{"to":"crm","messageId":"m_2"}')
   })
 
-  test('does not count duplicates against a backlog, and takes deliveries without a bound', async () => {
+  test('does not count duplicates against a backlog, and accepts deliveries without a limit', async () => {
     await tested.add(bounded(2, [1, 1], 'crm'))
     const again = await tested.add([...bounded(2, [1, 1], 'crm'), ...bounded(2, [2, 2], 'crm')])
     expect(again.outcomes).toEqual(['duplicate', 'routed'])
@@ -88,25 +88,25 @@ function keepsBounds(tested: StoreUnderTest): void {
   })
 }
 
-function takesIn(tested: StoreUnderTest): void {
+function stores(tested: StoreUnderTest): void {
   test('reports the outcome of each event, in order', async () => {
     const batch = [event('m_1', 'crm'), event('m_2'), event('m_1', 'crm'), event('m_3', 'crm')]
     expect(await tested.outcomes(batch)).toEqual(['routed', 'filtered', 'duplicate', 'routed'])
   })
 
-  test('makes one delivery per destination', async () => {
+  test('stores one delivery per destination', async () => {
     await tested.add([event('m_1', 'crm', 'mail')])
     expect(await tested.claimOne('crm')).toMatchObject({ body: '{"to":"crm","messageId":"m_1"}' })
     expect(await tested.claimOne('mail')).toMatchObject({ body: '{"to":"mail","messageId":"m_1"}' })
   })
 
-  test('takes no events as well', async () => {
+  test('accepts an empty batch', async () => {
     const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
     expect(await tested.add([], { handOver })).toEqual({ outcomes: [], leased: [], refused: [] })
     expect(await tested.store.ledger()).toEqual(emptyLedger)
   })
 
-  test('gives later deliveries larger ids', async () => {
+  test('gives later deliveries greater ids', async () => {
     await tested.add(events(2, 'crm'))
     await tested.add([event('m_3', 'crm')], { atMs: nowMs - 1 })
     const deliveries = await tested.claim('crm')
@@ -117,7 +117,7 @@ function takesIn(tested: StoreUnderTest): void {
     expect(new Set(ids).size).toBe(3)
   })
 
-  test('leaves nothing behind when one event of the batch cannot be taken in', async () => {
+  test('stores nothing if one event of the batch cannot be read', async () => {
     const unreadable: NewEvent = {
       ...event('m_2'),
       get deliveries(): never {
@@ -137,7 +137,7 @@ function takesIn(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
   })
 
-  test('accepts several batches at once', async () => {
+  test('accepts concurrent batches', async () => {
     const batches = Array.from({ length: 20 }, (_, index) => [
       event('shared', 'crm'),
       event(`m_${index}`, 'crm', 'mail'),
@@ -151,8 +151,8 @@ function takesIn(tested: StoreUnderTest): void {
   })
 }
 
-function knowsAgain(tested: StoreUnderTest): void {
-  test('knows an event again by its source and messageId', async () => {
+function deduplicates(tested: StoreUnderTest): void {
+  test('recognises a duplicate by its source and messageId', async () => {
     await tested.add([event('m_1', 'crm'), event('m_2')])
     const app = { ...event('m_1', 'crm'), sourceId: 'app' }
     expect(await tested.outcomes([event('m_1', 'crm'), event('m_2', 'crm'), app])).toEqual([
@@ -163,7 +163,7 @@ function knowsAgain(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ pending: 2 })
   })
 
-  test('does not take one pair of source and messageId for another', async () => {
+  test('distinguishes similar pairs of source and messageId', async () => {
     const pairs = [
       ['a', 'bc'],
       ['ab', 'c'],
@@ -180,13 +180,13 @@ function knowsAgain(tested: StoreUnderTest): void {
     expect(await tested.outcomes(batch)).toEqual(pairs.map(() => 'duplicate'))
   })
 
-  test('knows an event again after it was delivered', async () => {
+  test('recognises a duplicate of a delivered event', async () => {
     await tested.settle(delivered(await tested.leaseOne()))
     expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['duplicate'])
     expect(await tested.claim('crm')).toEqual([])
   })
 
-  test('recognises an event that was added since the given time', async () => {
+  test('recognises a duplicate of an event that was added since the given time', async () => {
     const added = event('m_1', 'crm')
     await tested.add([added])
     expect(await tested.outcomes([added], { atMs: nowMs + 5, seenSinceMs: nowMs })).toEqual([
@@ -205,7 +205,7 @@ function knowsAgain(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm', { dueByMs: nowMs + 9 }))).toEqual(['m_1', 'm_1'])
   })
 
-  test('does not count the time of a duplicate', async () => {
+  test('does not refresh the time of an event when a duplicate arrives', async () => {
     const added = event('m_1')
     await tested.add([added])
     await tested.add([added], { atMs: nowMs + 5 })
@@ -216,11 +216,11 @@ function knowsAgain(tested: StoreUnderTest): void {
 }
 
 function handsOver(tested: StoreUnderTest): void {
-  const roomFor = (deliveriesMax: number): { handOver: readonly [RoomOfCrm] } => ({
+  const roomFor = (deliveriesMax: number): { readonly handOver: readonly Room[] } => ({
     handOver: [{ destinationId: 'crm', deliveriesMax }],
   })
 
-  test('hands over as many as fit, and lets the rest wait', async () => {
+  test('hands over as many deliveries as there is room for, and lets the rest wait', async () => {
     const { leased } = await tested.add(events(5, 'crm'), roomFor(2))
     expect(messageIds(leased)).toEqual(['m_1', 'm_2'])
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_3', 'm_4', 'm_5'])
@@ -245,7 +245,7 @@ function handsOver(tested: StoreUnderTest): void {
     expect(messageIds(await tested.list({ id: leased[0]!.id }))).toEqual(['m_1'])
   })
 
-  test('hands over to each destination for itself, in the order of the events', async () => {
+  test('applies the room of each destination, in the order of the events', async () => {
     const { leased } = await tested.add(events(3, 'crm', 'mail', 'ads'), {
       handOver: [
         { destinationId: 'mail', deliveriesMax: 1 },
@@ -275,7 +275,7 @@ function handsOver(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
   })
 
-  test('a handed over delivery is leased until it is settled', async () => {
+  test('leases what it hands over until it is settled', async () => {
     const { leased } = await tested.add(events(2, 'crm'), roomFor(2))
     expect(await tested.claim('crm')).toEqual([])
     expect(await tested.nextDue('crm')).toEqual([])
@@ -285,7 +285,7 @@ function handsOver(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_2'])
   })
 
-  test('nothing is leased twice while it is added', async () => {
+  test('leases no delivery twice while deliveries are claimed concurrently', async () => {
     const added = Array.from({ length: 10 }, (_, index) =>
       tested.add([event(`m_${index}`, 'crm'), event(`n_${index}`, 'crm')], roomFor(1)),
     )
@@ -296,9 +296,4 @@ function handsOver(tested: StoreUnderTest): void {
     expect(claimed).toHaveLength(10)
     expect(new Set([...handedOver, ...claimed].map(({ id }) => id)).size).toBe(20)
   })
-}
-
-interface RoomOfCrm {
-  readonly destinationId: 'crm'
-  readonly deliveriesMax: number
 }

@@ -15,15 +15,20 @@ import {
 /** Tests of `claim` and `nextDue`. */
 export function claimSuite(tested: StoreUnderTest): void {
   describe('claim', () => {
-    ordersAndShares(tested)
+    appliesShares(tested)
     lanes(tested)
     texts(tested)
   })
   describe('nextDue', () => nextDue(tested))
 }
 
-function ordersAndShares(tested: StoreUnderTest): void {
-  test('gives out the oldest first', async () => {
+/** Makes a share. By default it is large, and covers first tries to `crm` that are due now. */
+function share(details: Partial<Share>): Share {
+  return { destinationId: 'crm', lane: 'first', deliveriesMax: 9, dueByMs: nowMs, ...details }
+}
+
+function appliesShares(tested: StoreUnderTest): void {
+  test('leases the oldest deliveries first', async () => {
     await tested.add([event('m_3', 'crm')], { atMs: nowMs - 1 })
     await tested.add([event('m_2', 'crm')], { atMs: nowMs - 2 })
     await tested.add([event('m_1', 'crm')], { atMs: nowMs - 3 })
@@ -31,7 +36,7 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_3'])
   })
 
-  test('leases the lowest id first among deliveries that are due at the same moment', async () => {
+  test('leases the lowest id first among deliveries that are due at the same time', async () => {
     await tested.add(events(12, 'crm'))
     const first = await tested.claim('crm')
     expect(messageIds(first)).toEqual(messageIds(events(12)))
@@ -39,35 +44,30 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(messageIds(events(12)))
   })
 
-  test('gives out no more than a share, each destination for itself', async () => {
+  test('leases no more than the share of each destination', async () => {
     await tested.add(events(3, 'crm', 'mail', 'ads'))
-    const share = (destinationId: string, deliveriesMax: number): Share => ({
-      destinationId,
-      deliveriesMax,
-      lane: 'first',
-      dueByMs: nowMs,
-    })
-    const shares = [share('crm', 2), share('mail', 5), share('ads', 0)]
+    const shares = [
+      share({ destinationId: 'crm', deliveriesMax: 2 }),
+      share({ destinationId: 'mail', deliveriesMax: 5 }),
+      share({ destinationId: 'ads', deliveriesMax: 0 }),
+    ]
     const claimed = await tested.store.claim({ nowMs, shares })
     const count = (id: string): number =>
       claimed.filter(({ destinationId }) => destinationId === id).length
     expect([count('crm'), count('mail'), count('ads')]).toEqual([2, 3, 0])
   })
 
-  test('is not kept from one destination by the backlog of another', async () => {
+  test('leases from one destination despite the backlog of another', async () => {
     await tested.add(events(300, 'crm'), { atMs: nowMs - 1_000 })
     await tested.add([event('late', 'mail')])
-    const shares = ['crm', 'mail'].map((destinationId): Share => ({
-      destinationId,
-      deliveriesMax: 1,
-      lane: 'first',
-      dueByMs: nowMs,
-    }))
+    const shares = ['crm', 'mail'].map((destinationId) =>
+      share({ destinationId, deliveriesMax: 1 }),
+    )
     const claimed = await tested.store.claim({ nowMs, shares })
     expect(messageIds(claimed).toSorted()).toEqual(['late', 'm_1'])
   })
 
-  test('leaves deliveries that are not due by the given moment', async () => {
+  test('skips deliveries that are not due by the given time', async () => {
     await tested.add([event('m_1', 'crm')])
     await tested.settle(retried(await tested.claimOne('crm'), nowMs + 10_000))
     const claim = (dueByMs: number): Promise<readonly unknown[]> =>
@@ -77,18 +77,18 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(await claim(nowMs + 10_000)).toHaveLength(1)
   })
 
-  test('reads the moment of each share, however it stands to now', async () => {
+  test('applies the due time of each share, even before now', async () => {
     await tested.add([event('m_1', 'crm', 'mail')], { atMs: nowMs - 10 })
     await tested.add([event('m_2', 'crm', 'mail')], { atMs: nowMs - 5 })
-    const shares: readonly Share[] = [
-      { destinationId: 'crm', deliveriesMax: 9, lane: 'first', dueByMs: nowMs - 10 },
-      { destinationId: 'mail', deliveriesMax: 9, lane: 'first', dueByMs: nowMs - 11 },
+    const shares = [
+      share({ destinationId: 'crm', dueByMs: nowMs - 10 }),
+      share({ destinationId: 'mail', dueByMs: nowMs - 11 }),
     ]
     const claimed = await tested.store.claim({ nowMs, shares })
     expect(claimed).toMatchObject([{ destinationId: 'crm', messageId: 'm_1' }])
   })
 
-  test('reports every lane when the event was accepted', async () => {
+  test('returns the time of acceptance in every lane', async () => {
     const acceptedAtMs = nowMs - 5_000
     await tested.add([event('m_1', 'crm')], { atMs: acceptedAtMs })
     const first = await tested.claimOne('crm')
@@ -97,12 +97,12 @@ function ordersAndShares(tested: StoreUnderTest): void {
     await tested.settle(retried(second, nowMs + 1_000))
     expect(await tested.retry()).toBe(1)
     const third = await tested.claimOne('crm', { lane: 'manual' })
-    const moments = [first, second, third].map((delivery) => delivery.acceptedAtMs)
-    expect(moments).toEqual([acceptedAtMs, acceptedAtMs, acceptedAtMs])
+    const times = [first, second, third].map((delivery) => delivery.acceptedAtMs)
+    expect(times).toEqual([acceptedAtMs, acceptedAtMs, acceptedAtMs])
     expect(third.dueAtMs).toBe(nowMs)
   })
 
-  test('gives out nothing twice', async () => {
+  test('leases no delivery twice', async () => {
     await tested.add(events(2, 'crm'))
     const claims = await Promise.all(
       Array.from({ length: 3 }, () => tested.claim('crm', { deliveriesMax: 1 })),
@@ -110,7 +110,7 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(messageIds(claims.flat()).toSorted()).toEqual(['m_1', 'm_2'])
   })
 
-  test('has nothing for a destination that nothing was added for', async () => {
+  test('returns nothing for an unknown destination', async () => {
     await tested.add([event('m_1', 'crm')])
     expect(await tested.claim('unknown')).toEqual([])
     expect(await tested.store.claim({ nowMs, shares: [] })).toEqual([])
@@ -118,7 +118,7 @@ function ordersAndShares(tested: StoreUnderTest): void {
   })
 }
 
-/** Puts `f_1` to `f_3` into the lane `first`, `r_1` to `r_3` into `retry`, `m_1` to `m_3` into `manual`. */
+/** Adds `f_1` to `f_3` to the lane `first`, `r_1` to `r_3` to `retry`, and `m_1` to `m_3` to `manual`. */
 async function fillLanes(tested: StoreUnderTest): Promise<void> {
   const numbers = [1, 2, 3]
   await tested.add(numbers.map((number) => event(`m_${number}`, 'crm')))
@@ -130,15 +130,13 @@ async function fillLanes(tested: StoreUnderTest): Promise<void> {
 }
 
 function lanes(tested: StoreUnderTest): void {
-  test('leases from each lane as many as were asked for', async () => {
+  test('leases no more than the share of each lane', async () => {
     await fillLanes(tested)
-    const share = (lane: Share['lane'], deliveriesMax: number): Share => ({
-      destinationId: 'crm',
-      lane,
-      deliveriesMax,
-      dueByMs: nowMs,
-    })
-    const shares = [share('retry', 1), share('manual', 2), share('first', 3)]
+    const shares = [
+      share({ lane: 'retry', deliveriesMax: 1 }),
+      share({ lane: 'manual', deliveriesMax: 2 }),
+      share({ lane: 'first', deliveriesMax: 3 }),
+    ]
     const claimed = await tested.store.claim({ nowMs, shares })
     const inLane = (lane: string): readonly string[] =>
       messageIds(claimed.filter((delivery) => delivery.lane === lane))
@@ -152,7 +150,7 @@ function lanes(tested: StoreUnderTest): void {
     ['first', ['f_1', 'f_2', 'f_3']],
     ['retry', ['r_1', 'r_2', 'r_3']],
     ['manual', ['m_1', 'm_2', 'm_3']],
-  ] as const)('gives out of the lane %s alone', async (lane, expected) => {
+  ] as const)('leases only from the lane %s', async (lane, expected) => {
     await fillLanes(tested)
     expect(messageIds(await tested.claim('crm', { lane }))).toEqual(expected)
     expect(await tested.claim('crm', { lane })).toEqual([])
@@ -162,7 +160,7 @@ function lanes(tested: StoreUnderTest): void {
 const anyText = ` Zoë 🎈 e\u0301 漢字 \u202eabc \u2028 \\u0000 \\ " ' \` $1 %s ; -- \t\r\n\u0001\u007f`
 
 function texts(tested: StoreUnderTest): void {
-  test('leases a delivery as it was added, with any texts', async () => {
+  test('returns every field as it was added, whatever its characters', async () => {
     const body = JSON.stringify({ anyText, half: '\ud800' })
     const messageId = `m${anyText}`
     await tested.add([
@@ -191,7 +189,7 @@ function texts(tested: StoreUnderTest): void {
     expect(await tested.list(filter)).toMatchObject([{ sourceId: `s${anyText}`, id: delivery.id }])
   })
 
-  test('keeps texts that come back from endpoints', async () => {
+  test('keeps URLs, errors, excerpts and reasons, whatever their characters', async () => {
     const delivery = await tested.leaseOne()
     const url = `https://example.com/?${anyText}`
     const request = requestOf(delivery, { url, error: anyText, excerpt: anyText.repeat(70) })
@@ -204,7 +202,7 @@ function texts(tested: StoreUnderTest): void {
     expect(story.requests).toEqual([request])
   })
 
-  test('gives out the trace context with which a delivery was added, at every try', async () => {
+  test('returns the trace context of a delivery at every try', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
     const { leased } = await tested.add([event('m_1', 'crm', 'mail')], { handOver, traceparent })
@@ -233,7 +231,7 @@ function texts(tested: StoreUnderTest): void {
     expect((await tested.story(listed!)).requests).toEqual([request])
   })
 
-  test('keeps a body of 32 KB to the byte', async () => {
+  test('keeps every byte of a 32 KB body', async () => {
     const body = JSON.stringify('é🎈'.repeat(5_400))
     await tested.add([{ ...event('m_1'), deliveries: [{ destinationId: 'crm', body }] }])
     expect((await tested.claimOne('crm')).body === body).toBe(true)
@@ -241,7 +239,7 @@ function texts(tested: StoreUnderTest): void {
 }
 
 function nextDue(tested: StoreUnderTest): void {
-  test('looks at the destinations that are asked for', async () => {
+  test('covers only the given destinations', async () => {
     await tested.add([event('m_1', 'crm')], { atMs: nowMs + 20 })
     await tested.add([event('m_2', 'mail'), event('m_3', 'mail')], { atMs: nowMs + 10 })
     const crm = { destinationId: 'crm', lane: 'first', dueAtMs: nowMs + 20 }
@@ -254,7 +252,7 @@ function nextDue(tested: StoreUnderTest): void {
     expect(await tested.nextDue()).toEqual([])
   })
 
-  test('reports the first delivery of each lane', async () => {
+  test('returns the earliest due time of each lane', async () => {
     await fillLanes(tested)
     const due = (lane: string, dueAtMs: number): object => ({ destinationId: 'crm', lane, dueAtMs })
     await tested.claim('crm')

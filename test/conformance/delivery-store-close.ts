@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { DeliveryStore } from '../../src/delivery/index.ts'
 import { delivered, event, StoreUnderTest } from './store-under-test.ts'
 
-/** A closed store. */
+/** Tests `close`, and a closed store. */
 export function closeSuite(open: () => Promise<DeliveryStore>): void {
   describe('close', () => {
     async function opened(): Promise<StoreUnderTest> {

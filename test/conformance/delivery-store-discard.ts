@@ -11,7 +11,7 @@ import {
 /** Tests of `discard`, which ends pending deliveries without sending them. */
 export function discardSuite(tested: StoreUnderTest): void {
   describe('discard', () => {
-    test('ends deliveries of every lane as failed, and they can be retried', async () => {
+    test('fails deliveries in every lane, and lets them be retried', async () => {
       await tested.settle(retried(await tested.leaseOne('m_1'), nowMs + 60_000))
       await tested.failOne('m_2')
       await tested.retry({ messageId: 'm_2' })
@@ -27,7 +27,7 @@ export function discardSuite(tested: StoreUnderTest): void {
       expect(await tested.store.ledger()).toMatchObject({ pending: 3, failed: 0 })
     })
 
-    test('leaves leased, ended and later deliveries alone', async () => {
+    test('ignores leased, ended and later deliveries', async () => {
       const sent = await tested.leaseOne('m_1')
       await tested.settle(delivered(sent))
       const leased = await tested.leaseOne('m_2')
@@ -37,7 +37,7 @@ export function discardSuite(tested: StoreUnderTest): void {
       expect(await tested.store.ledger()).toMatchObject({ delivered: 2, pending: 1, failed: 0 })
     })
 
-    test('takes the deliveries of a filter, up to a limit', async () => {
+    test('discards the deliveries that match a filter, up to a limit', async () => {
       await tested.add([...events(3, 'crm'), event('m_other', 'mail')])
       expect(await tested.discard({ destinationId: 'mail' })).toBe(1)
       expect(await tested.discard({ destinationId: 'crm' }, { limit: 2 })).toBe(2)

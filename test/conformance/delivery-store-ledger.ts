@@ -13,7 +13,7 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** Tests of `ledger` and `audit`, also with large batches. */
+/** Tests of `ledger`, `backlogs` and `audit`, and of all methods with large batches. */
 export function ledgerSuite(tested: StoreUnderTest): void {
   describe('ledger', () => ledger(tested))
   describe('backlogs', () => backlogs(tested))
@@ -22,7 +22,7 @@ export function ledgerSuite(tested: StoreUnderTest): void {
 }
 
 function backlogs(tested: StoreUnderTest): void {
-  test('lists the destinations with pending deliveries, leased ones among them', async () => {
+  test('lists the destinations with pending deliveries, including leased ones', async () => {
     expect(await tested.store.backlogs()).toEqual([])
     await tested.add([...events(3, 'crm'), event('m_4', 'mail', 'wa\0rehouse')])
     const [first] = await tested.claim('mail')
@@ -56,7 +56,7 @@ function ledger(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ deliveries: 4, pending: 4 })
   })
 
-  test('has nothing of a check whether the store can be written', async () => {
+  test('is not changed by checkWritable', async () => {
     await tested.add(events(2, 'crm'))
     const [before, listed] = [await tested.store.audit(), await tested.list()]
     await tested.store.checkWritable()
@@ -65,7 +65,7 @@ function ledger(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1', 'm_2'])
   })
 
-  test('of a destination counts its deliveries only, and every event', async () => {
+  test('for one destination counts only its deliveries, but every event', async () => {
     await tested.add([...events(4, 'crm', 'mail'), event('m_5'), event('m_6', 'mail')])
     const [first, second, third] = await tested.claim('crm')
     await tested.settle(delivered(first!), ended('failed', second!), ended('expired', third!))
@@ -79,20 +79,20 @@ function ledger(tested: StoreUnderTest): void {
     expect(await of('unknown')).toEqual({ ...all, ...none, deliveries: 0, pending: 0 })
   })
 
-  test('of a destination follows manual retries, expiries and purges', async () => {
+  test('for one destination includes manual retries, expiries and purges', async () => {
     await tested.failOne('m_1')
     await tested.failOne('m_2')
     await tested.add([event('m_3', 'crm', 'mail')])
-    const moment = nowMs + 1
+    const laterMs = nowMs + 1
     await tested.retry({ messageId: 'm_1' })
-    await tested.purge({ abandonedBeforeMs: moment, failedBeforeMs: moment })
-    await tested.purge({ failedBeforeMs: moment })
+    await tested.purge({ abandonedBeforeMs: laterMs, failedBeforeMs: laterMs })
+    await tested.purge({ failedBeforeMs: laterMs })
     const of = (destinationId: string): Promise<object> => tested.store.ledger({ destinationId })
     expect(await of('crm')).toMatchObject({ deliveries: 3, failed: 1, expired: 2, pending: 0 })
     expect(await of('mail')).toMatchObject({ deliveries: 1, failed: 0, expired: 1, pending: 0 })
   })
 
-  test('stays the same, whatever happens later', async () => {
+  test('is a snapshot that later changes do not affect', async () => {
     const before = await tested.store.ledger()
     await tested.add([event('m_1', 'crm')])
     expect(before).toEqual(emptyLedger)
@@ -100,7 +100,7 @@ function ledger(tested: StoreUnderTest): void {
 }
 
 function audit(tested: StoreUnderTest): void {
-  test('of an empty store is empty', async () => {
+  test('has only zeros for an empty store', async () => {
     const ends = { delivered: 0, failed: 0, expired: 0 }
     expect(await tested.store.audit()).toEqual({
       ledger: emptyLedger,
@@ -110,7 +110,7 @@ function audit(tested: StoreUnderTest): void {
     })
   })
 
-  test('compares the ledger with the rows', async () => {
+  test('counts the rows beside the ledger', async () => {
     await tested.add([...events(5, 'crm'), event('m_6', 'mail'), event('m_7')])
     const [first, second, third, fourth] = await tested.claim('crm')
     await tested.settle(
@@ -143,7 +143,7 @@ function audit(tested: StoreUnderTest): void {
 }
 
 function largeBatches(tested: StoreUnderTest): void {
-  test('of 2,500 events is added, leased, settled and logged as one', async () => {
+  test('of 2,500 events can be added, leased, settled and logged', async () => {
     const batch = events(2_500, 'crm', 'mail')
     const handOver = [{ destinationId: 'crm', deliveriesMax: 1_000 }]
     const { outcomes, leased } = await tested.add(batch, { handOver })
@@ -165,7 +165,7 @@ function largeBatches(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ accepted: 5_000, pending: 5_000 })
   })
 
-  test('of 2,500 deliveries comes to its end, and is purged', async () => {
+  test('of 2,500 deliveries can be settled and purged', async () => {
     await tested.add(events(2_500, 'crm'))
     const leased = await tested.claim('crm', { deliveriesMax: 2_500 })
     await tested.settle(...leased.map((delivery) => delivered(delivery)))

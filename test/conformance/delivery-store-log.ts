@@ -54,7 +54,7 @@ function lists(tested: StoreUnderTest): void {
     expect((await tested.claimOne('crm')).id).toBe(listed!.id)
   })
 
-  test('shows the name of an event, and none where its text has none', async () => {
+  test('shows the name of an event, or null if it is missing or very long', async () => {
     const withBody = (messageId: string, body: object) => ({
       ...event(messageId),
       deliveries: [{ destinationId: 'crm', body: JSON.stringify({ version: 1, ...body }) }],
@@ -83,7 +83,7 @@ function lists(tested: StoreUnderTest): void {
     ])
   })
 
-  test('shows those with the greatest ids first, whenever they are due', async () => {
+  test('shows the greatest ids first, whatever the due time', async () => {
     await tested.add([event('m_1', 'crm')], { atMs: nowMs + 5 })
     await tested.add([event('m_2', 'mail'), event('m_3', 'crm')])
     await tested.settle(delivered(await tested.claimOne('mail')))
@@ -97,8 +97,8 @@ function lists(tested: StoreUnderTest): void {
 }
 
 /**
- * To crm: m_1 waits, m_2 is delivered, m_3 failed, m_4 expired, m_5 is given out, each accepted a second
- * after the one before. To mail: m_1 waits.
+ * Adds deliveries to crm, accepted one second apart: m_1 waits, m_2 is delivered, m_3 failed, m_4 expired and
+ * m_5 is leased. To mail, m_1 waits. Returns the leases of the deliveries to crm.
  */
 async function fill(tested: StoreUnderTest): Promise<readonly LeasedDelivery[]> {
   const types = ['track', 'identify', 'page', 'track', 'delete'] as const
@@ -134,8 +134,8 @@ function filters(tested: StoreUnderTest): void {
     ['a user', { userId: 'u_2' }, ['m_4', 'm_2']],
     ['since a moment', { sinceMs: nowMs + 3_000 }, ['m_5', 'm_4']],
     ['until before a moment', { untilMs: nowMs + 1_000 }, ['m_1', 'm_1']],
-    ['a stretch of time', { sinceMs: nowMs + 1_000, untilMs: nowMs + 2_001 }, ['m_3', 'm_2']],
-    ['nothing at all', {}, ['m_5', 'm_4', 'm_3', 'm_2', 'm_1', 'm_1']],
+    ['a period', { sinceMs: nowMs + 1_000, untilMs: nowMs + 2_001 }, ['m_3', 'm_2']],
+    ['no condition', {}, ['m_5', 'm_4', 'm_3', 'm_2', 'm_1', 'm_1']],
     [
       'conditions that are undefined',
       {
@@ -150,12 +150,12 @@ function filters(tested: StoreUnderTest): void {
       },
       ['m_5', 'm_4', 'm_3', 'm_2', 'm_1', 'm_1'],
     ],
-  ] as const)('finds by %s', async (_name, filter, expected) => {
+  ] as const)('finds deliveries by %s', async (_name, filter, expected) => {
     await fill(tested)
     expect(messageIds(await tested.list(filter))).toEqual(expected)
   })
 
-  test('finds by id', async () => {
+  test('finds a delivery by id', async () => {
     const leased = await fill(tested)
     const { id } = leased[2]!
     expect(messageIds(await tested.list({ id, destinationId: 'crm' }))).toEqual(['m_3'])
@@ -197,7 +197,7 @@ function pages(tested: StoreUnderTest): void {
     expect(await tested.list({}, { limit: 0 })).toEqual([])
   })
 
-  test('continues after the page before, over all destinations', async () => {
+  test('continues after the previous page, across destinations', async () => {
     await tested.add([event('m_1', 'crm', 'mail', 'ads'), event('m_2', 'mail')])
     await tested.settle(delivered(await tested.claimOne('crm')))
     await tested.add([event('m_3', 'ads', 'crm'), event('m_4', 'crm')])
@@ -211,7 +211,7 @@ function pages(tested: StoreUnderTest): void {
     expect(ids).toEqual(ids.toSorted((a, b) => b - a))
   })
 
-  test('continues within a filter', async () => {
+  test('continues with a filter', async () => {
     await fill(tested)
     const filter = { destinationId: 'crm', states: ['pending', 'failed'] } as const
     const [first] = await tested.list(filter, { limit: 1 })
@@ -223,7 +223,7 @@ function pages(tested: StoreUnderTest): void {
 }
 
 function stories(tested: StoreUnderTest): void {
-  test('has the fields of the list, with the text and the requests', async () => {
+  test('has the fields of the list, the body and the requests', async () => {
     const leased = await fill(tested)
     const requests = leased.map((delivery) => requestOf(delivery))
     await tested.log(requests)
@@ -234,7 +234,7 @@ function stories(tested: StoreUnderTest): void {
     }
   })
 
-  test('has no requests before the first', async () => {
+  test('has no requests before the first round', async () => {
     expect((await tested.story(await tested.leaseOne())).requests).toEqual([])
   })
 

@@ -86,7 +86,7 @@ const operations = fc.commands(
   { maxCommands: 40, size: 'max' },
 )
 
-/** Does the same at random to an engine and to the reference, which must agree after each step. */
+/** Runs random operations on an engine and on the reference, which must agree after each operation. */
 export async function checkAgainstModel(
   open: () => Promise<DeliveryStore>,
   numRuns: number,

@@ -13,17 +13,17 @@ import type {
 import { loggedState, type KnownDelivery, type Reference } from './delivery-store-reference.ts'
 import { addAndLease, requestOf } from './store-under-test.ts'
 
-/** The destinations that operations speak of. */
+/** The destinations in the operations. */
 export const destinationIds = ['crm', 'mail', 'ads'] as const
 
-/** The engine, and the leases that it gave out. */
+/** The engine, its current leases, and the settlements of those that ended. */
 export interface Real {
   readonly store: DeliveryStore
   readonly leases: LeasedDelivery[]
   readonly ended: Settlement[]
 }
 
-/** One operation on both sides, after which they must agree. */
+/** An operation on the engine and the reference, which must agree after it. */
 export abstract class Operation implements fc.AsyncCommand<Reference, Real> {
   check(): boolean {
     return true
@@ -59,24 +59,28 @@ function asListed(known: KnownDelivery): Partial<LoggedDelivery> {
   const { manualRetries, acceptedAtMs, progress, expiresAtMs } = known
   const state = loggedState(known)
   const common = { destinationId, messageId, userId, lane, settledAtMs, reason, manualRetries }
-  // What of its progress is kept beyond its end is the engine's choice, but for the attempts.
+  // An engine may drop the progress of an ended delivery, except the attempts.
   return state === 'pending'
     ? { ...common, ...progress, state, acceptedAtMs, dueAtMs, expiresAtMs }
     : { ...common, attempts: progress.attempts, state, acceptedAtMs, dueAtMs: null }
 }
 
-/** Checks what was given out against what the reference gives out. */
-function lease(given: readonly LeasedDelivery[], reference: Reference, { leases }: Real): void {
-  for (const delivery of given) {
+/** Compares leased deliveries with the reference, and keeps their leases. */
+function keepLeases(
+  leased: readonly LeasedDelivery[],
+  reference: Reference,
+  { leases }: Real,
+): void {
+  for (const delivery of leased) {
     const known = reference.find(delivery)
     const { destinationId, messageId, type, lane, acceptedAtMs, dueAtMs, progress } = known
     const origin = { destinationId, messageId, type, acceptedAtMs }
     expect(delivery).toMatchObject({ ...origin, lane, dueAtMs, ...progress })
   }
-  leases.push(...given)
+  leases.push(...leased)
 }
 
-/** An event before a number tells it apart. */
+/** A planned event, without its number. */
 export interface PlannedEvent {
   readonly sourceId: string
   readonly messageId: string
@@ -84,7 +88,7 @@ export interface PlannedEvent {
   readonly destinations: readonly string[]
 }
 
-/** Adds events, and takes over what there is room for. */
+/** Adds events, and leases deliveries at once as far as there is room. */
 export class Add extends Operation {
   readonly #planned: readonly PlannedEvent[]
   readonly #handOver: readonly Room[]
@@ -105,22 +109,22 @@ export class Add extends Operation {
     const { outcomes, leased, refused } = await addAndLease(real.store, { nowMs, ...batch })
     expect(outcomes).toEqual(expected.outcomes)
     expect(refused.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(expected.refused)
-    // The destinations of one event have no order among them.
+    // The order among the destinations of one event is undefined.
     expect(leased.map(({ body }) => body).toSorted()).toEqual(expected.leased.toSorted())
     const eventOf = ({ body }: LeasedDelivery): string => body.split(' ')[0]!
     const places = leased.map((delivery) => events.findIndex((e) => e.userId === eventOf(delivery)))
     expect(places).toEqual(places.toSorted((a, b) => a - b))
-    lease(leased, reference, real)
+    keepLeases(leased, reference, real)
   }
 
-  /** The same messageId can come again: a number tells the bodies apart. */
+  /** Numbers events in their userIds and bodies, because messageIds can repeat. */
   #event(planned: PlannedEvent, reference: Reference, index: number): NewEvent {
     const { destinations, ...origin } = planned
     const userId = `u_${reference.ledger().accepted + index}`
     const deliveries = destinations.map((destinationId) => ({
       destinationId,
       body: `${userId} to ${destinationId}`,
-      // One destination has a bound that is reached often.
+      // One destination has a limit that is often reached.
       ...(destinationId === destinationIds[1] ? { backlogMax: 4 } : {}),
     }))
     return { ...origin, userId, deliveries }
@@ -132,7 +136,7 @@ export class Add extends Operation {
   }
 }
 
-/** A share, due by so long after now. */
+/** A share whose `dueByMs` is relative to now. */
 export interface PlannedShare {
   readonly destinationId: string
   readonly lane: Share['lane']
@@ -161,14 +165,14 @@ export class Claim extends Operation {
     const claimed = await real.store.claim({ nowMs, shares })
     let count = 0
     for (const share of shares) {
-      const given = claimed.filter(
+      const leased = claimed.filter(
         ({ destinationId, lane }) => destinationId === share.destinationId && lane === share.lane,
       )
-      expect(given.map(({ body }) => body)).toEqual(reference.claim(share))
-      count += given.length
+      expect(leased.map(({ body }) => body)).toEqual(reference.claim(share))
+      count += leased.length
     }
     expect(claimed).toHaveLength(count)
-    lease(claimed, reference, real)
+    keepLeases(claimed, reference, real)
   }
 
   toString(): string {
@@ -176,7 +180,7 @@ export class Claim extends Operation {
   }
 }
 
-/** How one of the leases, counted round, is to end. */
+/** How a lease ends. `lease` is its index, modulo the number of leases. */
 export interface Ending {
   readonly kind: Settlement['kind']
   readonly lease: number
@@ -184,7 +188,7 @@ export interface Ending {
   readonly requests: number
 }
 
-/** Ends leases, and writes requests to the log. */
+/** Settles leases, and logs requests. */
 export class Settle extends Operation {
   readonly #endings: readonly Ending[]
 
@@ -214,7 +218,7 @@ export class Settle extends Operation {
   }
 }
 
-/** Settles leases that ended long ago; the reference takes no notice, nor may the engine. */
+/** Settles leases that have already ended, which must change nothing. */
 export class SettleAgain extends Operation {
   async operate({ nowMs }: Reference, { store, ended }: Real): Promise<void> {
     await store.settle({ nowMs, settlements: ended, requests: [] })
@@ -225,7 +229,7 @@ export class SettleAgain extends Operation {
   }
 }
 
-/** Retries by hand what failed by so long ago. */
+/** Retries deliveries manually that failed `agoMs` ago or earlier. */
 export class Retry extends Operation {
   readonly #filter: DeliveryFilter
   readonly #agoMs: number
@@ -247,7 +251,7 @@ export class Retry extends Operation {
   }
 }
 
-/** How long ago each moment of a purge is. */
+/** The ages from which a purge deletes or abandons rows. */
 export interface Ages {
   readonly delivered: number
   readonly failed: number
@@ -255,7 +259,7 @@ export interface Ages {
   readonly messageIds: number
 }
 
-/** Forgets what is old. */
+/** Purges old rows. */
 export class Purge extends Operation {
   readonly #ages: Ages
 
@@ -284,7 +288,7 @@ export class Purge extends Operation {
   }
 }
 
-/** Reads the log: the list of a filter, and the story of each delivery in it. */
+/** Lists deliveries by a filter, and reads the first five in full. */
 export class Read extends Operation {
   readonly #filter: DeliveryFilter
 

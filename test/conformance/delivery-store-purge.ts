@@ -19,15 +19,15 @@ type EndState = keyof EndedCounts
 /** Tests of `purge`. */
 export function purgeSuite(tested: StoreUnderTest): void {
   describe('purge', () => {
-    forgets(tested)
+    purges(tested)
     expires(tested)
     abandons(tested)
-    forgetsMessageIds(tested)
+    purgesMessageIds(tested)
     isBounded(tested)
   })
 }
 
-/** Adds as many events for crm as are named and settles each in its way, at its time. */
+/** Adds an event for crm for each element of `ends`, and settles it in that state at that time. */
 async function settleEach(
   tested: StoreUnderTest,
   ends: readonly (readonly [EndState, number])[],
@@ -43,7 +43,7 @@ async function settleEach(
   return leased
 }
 
-function forgets(tested: StoreUnderTest): void {
+function purges(tested: StoreUnderTest): void {
   test('does nothing without old rows', async () => {
     expect(await tested.purge({ deliveredBeforeMs: nowMs, messageIdsBeforeMs: nowMs })).toEqual({
       rows: 0,
@@ -68,44 +68,47 @@ function forgets(tested: StoreUnderTest): void {
   test.each([
     ['delivered', { deliveredBeforeMs: nowMs + 1 }, ['m_6', 'm_5', 'm_4', 'm_3', 'm_2']],
     ['failed or expired', { failedBeforeMs: nowMs + 1 }, ['m_6', 'm_5', 'm_4', 'm_1']],
-  ] as const)('forgets what was %s before a moment', async (_name, moment, left) => {
-    const leased = await settleEach(tested, [
-      ['delivered', nowMs],
-      ['failed', nowMs],
-      ['expired', nowMs],
-      ['delivered', nowMs + 1],
-      ['failed', nowMs + 1],
-      ['expired', nowMs + 1],
-    ])
-    const before = await tested.store.ledger()
-    const result = await tested.purge(moment)
-    expect(result.rows).toBeGreaterThan(0)
-    expect(result.expired).toEqual([])
-    expect(messageIds(await tested.list())).toEqual(left)
-    for (const delivery of leased) {
-      const story = await tested.store.story(delivery)
-      expect(story?.requests.length).toBe(
-        left.some((id) => id === delivery.messageId) ? 1 : undefined,
-      )
-    }
-    expect(await tested.store.ledger()).toEqual(before)
-    await tested.expectBalance()
-    expect(await tested.purge(moment)).toEqual({ rows: 0, expired: [] })
-  })
+  ] as const)(
+    'deletes deliveries that were %s before a given time',
+    async (_name, moment, left) => {
+      const leased = await settleEach(tested, [
+        ['delivered', nowMs],
+        ['failed', nowMs],
+        ['expired', nowMs],
+        ['delivered', nowMs + 1],
+        ['failed', nowMs + 1],
+        ['expired', nowMs + 1],
+      ])
+      const before = await tested.store.ledger()
+      const result = await tested.purge(moment)
+      expect(result.rows).toBeGreaterThan(0)
+      expect(result.expired).toEqual([])
+      expect(messageIds(await tested.list())).toEqual(left)
+      for (const delivery of leased) {
+        const story = await tested.store.story(delivery)
+        expect(story?.requests.length).toBe(
+          left.some((id) => id === delivery.messageId) ? 1 : undefined,
+        )
+      }
+      expect(await tested.store.ledger()).toEqual(before)
+      await tested.expectBalance()
+      expect(await tested.purge(moment)).toEqual({ rows: 0, expired: [] })
+    },
+  )
 
-  test('forgets nothing that is pending, however old its rounds are', async () => {
+  test('keeps pending deliveries, however old their rounds are', async () => {
     const first = await tested.leaseOne('m_1')
     await tested.settle(retried(first, nowMs + 60_000))
     await tested.failOne('m_2')
     await tested.retry({ messageId: 'm_2' })
     await tested.add([event('m_3', 'crm')])
-    const moment = nowMs + dayMs
-    await tested.purge({ deliveredBeforeMs: moment, failedBeforeMs: moment })
+    const laterMs = nowMs + dayMs
+    await tested.purge({ deliveredBeforeMs: laterMs, failedBeforeMs: laterMs })
     expect(messageIds(await tested.list())).toEqual(['m_3', 'm_2', 'm_1'])
     expect((await tested.story(first)).body).toBe(first.body)
   })
 
-  test('shows purged deliveries in the audit', async () => {
+  test('counts purged deliveries in the audit', async () => {
     await settleEach(tested, [
       ['delivered', nowMs],
       ['delivered', nowMs],
@@ -121,7 +124,7 @@ function forgets(tested: StoreUnderTest): void {
     })
   })
 
-  test('keeps the text of an event until its last delivery goes', async () => {
+  test('keeps the body of an event until its last delivery is purged', async () => {
     const body = '{"text":"the same for both"}'
     const deliveries = ['crm', 'mail'].map((destinationId) => ({ destinationId, body }))
     await tested.add([{ ...event('m_1'), deliveries }])
@@ -136,16 +139,16 @@ function forgets(tested: StoreUnderTest): void {
     expect(await tested.list()).toEqual([])
   })
 
-  test('gives no id a second time after everything was forgotten', async () => {
+  test('never lets an id be reused, even after everything was purged', async () => {
     const [first] = await settleEach(tested, [['delivered', nowMs]])
-    const moment = nowMs + 1
-    await tested.purge({ deliveredBeforeMs: moment, messageIdsBeforeMs: moment })
+    const laterMs = nowMs + 1
+    await tested.purge({ deliveredBeforeMs: laterMs, messageIdsBeforeMs: laterMs })
     const second = await tested.leaseOne('m_1')
     expect(second.id).toBeGreaterThan(first!.id)
     expect((await tested.story(second)).requests).toEqual([])
   })
 
-  test('purged deliveries cannot be retried or settled', async () => {
+  test('makes deliveries impossible to retry or settle', async () => {
     const failed = await tested.failOne()
     await tested.purge({ failedBeforeMs: nowMs + 1 })
     expect(await tested.retry()).toBe(0)
@@ -154,12 +157,12 @@ function forgets(tested: StoreUnderTest): void {
   })
 }
 
-/** How many deliveries a purge let expire, by destination and reason. */
+/** Returns the number of deliveries that a purge let expire, by destination and reason. */
 function countsOf({ expired }: PurgeResult): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { destinationId, reason, deliveries } of expired) {
-    const name = `${destinationId} ${reason}`
-    counts[name] = (counts[name] ?? 0) + deliveries
+    const key = `${destinationId} ${reason}`
+    counts[key] = (counts[key] ?? 0) + deliveries
   }
   return counts
 }
@@ -169,7 +172,7 @@ function totalOf({ expired }: PurgeResult): number {
 }
 
 function expires(tested: StoreUnderTest): void {
-  /** Leases a delivery for each destination and plans a retry whose window ends at a moment. */
+  /** Leases a delivery for each destination, and schedules a retry whose window ends at `expiresAtMs`. */
   const retryUntil = async (expiresAtMs: number, ...destinationIds: readonly string[]) => {
     await tested.add([event(`until_${expiresAtMs}`, ...destinationIds)])
     for (const destinationId of destinationIds) {
@@ -200,7 +203,7 @@ function expires(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ pending: 3, expired: 2 })
   })
 
-  test('leaves leased deliveries alone even if their retry window is over', async () => {
+  test('does not expire leased deliveries, even if their retry window is over', async () => {
     await retryUntil(nowMs - 1, 'crm')
     const delivery = await tested.claimOne('crm', { lane: 'retry', dueByMs: nowMs + dayMs })
     expect(await tested.purge({})).toEqual({ rows: 0, expired: [] })
@@ -208,7 +211,7 @@ function expires(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ delivered: 1, expired: 0 })
   })
 
-  test('a delivery that expired with its window gets a new one by a manual retry', async () => {
+  test('does not expire a manual retry of an expired delivery, which has a new window', async () => {
     await retryUntil(nowMs - 1, 'crm')
     await tested.purge({})
     expect(await tested.retry()).toBe(1)
@@ -217,7 +220,7 @@ function expires(tested: StoreUnderTest): void {
     expect(delivery).toMatchObject({ attempts: 1, windowAttempts: 0, firstAttemptAtMs: null })
   })
 
-  test('expires at most the given number at once', async () => {
+  test('expires at most rowsMax deliveries at once', async () => {
     for (const messageId of ['m_1', 'm_2', 'm_3']) {
       const delivery = await tested.leaseOne(messageId)
       await tested.settle({ ...retried(delivery, nowMs + dayMs), expiresAtMs: nowMs - 1 })
@@ -229,7 +232,7 @@ function expires(tested: StoreUnderTest): void {
 }
 
 function abandons(tested: StoreUnderTest): void {
-  test('expires deliveries of every lane that were due before a moment and not tried since', async () => {
+  test('expires first tries and manual retries that were due before a given time', async () => {
     await tested.failOne('manual')
     await tested.retry()
     await tested.settle(retried(await tested.leaseOne('retry'), nowMs - 1))
@@ -256,7 +259,7 @@ function abandons(tested: StoreUnderTest): void {
     expect(await tested.claim('unknown', { dueByMs })).toEqual([])
   })
 
-  test('gives up nothing that is leased', async () => {
+  test('does not abandon leased deliveries', async () => {
     const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
     const { leased } = await tested.add(events(2, 'crm'), { handOver })
     const claimed = await tested.claimOne('crm')
@@ -268,7 +271,7 @@ function abandons(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ delivered: 2, expired: 0, pending: 0 })
   })
 
-  test('abandoned deliveries can be retried by hand, and are purged in time', async () => {
+  test('lets abandoned deliveries be retried manually, and purges them later', async () => {
     await tested.add(events(2, 'crm'))
     await tested.purge({ abandonedBeforeMs: nowMs + 1 })
     expect(await tested.retry({ messageId: 'm_1' })).toBe(1)
@@ -280,8 +283,8 @@ function abandons(tested: StoreUnderTest): void {
   })
 }
 
-function forgetsMessageIds(tested: StoreUnderTest): void {
-  test('forgets messageIds that were added before a moment', async () => {
+function purgesMessageIds(tested: StoreUnderTest): void {
+  test('deletes messageIds that were added before a given time', async () => {
     await tested.add([event('m_1', 'crm'), event('m_2')])
     await tested.add([event('m_3')], { atMs: nowMs + 1 })
     const result = await tested.purge({ messageIdsBeforeMs: nowMs + 1 })
@@ -294,7 +297,7 @@ function forgetsMessageIds(tested: StoreUnderTest): void {
     expect(messageIds(await tested.list())).toEqual(['m_1'])
   })
 
-  test('counts from the moment at which a messageId was last new', async () => {
+  test('keeps a messageId that was accepted again since the given time', async () => {
     await tested.add([event('m_1')])
     await tested.add([event('m_1')], { atMs: nowMs + 9, seenSinceMs: nowMs + 1 })
     expect(await tested.purge({ messageIdsBeforeMs: nowMs + 9 })).toEqual({ rows: 0, expired: [] })
@@ -308,14 +311,14 @@ function isBounded(tested: StoreUnderTest): void {
       Array.from({ length: 5 }, () => [kind, nowMs] as const)
     await settleEach(tested, [...each('delivered'), ...each('failed'), ...each('expired')])
     await tested.add(events(5, 'mail', 'ads').map((added) => ({ ...added, sourceId: 'app' })))
-    const moment = nowMs + 1
+    const laterMs = nowMs + 1
     const request = {
-      deliveredBeforeMs: moment,
-      failedBeforeMs: moment,
-      abandonedBeforeMs: moment,
-      messageIdsBeforeMs: moment,
+      deliveredBeforeMs: laterMs,
+      failedBeforeMs: laterMs,
+      abandonedBeforeMs: laterMs,
+      messageIdsBeforeMs: laterMs,
       rowsMax: 2,
-      nowMs: moment,
+      nowMs: laterMs,
     }
     let abandoned = 0
     for (let rounds = 0; ; rounds++) {
@@ -333,7 +336,7 @@ function isBounded(tested: StoreUnderTest): void {
       expect(rounds).toBeLessThan(50)
     }
     expect(abandoned).toBe(10)
-    // What was given up came to its end at the moment itself, not before it.
+    // Abandoned deliveries ended at `laterMs`, so they are not old enough to be deleted.
     expect(await tested.store.audit()).toMatchObject({
       counted: { delivered: 0, failed: 0, expired: 10, pending: 0 },
       purged: { delivered: 5, failed: 5, expired: 5 },
@@ -342,7 +345,7 @@ function isBounded(tested: StoreUnderTest): void {
     expect(new Set(await tested.outcomes(again))).toEqual(new Set(['filtered']))
   })
 
-  test('forgets a bounded number of messageIds at a time', async () => {
+  test('deletes a bounded number of messageIds at a time', async () => {
     await tested.add(events(5))
     const request = { messageIdsBeforeMs: nowMs + 1, rowsMax: 2 }
     expect((await tested.purge(request)).rows).toBeGreaterThan(0)

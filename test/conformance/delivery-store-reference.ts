@@ -14,7 +14,7 @@ import type {
 } from '../../src/delivery/index.ts'
 import type { DeliveryLedger, EventType, Lane } from '../../src/model/index.ts'
 
-/** What the reference knows of a delivery; its body identifies it. */
+/** A delivery in the reference, identified by its body. */
 export interface KnownDelivery {
   readonly destinationId: string
   readonly body: string
@@ -41,10 +41,10 @@ const noProgress: DeliveryProgress = {
   holds: [],
 }
 
-/** A store made of lists and loops: nothing that an engine would do. */
+/** A simple model of a store, made of lists and loops. */
 export class Reference {
   nowMs: number = Date.UTC(2026, 0, 2)
-  /** Every delivery that is not forgotten, in the order they were added. */
+  /** Every delivery that is not purged, in the order in which they were added. */
   deliveries: KnownDelivery[] = []
   readonly #outcomes: AddOutcome[] = []
   readonly #purged: KnownDelivery[] = []
@@ -150,7 +150,7 @@ export class Reference {
     return { expired, anything: old.length + expired + keys.length > 0 }
   }
 
-  /** Deliveries that a filter names, the latest first. */
+  /** Returns the deliveries that match a filter, latest first. */
   list(filter: DeliveryFilter): readonly KnownDelivery[] {
     return this.deliveries
       .filter(
@@ -165,7 +165,7 @@ export class Reference {
 
   audit(): StoreAudit {
     const { pending, ...purged } = countStates(this.#purged)
-    if (pending > 0) throw new Error('the reference purged what was pending')
+    if (pending > 0) throw new Error('the reference purged a pending delivery')
     return { ledger: this.ledger(), counted: countStates(this.deliveries), purged, withoutBody: 0 }
   }
 
@@ -222,9 +222,9 @@ export class Reference {
     return ofDestination.filter((known) => loggedState(known) === 'pending').length
   }
 
-  /** What waits in a lane, in the order in which it is given out. */
+  /** Returns the deliveries that wait in a lane, in the order in which they are leased. */
   #inLane(destinationId: string, lane: Lane): readonly KnownDelivery[] {
-    // Sorting keeps the order in which they were added where they are due at the same moment.
+    // The sort is stable: deliveries that are due at the same time stay in the order of their adding.
     return this.deliveries
       .filter((known) => known.destinationId === destinationId && known.lane === lane)
       .filter(({ state }) => state === 'waiting')
@@ -232,7 +232,7 @@ export class Reference {
   }
 }
 
-/** Where a delivery stands, as the log says it. */
+/** Returns the state that the log shows. */
 export function loggedState({ state }: KnownDelivery): 'pending' | keyof EndedCounts {
   return state === 'waiting' || state === 'leased' ? 'pending' : state
 }

@@ -11,16 +11,16 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** Tests of `retry`, the manual retry. */
+/** Tests of `retry`, which retries deliveries manually. */
 export function retrySuite(tested: StoreUnderTest): void {
   describe('retry', () => {
-    beginsAnew(tested)
-    leavesAlone(tested)
-    chooses(tested)
+    startsNewWindow(tested)
+    ignores(tested)
+    selects(tested)
   })
 }
 
-/** Where a delivery stands whose new window has not begun. */
+/** The fields of a delivery after a manual retry. */
 const newWindow = {
   state: 'pending',
   lane: 'manual',
@@ -35,7 +35,7 @@ const newWindow = {
   manualRetries: 1,
 }
 
-/** A round that failed after others did, of which there is something to forget. */
+/** The progress of earlier rounds. A manual retry resets all of it but `attempts`. */
 const progress = {
   attempts: 5,
   windowAttempts: 5,
@@ -43,9 +43,9 @@ const progress = {
   holds: [{ url: 'https://example.com/a', untilMs: null }],
 }
 
-function beginsAnew(tested: StoreUnderTest): void {
+function startsNewWindow(tested: StoreUnderTest): void {
   test.each(['failed', 'expired'] as const)(
-    'makes due what %s, and moves it back',
+    'makes %s deliveries due at once, and counts them as pending again',
     async (kind) => {
       await tested.settle(retried(await tested.leaseOne(), nowMs, progress))
       const delivery = await tested.claimOne('crm', { lane: 'retry' })
@@ -75,7 +75,7 @@ function beginsAnew(tested: StoreUnderTest): void {
     },
   )
 
-  test('makes deliveries due at once that wait for a retry', async () => {
+  test('makes scheduled retries due at once', async () => {
     const leased = await tested.leaseOne()
     await tested.settle(retried(leased, nowMs + 3_600_000, progress))
     expect(await tested.retry()).toBe(1)
@@ -86,7 +86,7 @@ function beginsAnew(tested: StoreUnderTest): void {
     expect(await tested.claim('crm', { lane: 'manual' })).toHaveLength(1)
   })
 
-  test('leads to an end like any round, and can be done again', async () => {
+  test('can be repeated after the delivery has ended again', async () => {
     const first = await tested.failOne()
     expect(await tested.retry()).toBe(1)
     const second = await tested.claimOne('crm', { lane: 'manual' })
@@ -107,7 +107,7 @@ function beginsAnew(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ delivered: 1, deliveries: 1 })
   })
 
-  test('a retry that fails again waits in the lane retry', async () => {
+  test('leads to the lane retry if the round fails again', async () => {
     await tested.failOne()
     await tested.retry()
     const delivery = await tested.claimOne('crm', { lane: 'manual' })
@@ -120,8 +120,8 @@ function beginsAnew(tested: StoreUnderTest): void {
   })
 }
 
-function leavesAlone(tested: StoreUnderTest): void {
-  test('leaves delivered ones alone', async () => {
+function ignores(tested: StoreUnderTest): void {
+  test('ignores delivered deliveries', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(delivered(delivery))
     expect(await tested.retry({ states: ['delivered'] })).toBe(0)
@@ -130,13 +130,13 @@ function leavesAlone(tested: StoreUnderTest): void {
     expect(await tested.claim('crm', { lane: 'manual' })).toEqual([])
   })
 
-  test('leaves deliveries alone that wait for their first round', async () => {
+  test('ignores deliveries that wait for their first round', async () => {
     await tested.add([event('m_1', 'crm')])
     expect(await tested.retry()).toBe(0)
     expect(await tested.list()).toMatchObject([{ lane: 'first', manualRetries: 0 }])
   })
 
-  test('leaves leased deliveries alone', async () => {
+  test('ignores leased deliveries', async () => {
     const first = await tested.leaseOne('m_1')
     expect(await tested.retry()).toBe(0)
     await tested.settle(retried(first))
@@ -147,7 +147,7 @@ function leavesAlone(tested: StoreUnderTest): void {
     expect(await tested.list()).toMatchObject([{ state: 'failed', manualRetries: 0 }])
   })
 
-  test('leaves deliveries alone that already wait for a manual retry', async () => {
+  test('ignores deliveries that already wait for a manual retry', async () => {
     await tested.failOne()
     expect(await tested.retry()).toBe(1)
     expect(await tested.retry()).toBe(0)
@@ -159,7 +159,7 @@ function leavesAlone(tested: StoreUnderTest): void {
   })
 }
 
-function chooses(tested: StoreUnderTest): void {
+function selects(tested: StoreUnderTest): void {
   test('retries the deliveries that match the filter', async () => {
     await tested.add(events(3, 'crm', 'mail'))
     const leased = [...(await tested.claim('crm')), ...(await tested.claim('mail'))]
@@ -186,7 +186,7 @@ function chooses(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ pending: 5, delivered: 1 })
   })
 
-  test('retries no more than the limit, and says when none is left', async () => {
+  test('retries no more than the limit, and returns 0 when none is left', async () => {
     await tested.add(events(5, 'crm'))
     const leased = await tested.claim('crm')
     await tested.settle(
@@ -204,7 +204,7 @@ function chooses(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ failed: 0, pending: 5 })
   })
 
-  test('takes only deliveries that had failed, expired or been tried by then', async () => {
+  test('retries only deliveries that had failed, expired or been tried by the given time', async () => {
     await tested.add(events(3, 'crm'))
     const [first, second, third] = await tested.claim('crm')
     await tested.settle(
@@ -220,7 +220,7 @@ function chooses(tested: StoreUnderTest): void {
     expect(await tested.retry({}, { atMs: nowMs })).toBe(3)
   })
 
-  test('takes nothing again that fails while the rest is retried', async () => {
+  test('ignores deliveries that fail again after the given time', async () => {
     await tested.add(events(4, 'crm'))
     await tested.settle(...(await tested.claim('crm')).map((each) => ended('failed', each)))
     expect(await tested.retry({}, { atMs: nowMs, limit: 2 })).toBe(2)
@@ -236,7 +236,7 @@ function chooses(tested: StoreUnderTest): void {
     expect(await tested.retry({}, { atMs: laterMs })).toBe(2)
   })
 
-  test('retries nothing twice when it is asked twice at once', async () => {
+  test('retries each delivery once when called concurrently', async () => {
     await tested.add(events(4, 'crm'))
     const leased = await tested.claim('crm')
     await tested.settle(...leased.map((delivery) => ended('failed', delivery)))

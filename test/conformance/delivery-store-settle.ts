@@ -18,16 +18,16 @@ import {
 export function settleSuite(tested: StoreUnderTest): void {
   describe('settle', () => {
     ends(tested)
-    triesAgain(tested)
-    givesBack(tested)
-    knowsLeases(tested)
+    retries(tested)
+    returns(tested)
+    checksLeases(tested)
     logs(tested)
   })
 }
 
 function ends(tested: StoreUnderTest): void {
   test.each(['delivered', 'failed', 'expired'] as const)(
-    '%s is an end and is counted',
+    'ends a delivery as %s, and counts it',
     async (kind) => {
       const delivery = await tested.leaseOne()
       await tested.settle({ kind, delivery, attempts: 7, reason: 'status_404' })
@@ -64,7 +64,7 @@ function ends(tested: StoreUnderTest): void {
   })
 }
 
-function triesAgain(tested: StoreUnderTest): void {
+function retries(tested: StoreUnderTest): void {
   const retry = {
     kind: 'retry',
     dueAtMs: nowMs + 10_000,
@@ -81,7 +81,7 @@ function triesAgain(tested: StoreUnderTest): void {
     },
   } as const
 
-  test('retry waits in the lane retry until it is due, and keeps its fields', async () => {
+  test('keeps a retry in the lane retry until it is due, with its progress', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle({ ...retry, delivery })
     expect(await tested.nextDue('crm')).toEqual([
@@ -108,7 +108,7 @@ function triesAgain(tested: StoreUnderTest): void {
     })
   })
 
-  test('retry writes the progress as it is given, be it more or less than before', async () => {
+  test('stores the given progress of a retry, even if it is less than before', async () => {
     await tested.settle({ ...retry, delivery: await tested.leaseOne() })
     const progress = { attempts: 3, windowAttempts: 0, firstAttemptAtMs: null, holds: [] }
     const again = await tested.claimOne('crm', { lane: 'retry', dueByMs: nowMs + 10_000 })
@@ -117,7 +117,7 @@ function triesAgain(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ deliveries: 1, pending: 1 })
   })
 
-  test('retries are leased by when they are due', async () => {
+  test('orders retries by due time', async () => {
     await tested.add(events(3, 'crm'))
     const [first, second, third] = await tested.claim('crm')
     await tested.settle(
@@ -129,7 +129,7 @@ function triesAgain(tested: StoreUnderTest): void {
     expect(messageIds(again)).toEqual(['m_2', 'm_3', 'm_1'])
   })
 
-  test('an end keeps the lane of its last round', async () => {
+  test('keeps the lane of the last round when a delivery ends', async () => {
     await tested.settle(retried(await tested.leaseOne()))
     const delivery = await tested.claimOne('crm', { lane: 'retry' })
     await tested.settle(delivered(delivery))
@@ -137,8 +137,8 @@ function triesAgain(tested: StoreUnderTest): void {
   })
 }
 
-function givesBack(tested: StoreUnderTest): void {
-  test('returned takes the given due time, and nothing is counted', async () => {
+function returns(tested: StoreUnderTest): void {
+  test('returns a delivery with the given due time, and counts no attempt', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(returned(delivery, nowMs + 50))
     expect(await tested.nextDue('crm')).toMatchObject([{ lane: 'first', dueAtMs: nowMs + 50 }])
@@ -155,7 +155,7 @@ function givesBack(tested: StoreUnderTest): void {
   })
 
   test.each(['retry', 'manual'] as const)(
-    'returned keeps the lane %s, the progress, and why the round before failed',
+    'keeps the lane %s, the progress and the last reason of a returned delivery',
     async (lane) => {
       await tested.settle(retried(await tested.leaseOne()))
       if (lane === 'manual') await tested.retry()
@@ -172,7 +172,7 @@ function givesBack(tested: StoreUnderTest): void {
     },
   )
 
-  test('a delivery that is returned to an earlier moment is leased first', async () => {
+  test('orders returned deliveries by their new due time', async () => {
     await tested.add(events(3, 'crm'))
     const [, , third] = await tested.claim('crm')
     await tested.settle(returned(third!, nowMs - 1))
@@ -181,8 +181,8 @@ function givesBack(tested: StoreUnderTest): void {
   })
 }
 
-function knowsLeases(tested: StoreUnderTest): void {
-  test('twice changes nothing', async () => {
+function checksLeases(tested: StoreUnderTest): void {
+  test('changes nothing when called twice with one lease', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(delivered(delivery))
     for (const again of [ended('failed', delivery), retried(delivery), returned(delivery)]) {
@@ -194,7 +194,7 @@ function knowsLeases(tested: StoreUnderTest): void {
     expect(await tested.story(delivery)).toMatchObject({ state: 'delivered', attempts: 1 })
   })
 
-  test('twice in a batch counts the first, and twice at once counts one', async () => {
+  test('counts one settlement of a lease: the first in a batch, and either of two concurrent ones', async () => {
     await tested.add(events(2, 'crm'))
     const [first, second] = await tested.claim('crm')
     await tested.settle(delivered(first!), ended('expired', first!), returned(first!))
@@ -208,7 +208,7 @@ function knowsLeases(tested: StoreUnderTest): void {
     ['retry', retried, 'retry'],
     ['returned', returned, 'first'],
   ] as const)(
-    'with a lease that ended as %s changes nothing when the delivery is leased again',
+    'ignores a lease that ended as %s once the delivery is leased again',
     async (_name, settlement, lane) => {
       const before = await tested.leaseOne()
       await tested.settle(settlement(before))
@@ -222,7 +222,7 @@ function knowsLeases(tested: StoreUnderTest): void {
     },
   )
 
-  test('with a lease that ended changes nothing while the delivery waits', async () => {
+  test('ignores an ended lease while the delivery waits', async () => {
     const before = await tested.leaseOne()
     await tested.settle(retried(before, nowMs + 1_000))
     await tested.settle(delivered(before))
@@ -230,7 +230,7 @@ function knowsLeases(tested: StoreUnderTest): void {
     expect(await tested.nextDue('crm')).toMatchObject([{ lane: 'retry', dueAtMs: nowMs + 1_000 }])
   })
 
-  test('requires the lease, on any object', async () => {
+  test('identifies a lease by its number, not by the object', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(delivered({ ...delivery, lease: delivery.lease + 1_000 }))
     expect(await tested.store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
@@ -242,7 +242,7 @@ function knowsLeases(tested: StoreUnderTest): void {
 const success = { outcome: 'success', status: 204, error: null } as const
 
 function logs(tested: StoreUnderTest): void {
-  test('writes every request of a delivery, in the order they started', async () => {
+  test('logs every request of a delivery, in the order of their start', async () => {
     const delivery = await tested.leaseOne()
     const first = requestOf(delivery, {
       url: 'https://example.com/a',
@@ -263,7 +263,7 @@ function logs(tested: StoreUnderTest): void {
     expect((await tested.story(delivery)).requests).toEqual([first, second, third, fourth])
   })
 
-  test('writes a request whatever the outcome of its delivery', async () => {
+  test('logs a request whatever the state of its delivery', async () => {
     const delivery = await tested.leaseOne()
     const requests = [1, 2, 3].map((attempt) => requestOf(delivery, { attempt, atMs: attempt }))
     await tested.log([requests[0]!])
@@ -276,7 +276,7 @@ function logs(tested: StoreUnderTest): void {
     expect(story.requests).toEqual(requests)
   })
 
-  test('writes a first try that succeeded beside other requests of its delivery', async () => {
+  test('logs a successful first try together with other requests of its delivery', async () => {
     await tested.add([event('m_1', 'crm'), event('m_2', 'crm'), event('m_3', 'crm')])
     const leased = await tested.claim('crm')
     const [one, two, three] = leased.map((delivery, place) =>
@@ -297,7 +297,7 @@ function logs(tested: StoreUnderTest): void {
     )
   })
 
-  test('writes a first try whose lease has ended', async () => {
+  test('logs a first try even if its lease has ended', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(ended('failed', delivery))
     const late = requestOf(delivery, success)
@@ -305,7 +305,7 @@ function logs(tested: StoreUnderTest): void {
     expect(await tested.story(delivery)).toMatchObject({ state: 'failed', requests: [late] })
   })
 
-  test('keeps the requests of deliveries apart', async () => {
+  test('logs each request for its own delivery only', async () => {
     await tested.add([event('m_1', 'crm', 'mail'), event('m_2', 'crm')])
     const leased = [...(await tested.claim('crm')), await tested.claimOne('mail')]
     const requests = leased.map((delivery) => requestOf(delivery))
@@ -315,7 +315,7 @@ function logs(tested: StoreUnderTest): void {
     }
   })
 
-  test('takes a request of a delivery that is gone, and settles the others', async () => {
+  test('drops a request of a purged delivery, and settles the others', async () => {
     const gone = await tested.leaseOne()
     await tested.settle(delivered(gone))
     await tested.purge({ deliveredBeforeMs: nowMs + 1 })

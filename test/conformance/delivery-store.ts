@@ -13,22 +13,21 @@ import { settleSuite } from './delivery-store-settle.ts'
 import { StoreUnderTest } from './store-under-test.ts'
 
 /**
- * What every engine of the DeliveryStore and DeliveryLog ports promises.
+ * Tests the DeliveryStore and DeliveryLog ports for one engine.
  *
- * Between giving a delivery out and settling it no test lets more than seconds pass: an engine's leases
- * may end by time.
+ * Leases of an engine may expire, so no test takes longer than seconds to settle one.
  *
  * @param open - opens an empty store, which the suite closes
- * @param modelRuns - how many random sequences of operations are compared with the reference: fewer where
- *   each takes long
+ * @param modelRuns - the number of random sequences of operations to compare with the reference; fewer for
+ *   slow engines
  */
 export function deliveryStoreSuite(
   name: string,
   open: () => Promise<DeliveryStore>,
   { modelRuns = 100 }: { readonly modelRuns?: number } = {},
 ): void {
-  describe(`${name} keeps the promises of the DeliveryStore port`, () => {
-    describe('in', () => {
+  describe(`${name} implements the DeliveryStore port`, () => {
+    describe('an open store', () => {
       const tested = new StoreUnderTest(open)
       beforeEach(() => tested.begin())
       afterEach(() => tested.end())
@@ -45,7 +44,7 @@ export function deliveryStoreSuite(
 
     closeSuite(open)
 
-    test('agrees with a simple reference after any operations', () =>
+    test('agrees with a reference after random operations', () =>
       checkAgainstModel(open, modelRuns))
   })
 }

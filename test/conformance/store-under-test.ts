@@ -19,10 +19,10 @@ import {
 } from '../../src/delivery/index.ts'
 import { imbalances, type Lane, type RequestRecord } from '../../src/model/index.ts'
 
-/** The moment at which tests happen. */
+/** The time of all calls unless a test says otherwise. */
 export const nowMs: number = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-/** An event of the source `website` that goes to the given destinations. */
+/** Makes an event from `website` to the given destinations. */
 export function event(messageId: string, ...destinationIds: readonly string[]): NewEvent {
   return {
     sourceId: 'website',
@@ -36,17 +36,17 @@ export function event(messageId: string, ...destinationIds: readonly string[]): 
   }
 }
 
-/** Several events, from `m_1` on. */
+/** Makes events with the messageIds `m_1`, `m_2` and so on. */
 export function events(count: number, ...destinationIds: readonly string[]): readonly NewEvent[] {
   return Array.from({ length: count }, (_, index) => event(`m_${index + 1}`, ...destinationIds))
 }
 
-/** The end of a lease whose round was a success. */
+/** Ends a lease after a successful round. */
 export function delivered(delivery: LeasedDelivery): Settlement {
   return { kind: 'delivered', delivery, attempts: delivery.attempts + 1 }
 }
 
-/** The end of a lease whose first try was a success, with the request. */
+/** Ends a lease after a successful first try, with its request. */
 export function deliveredAtOnce(
   delivery: LeasedDelivery,
   { url, atMs, status, durationMs, excerpt }: RequestRecord,
@@ -55,12 +55,12 @@ export function deliveredAtOnce(
   return { kind: 'delivered', delivery, attempts: 1, firstTry }
 }
 
-/** The end of a lease whose round was the last one without success. */
+/** Ends a lease after the last round, which failed. */
 export function ended(kind: 'failed' | 'expired', delivery: LeasedDelivery): Settlement {
   return { kind, delivery, attempts: delivery.attempts + 1, reason: 'status_404' }
 }
 
-/** The end of a lease after which another round is made. */
+/** Ends a lease after a failed round, and schedules a retry. */
 export function retried(
   delivery: LeasedDelivery,
   dueAtMs: number = nowMs,
@@ -82,12 +82,12 @@ export function retried(
   }
 }
 
-/** The end of a lease without a round. */
+/** Ends a lease without a round. */
 export function returned(delivery: LeasedDelivery, dueAtMs: number = nowMs): Settlement {
   return { kind: 'returned', delivery, dueAtMs }
 }
 
-/** A request that was made for a delivery. */
+/** Makes the record of a request for a delivery; by default it failed with 503. */
 export function requestOf(
   delivery: LeasedDelivery,
   details: Partial<RequestRecord> = {},
@@ -109,25 +109,25 @@ export function requestOf(
   }
 }
 
-/** The result of an add, with the deliveries that were leased. */
+/** The result of an add, with the leased deliveries in full. */
 export interface Added extends Omit<AddResult, 'leased'> {
   readonly leased: readonly LeasedDelivery[]
 }
 
-/** Adds a batch, and makes the deliveries that were leased. */
+/** Adds a batch, and returns the leased deliveries in full. */
 export async function addAndLease(store: DeliveryStore, batch: AddRequest): Promise<Added> {
   const added = await store.add(batch)
   return { ...added, leased: leasedOf(batch, added.leased) }
 }
 
-/** Which events the deliveries are of, in their order. */
+/** Returns the messageIds of deliveries, in order. */
 export function messageIds(
   deliveries: readonly { readonly messageId: string }[],
 ): readonly string[] {
   return deliveries.map(({ messageId }) => messageId)
 }
 
-/** The store of the running test, with the operations that tests share. */
+/** The store of the current test, with operations that tests share. */
 export class StoreUnderTest {
   readonly #open: () => Promise<DeliveryStore>
   #store: DeliveryStore | undefined
@@ -136,9 +136,9 @@ export class StoreUnderTest {
     this.#open = open
   }
 
-  /** The store itself. */
+  /** The store. */
   get store(): DeliveryStore {
-    if (this.#store === undefined) throw new Error('no test runs')
+    if (this.#store === undefined) throw new Error('begin() was not called')
     return this.#store
   }
 
@@ -147,7 +147,7 @@ export class StoreUnderTest {
     this.#store = await this.#open()
   }
 
-  /** Audits the store after every test, and closes it. */
+  /** Audits the store, then closes it. */
   async end(): Promise<void> {
     try {
       await this.expectBalance()
@@ -158,7 +158,7 @@ export class StoreUnderTest {
     }
   }
 
-  /** Adds events, and hands nothing over unless it is told to. */
+  /** Adds events, by default at {@link nowMs} and without leasing any delivery. */
   add(
     newEvents: readonly NewEvent[],
     options: Partial<Omit<AddRequest, 'nowMs' | 'events'>> & { atMs?: number } = {},
@@ -176,20 +176,20 @@ export class StoreUnderTest {
     return (await this.add(newEvents, options)).outcomes
   }
 
-  /** Adds an event for `crm` and leases its delivery. */
+  /** Adds an event for `crm` and leases its delivery, which must be the only one due. */
   async leaseOne(messageId = 'm_1'): Promise<LeasedDelivery> {
     await this.add([event(messageId, 'crm')])
     return this.claimOne('crm')
   }
 
-  /** Adds an event for `crm` and lets its delivery fail. */
+  /** Adds an event for `crm` and settles its delivery as failed. */
   async failOne(messageId = 'm_1'): Promise<LeasedDelivery> {
     const delivery = await this.leaseOne(messageId)
     await this.settle(ended('failed', delivery))
     return delivery
   }
 
-  /** Claims from the lane `first` what is due now, unless it is told otherwise. */
+  /** Claims deliveries, by default those due in the lane `first`. */
   claim(
     destinationId: string,
     options: { lane?: Lane; deliveriesMax?: number; dueByMs?: number } = {},
@@ -208,17 +208,17 @@ export class StoreUnderTest {
     return claimed[0]!
   }
 
-  /** Ends leases. */
+  /** Settles leases. */
   settle(...settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
     return this.settleAt(nowMs, ...settlements)
   }
 
-  /** Ends leases at a moment. */
+  /** Settles leases at a given time. */
   settleAt(atMs: number, ...settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
     return this.store.settle({ nowMs: atMs, settlements, requests: [] })
   }
 
-  /** Writes requests to the log, and ends leases. */
+  /** Logs requests and settles leases. */
   log(
     requests: readonly RequestRecord[],
     ...settlements: readonly Settlement[]
@@ -226,14 +226,14 @@ export class StoreUnderTest {
     return this.store.settle({ nowMs, settlements, requests })
   }
 
-  /** When the lanes are due, in the order of their destinations and names. */
+  /** Returns when lanes are due, sorted by destination and lane. */
   async nextDue(...destinationIds: readonly string[]): Promise<readonly DueTime[]> {
-    const place = ({ destinationId, lane }: DueTime): string => `${destinationId} ${lane}`
+    const key = ({ destinationId, lane }: DueTime): string => `${destinationId} ${lane}`
     const dueTimes = await this.store.nextDue({ destinationIds })
-    return dueTimes.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
+    return dueTimes.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
   }
 
-  /** The deliveries that the log lists; all by default. */
+  /** Lists deliveries; all by default. */
   list(
     filter: DeliveryFilter = {},
     options: { limit?: number; beforeId?: number } = {},
@@ -241,14 +241,14 @@ export class StoreUnderTest {
     return this.store.list({ filter, limit: 100, ...options })
   }
 
-  /** A delivery that the log has. */
+  /** Returns a delivery with its body and requests. It must exist. */
   async story({ destinationId, id }: DeliveryKey): Promise<DeliveryStory> {
     const story = await this.store.story({ destinationId, id })
     expect(story).toBeDefined()
     return story!
   }
 
-  /** Retries by hand what failed, expired or waits for a retry. */
+  /** Retries deliveries manually; all that can be retried by default. */
   retry(
     filter: DeliveryFilter = {},
     options: { atMs?: number; limit?: number } = {},
@@ -257,7 +257,7 @@ export class StoreUnderTest {
     return this.store.retry({ nowMs: atMs, filter, limit })
   }
 
-  /** Ends pending deliveries without sending them: all of them unless it is told which. */
+  /** Discards pending deliveries; all by default. */
   discard(
     filter: DeliveryFilter = {},
     { limit = 100 }: { readonly limit?: number } = {},
@@ -265,7 +265,7 @@ export class StoreUnderTest {
     return this.store.discard({ nowMs, filter, limit })
   }
 
-  /** Forgets nothing unless it is told to. */
+  /** Purges the store; by default nothing is old enough. */
   purge(request: Partial<PurgeRequest>): Promise<PurgeResult> {
     return this.store.purge({
       nowMs,
@@ -278,7 +278,7 @@ export class StoreUnderTest {
     })
   }
 
-  /** Compares the ledger with the rows and with the purged deliveries. */
+  /** Checks the ledger against the stored and the purged deliveries. */
   async expectBalance(): Promise<void> {
     const { ledger, counted, purged, withoutBody } = await this.store.audit()
     expect(imbalances({ ...ledger, read: ledger.accepted, rejected: 0 })).toEqual([])
