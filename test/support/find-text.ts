@@ -1,5 +1,5 @@
 import { openDatabase } from '../../src/store/sqlite/database.ts'
-import type { PostgresDatabases } from './postgres.ts'
+import { schemaOf, type PostgresDatabases } from './postgres.ts'
 
 /** Tables that keep userIds on purpose: those of regulations. */
 const namingTables = ['regulation_users', 'suppressions']
@@ -10,13 +10,12 @@ export async function findInPostgres(
   url: string,
   text: string,
 ): Promise<readonly string[]> {
-  const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
   const columns = await databases.query(`
     SELECT table_name || '.' || column_name AS name, format(
       'SELECT FROM %I.%I WHERE position(''${text}'' IN %s) > 0 LIMIT 1', table_schema, table_name,
       CASE data_type WHEN 'bytea' THEN format('encode(%I, ''escape'')', column_name)
         ELSE format('%I::text', column_name) END) AS search
-    FROM information_schema.columns WHERE table_schema = '${schema}'`)
+    FROM information_schema.columns WHERE table_schema = '${schemaOf(url)}'`)
   const found: string[] = []
   for (const { name, search } of columns) {
     const rows = await databases.query(String(search))

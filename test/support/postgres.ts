@@ -206,6 +206,11 @@ function emptySql(schema: string): string {
     LOOP EXECUTE 'DELETE FROM ' || name; END LOOP; END $$`
 }
 
+/** Returns the schema that a URL selects by its `search_path`. */
+export function schemaOf(url: string): string {
+  return /search_path%3D(\w+)/.exec(url)![1]!
+}
+
 /** Adds a parameter to a URL. */
 export function withParameter(url: string, name: string, value: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`

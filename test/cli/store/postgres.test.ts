@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { documentFor } from '../../service/running-service.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { start, type Finished, type RunningCommand, type RunSettings } from '../../support/io.ts'
-import { PostgresServer, withParameter } from '../../support/postgres.ts'
+import { PostgresServer, schemaOf, withParameter } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -103,7 +103,7 @@ describe('a store in PostgreSQL', () => {
     const command = begin([...sendTo(endpoint.url), '--store', store])
     await endpoint.received(1)
     // Others that send to the same endpoint meanwhile leave room for it.
-    const [, schema = ''] = /search_path%3D(\w+)/.exec(store) ?? []
+    const schema = schemaOf(store)
     const { rowCount } = await admin.query(`SELECT FROM ${schema}.evroute_live_processes`)
     expect(rowCount).toBe(1)
     command.stop()

@@ -8,7 +8,7 @@ const text = fc.string({ unit: 'binary', maxLength: 60 })
 const id = fc.option(text, { nil: undefined })
 const properties = fc.dictionary(fc.constantFrom('event', 'name', 'type', '"'), text)
 
-test('finds the name in any body that is built', () => {
+test('finds the name of an event in any body', () => {
   const event = fc.record({
     type: fc.constantFrom('track', 'page', 'screen', 'identify', 'group', 'alias', 'delete'),
     ...{ userId: id, anonymousId: id, event: text, name: text, properties, traits: properties },
@@ -25,9 +25,9 @@ test('finds the name in any body that is built', () => {
 
 test.each([
   ['no name', '{"version":1,"type":"page","userId":"u_1","properties":{"name":"Home"}}'],
-  ['an erased text', ''],
+  ['an erased body', ''],
   ['a name that is cut', '{"version":1,"type":"track","event":"Order Compl'],
   ['a name that is cut in an escape', '{"version":1,"type":"track","event":"Order \\'],
-])('finds none in a body with %s', (_what, body) => {
+])('finds no name in a body with %s', (_what, body) => {
   expect(eventNameOf(body)).toBeNull()
 })

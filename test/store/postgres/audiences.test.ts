@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Member, MembershipChange } from '../../../src/audience/index.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
-import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import {
   PostgresStore,
   type PostgresStoreOptions,
@@ -19,6 +17,7 @@ import {
   vip,
 } from '../../conformance/audience-store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
+import { connect, longId } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -33,7 +32,7 @@ async function opened(url: string, options?: PostgresStoreOptions): Promise<Audi
   return tested
 }
 
-/** Two processes on one database, as far as the database can tell. */
+/** Opens two stores on one database, which the database takes for two processes. */
 async function openTwo(): Promise<readonly [AudiencesUnderTest, AudiencesUnderTest]> {
   const url = await databases.newUrl()
   return [await opened(url), await opened(url)]
@@ -42,7 +41,7 @@ async function openTwo(): Promise<readonly [AudiencesUnderTest, AudiencesUnderTe
 const superseded = { kind: 'superseded' }
 
 describe('two processes', () => {
-  test('sync one audience: the sync that began last goes on, in any process', async () => {
+  test('continue only the sync of an audience that began last, in either process', async () => {
     const [one, other] = await openTwo()
     await one.sync([member('a')])
     const first = await one.beginSync()
@@ -61,7 +60,7 @@ describe('two processes', () => {
     expect(await other.members()).toEqual(await one.members())
   })
 
-  test('do not go on with an audience that one of them has removed, or made again', async () => {
+  test('supersede the sync of an audience that one of them removes or creates again', async () => {
     const [one, other] = await openTwo()
     const sync = await one.beginSync()
     await sync.take(member('a'))
@@ -75,7 +74,7 @@ describe('two processes', () => {
     expect(await one.members()).toEqual([member('c')])
   })
 
-  test('that sync one audience at once send what its members are in the end', async () => {
+  test('that sync one audience concurrently send calls that lead to its final members', async () => {
     const [one, other] = await openTwo()
     const lists = ['1', '2', 'true'].map((value) =>
       ['a', 'b', 'c', value].map((userId) => member(userId, value)),
@@ -89,16 +88,16 @@ describe('two processes', () => {
       }
     }
     await Promise.all([syncAll(one), syncAll(other)])
-    const told = new Map<string, Member>()
+    const current = new Map<string, Member>()
     for (const { identity: whose, value } of await one.calls()) {
-      if (value === null) told.delete(JSON.stringify(whose))
-      else told.set(JSON.stringify(whose), { identity: whose, value })
+      if (value === null) current.delete(JSON.stringify(whose))
+      else current.set(JSON.stringify(whose), { identity: whose, value })
     }
-    expect(inOrder([...told.values()])).toEqual(await other.members())
-    expect(await one.audience()).toMatchObject({ members: told.size })
+    expect(inOrder([...current.values()])).toEqual(await other.members())
+    expect(await one.audience()).toMatchObject({ members: current.size })
   })
 
-  test('take lists of different audiences at once, and the ledger stays consistent', async () => {
+  test('sync different audiences concurrently, and keep the ledger consistent', async () => {
     const [one, other] = await openTwo()
     const syncs = await Promise.all([
       one.beginSync({ audience: { key: 'one', sourceId: 'website' } }),
@@ -116,27 +115,27 @@ describe('two processes', () => {
     expect(counted.pending).toBe(120)
   })
 
-  test('notify each other of the calls that they leave to claim', async () => {
+  test('notify each other of calls to claim', async () => {
     const url = await databases.newUrl()
-    const heard: (() => void)[] = []
-    const hint = (): Promise<void> => new Promise((resolve) => heard.push(resolve))
-    const listening = hint()
-    await opened(url, { onNotification: () => heard.splice(0).forEach((resolve) => resolve()) })
+    const waiting: (() => void)[] = []
+    const notification = (): Promise<void> => new Promise((resolve) => waiting.push(resolve))
+    const listening = notification()
+    await opened(url, { onNotification: () => waiting.splice(0).forEach((resolve) => resolve()) })
     await listening
     const other = await opened(url)
     const sync = await other.beginSync()
-    const entered = hint()
+    const entered = notification()
     await sync.take(member('a'))
     await entered
     const next = await other.beginSync()
-    const left = hint()
+    const left = notification()
     await next.finish()
     await left
   })
 })
 
 describe('audiences in PostgreSQL', () => {
-  test('are read beside the process that syncs them', async () => {
+  test('can be read while a process syncs them', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
     const log = await PostgresStore.open(url, { access: 'read' })
@@ -148,7 +147,7 @@ describe('audiences in PostgreSQL', () => {
     expect(await log.audiences.members(page)).toEqual(await tested.store.audiences.members(page))
   })
 
-  test('have members whose identifiers no index could hold', async () => {
+  test('can have members whose identifiers are too long for an index', async () => {
     const tested = await opened(await databases.newUrl())
     const list = [
       memberWith({ userId: longId('a'), anonymousId: longId('b') }),
@@ -161,19 +160,17 @@ describe('audiences in PostgreSQL', () => {
     expect(await sync.finish()).toEqual([list[0]!.identity])
   })
 
-  test('send what a part has changed of users who are suppressed while it is taken', async () => {
+  test('send the changes of a part even if its users are suppressed meanwhile', async () => {
     const url = await databases.newUrl()
     const [one, other] = [await opened(url), await opened(url)]
-    const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
-    await client.connect()
-    onTestFinished(() => client.end())
+    const client = await connect(url)
     const sync = await one.beginSync()
-    // Between the look at who is suppressed and the calls.
+    // Stops the part after it has read the suppressed users and before it adds the calls.
     await client.query('BEGIN; LOCK TABLE evroute_members IN SHARE MODE')
     const taken = sync.take(member('a'))
-    await waiters(client, 'evroute_members')
+    await waitForLock(client, 'evroute_members')
     const suppressed = other.suppress('r_1', 'a')
-    await Promise.race([suppressed, waiters(client, 'evroute_gate')])
+    await Promise.race([suppressed, waitForLock(client, 'evroute_gate')])
     await client.query('COMMIT')
     expect(await taken).toEqual(['entered'])
     await suppressed
@@ -183,18 +180,11 @@ describe('audiences in PostgreSQL', () => {
   })
 })
 
-/** Resolves once somebody waits for a table. */
-async function waiters(client: Client, table: string): Promise<void> {
+/** Resolves once a connection waits for a lock of a table. */
+async function waitForLock(client: Client, table: string): Promise<void> {
   const sql = 'SELECT 1 FROM pg_locks WHERE NOT granted AND relation = $1::regclass'
   for (;;) {
     const { rows } = await client.query(sql, [table])
     if (rows.length > 0) return
   }
-}
-
-/** An id of 8,000 characters that cannot be stored in fewer. */
-function longId(seed: string): string {
-  return Array.from({ length: 125 }, (_, place) =>
-    createHash('sha256').update(`${seed} ${place}`).digest('hex'),
-  ).join('')
 }

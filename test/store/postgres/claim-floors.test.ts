@@ -3,7 +3,7 @@ import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 
 const lane = { destinationId: 'crm', lane: 'first' } as const
 
-/** Floors of claims that have come to the time 100, with a clock that the test sets. */
+/** Makes floors after a claim that ended at 100, with a clock that the test sets. */
 function passed() {
   let nowMs = 0
   const floors = new ClaimFloors(() => nowMs)
@@ -13,7 +13,7 @@ function passed() {
 }
 
 describe('a claim', () => {
-  test('begins at the end of the last one, separately for each lane', () => {
+  test('begins where the last one ended, separately for each lane', () => {
     const { floors } = passed()
     expect(floors.claimFrom(lane)).toBe(100)
     expect(floors.lookFrom(lane)).toBe(100)
@@ -21,7 +21,7 @@ describe('a claim', () => {
     expect(floors.claimFrom({ ...lane, destinationId: 'mail' })).toBe(0)
   })
 
-  test('begins at what came below, be it while the last one was made', () => {
+  test('begins at a delivery that was added below, even during the last claim', () => {
     const { floors } = passed()
     floors.add({ ...lane, dueAtMs: 70 })
     floors.add({ ...lane, dueAtMs: 120 })
@@ -33,7 +33,7 @@ describe('a claim', () => {
     expect(floors.claimFrom(lane)).toBe(110)
   })
 
-  test('looks back every five seconds', () => {
+  test('begins at 0 every five seconds, and after the floors are cleared', () => {
     const { floors, wait } = passed()
     wait(4_999)
     expect(floors.claimFrom(lane)).toBe(100)

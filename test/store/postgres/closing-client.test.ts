@@ -21,7 +21,7 @@ const goodbye = Buffer.concat([
 ])
 
 test.each(['a statement', 'a script', 'a transaction'])(
-  '%s fails, and the process goes on, when the server ends a connection that it has just made',
+  '%s fails, and the process continues, if the server ends a new connection',
   async (kind) => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined)

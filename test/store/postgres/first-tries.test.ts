@@ -7,11 +7,11 @@ import {
   nowMs,
   requestOf,
 } from '../../conformance/store-under-test.ts'
-import { PostgresDatabases } from '../../support/postgres.ts'
+import { PostgresDatabases, schemaOf } from '../../support/postgres.ts'
 
 const databases = new PostgresDatabases()
 
-test('a first try that succeeds costs no row of its own', async () => {
+test('a successful first try writes no row to the table of requests', async () => {
   const url = await databases.newUrl()
   await using store = await opened(url)
   const events = ['m_1', 'm_2'].map((messageId) => event(messageId, 'crm'))
@@ -22,7 +22,7 @@ test('a first try that succeeds costs no row of its own', async () => {
   )
   const settlements = leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!))
   await store.settle({ nowMs, settlements, requests: [] })
-  const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+  const schema = schemaOf(url)
   expect(await databases.query(`SELECT FROM ${schema}.evroute_requests`)).toEqual([])
   for (const [place, delivery] of leased.entries()) {
     expect(await store.story(delivery)).toMatchObject({ requests: [requests[place]] })

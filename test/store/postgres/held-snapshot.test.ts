@@ -1,25 +1,18 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
-import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import type { Query } from '../../../src/store/sql.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
+import { connect } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-async function connected(url: string): Promise<Client> {
-  const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
-  await client.connect()
-  onTestFinished(() => client.end())
-  return client
-}
-
-/** How many pages a statement reads. */
+/** Returns the number of pages that a statement reads. */
 async function pagesRead(client: Client, { sql, values }: Query): Promise<number> {
   await client.query('BEGIN')
   const { rows } = await client.query<{
@@ -36,7 +29,7 @@ test('claims do not read settled rows while an old snapshot is held', async () =
   const url = await databases.newUrl()
   const store = await PostgresStore.open(url)
   onTestFinished(() => store.close())
-  const dump = await connected(url)
+  const dump = await connect(url)
   await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
   await dump.query('SELECT count(*) FROM evroute_deliveries')
   const share = { destinationId: 'crm', lane: 'first', dueByMs: nowMs + 9_999 } as const
@@ -49,7 +42,7 @@ test('claims do not read settled rows while an old snapshot is held', async () =
     expect(claimed).toHaveLength(200)
     await store.settle({ nowMs: atMs, settlements: claimed.map(delivered), requests: [] })
   }
-  const client = await connected(url)
+  const client = await connect(url)
   const own = { holder: 1, numbers: [], next: 1 }
   const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
   const known = new ClaimFloors()

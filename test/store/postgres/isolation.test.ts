@@ -21,8 +21,8 @@ const healthyEvents = destinations * eventsEach - badEvents
 const answersEveryTime = (): RequestOutcome => answered(200)
 const neverAnswers = (): Promise<RequestOutcome> => new Promise(() => undefined)
 
-/** Twenty destinations in one database, of which every fifth never answers. */
-async function world() {
+/** Opens a dispatcher with twenty destinations, of which every fifth never answers. */
+async function openDispatcher() {
   const clock = new ManualClock(startMs)
   const store = await PostgresStore.open(await databases.newUrl())
   const all = Array.from({ length: destinations }, (_, index) => {
@@ -37,9 +37,9 @@ async function world() {
   return { clock, store, all, dispatcher }
 }
 
-type World = Awaited<ReturnType<typeof world>>
+type Opened = Awaited<ReturnType<typeof openDispatcher>>
 
-async function expectHealthyDone({ clock, store, all }: World): Promise<void> {
+async function expectHealthyDone({ clock, store, all }: Opened): Promise<void> {
   const delivered = async () => (await store.ledger()).delivered
   await vi.waitUntil(async () => (await delivered()) >= healthyEvents, { timeout: 30_000 })
   expect(clock.nowMs()).toBe(startMs)
@@ -51,8 +51,8 @@ async function expectHealthyDone({ clock, store, all }: World): Promise<void> {
   expect(counted).toMatchObject({ delivered: healthyEvents, pending: badEvents })
 }
 
-test('destinations that hang do not hold up the others as calls come in', async () => {
-  const one = await world()
+test('hanging destinations do not delay the others while events arrive', async () => {
+  const one = await openDispatcher()
   for (let number = 0; number < eventsEach; number += 10) {
     const batch = Array.from({ length: 10 }, (_, index) =>
       one.all.map(({ id }) => eventTo(id, `${id}_${number + index}`)),
@@ -62,8 +62,8 @@ test('destinations that hang do not hold up the others as calls come in', async 
   await expectHealthyDone(one)
 })
 
-test('hanging destinations with older deliveries do not hold up the others', async () => {
-  const one = await world()
+test('hanging destinations with older deliveries do not delay the others', async () => {
+  const one = await openDispatcher()
   const [bad, healthy] = [true, false].map((isBad) =>
     one.all.filter((each) => each.isBad === isBad),
   )
@@ -71,7 +71,7 @@ test('hanging destinations with older deliveries do not hold up the others', asy
     const events = some.flatMap(({ id }) =>
       Array.from({ length: eventsEach }, (_, index) => eventTo(id, `${id}_${index}`)),
     )
-    // Without a word to the dispatcher, as a process before would have left them.
+    // Not through the dispatcher, as if an earlier process had added them.
     await one.store.add({ nowMs: startMs, seenSinceMs: 0, events, handOver: [] })
   }
   one.dispatcher.wake()

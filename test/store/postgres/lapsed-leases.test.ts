@@ -21,7 +21,7 @@ const leaseMs = 100
 interface Known {
   state: 'pending' | 'delivered' | 'failed'
   attempts: number
-  /** The process and the delivery object of its last lease; undefined once it was settled. */
+  /** The last lease and its process; undefined once it is settled. */
   lease: { readonly process: number; readonly delivery: LeasedDelivery } | undefined
 }
 
@@ -54,7 +54,7 @@ function settle(known: Known, settlement: Settlement, process: number): boolean 
   return true
 }
 
-test('settlements of leases that lapsed count as the port says, in any order', async () => {
+test('settlements of expired leases take effect as the port documents, in any order', async () => {
   const run = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
     const url = await databases.emptiedUrl()
     const stores = await Promise.all([0, 1, 2].map(() => PostgresStore.open(url, { leaseMs })))

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** The processes of a database, and a function that ages their heartbeats. */
+/** Opens the processes of a new database, with functions that send heartbeats and age them. */
 async function open() {
   const url = await databases.newUrl()
   const database = new Database(url, { connectionsMax: 4, isReadOnly: false })
@@ -25,8 +25,8 @@ async function open() {
     database,
     processes,
     beat,
-    /** Lets everything that was said be older by that much. */
-    pass: async (durationMs: number, processId = '%') => {
+    /** Makes the heartbeats of matching processes older. */
+    age: async (durationMs: number, processId = '%') => {
       const values = [durationMs, processId]
       const sql = `
         UPDATE evroute_live_processes SET beaten_at = beaten_at - $1, version = version - $1,
@@ -41,17 +41,17 @@ async function open() {
 const early = 5_000
 
 describe('processes of one database', () => {
-  test('one that finds no other has its full share at once', async () => {
+  test('give one that finds no other its full share at once', async () => {
     const { beat } = await open()
     expect(await beat('a')).toMatchObject([{ destinationId: 'crm', rank: 0, processes: 1 }])
     const [place] = await beat('a')
     expect(place!.memberMs).toBeGreaterThanOrEqual(processGoneMs)
   })
 
-  test('know their rank, how many they are and since when', async () => {
-    const { beat, pass } = await open()
+  test('know their rank, their number, and how long they have been members', async () => {
+    const { beat, age } = await open()
     await beat('b')
-    await pass(early)
+    await age(early)
     const [newcomer] = await beat('a')
     expect(newcomer).toMatchObject({ rank: 1, processes: 2 })
     expect(newcomer!.memberMs).toBeLessThan(early)
@@ -60,13 +60,13 @@ describe('processes of one database', () => {
     expect(first!.memberMs).toBeGreaterThanOrEqual(processGoneMs + early)
   })
 
-  test('one without a heartbeat is gone', async () => {
-    const { beat, pass } = await open()
+  test('count one without a heartbeat as gone', async () => {
+    const { beat, age } = await open()
     await beat('a')
     await beat('b')
-    await pass(processGoneMs - 1_000, 'b')
+    await age(processGoneMs - 1_000, 'b')
     expect(await beat('a')).toMatchObject([{ processes: 2 }])
-    await pass(1_000, 'b')
+    await age(1_000, 'b')
     const [place] = await beat('a')
     expect(place).toMatchObject({ rank: 0, processes: 1 })
     const [again] = await beat('b')
@@ -74,11 +74,11 @@ describe('processes of one database', () => {
     expect(again!.memberMs).toBeLessThan(early)
   })
 
-  test('one that leaves is gone at once, and one that is not there leaves nothing', async () => {
-    const { beat, processes, pass, database } = await open()
+  test('remove one that leaves at once, and let an unknown one leave without effect', async () => {
+    const { beat, processes, age, database } = await open()
     await beat('a')
     await beat('b')
-    await pass(2 * early)
+    await age(2 * early)
     await beat('a')
     await beat('b')
     await processes.leave({ processId: 'b' })
@@ -86,13 +86,13 @@ describe('processes of one database', () => {
     await processes.leave({ processId: 'nobody' })
     const [place] = await beat('a')
     expect(place).toMatchObject({ processes: 1 })
-    await pass(2 * processGoneMs)
+    await age(2 * processGoneMs)
     await beat('a')
     const sql = 'SELECT process_id FROM evroute_live_processes'
     expect(await database.rows({ sql, values: [] })).toEqual([{ process_id: 'a' }])
   })
 
-  test('are counted separately for each destination, with any name', async () => {
+  test('are counted separately for each destination, whatever its id', async () => {
     const { beat } = await open()
     const odd = "o'dd \\ \0 name"
     await beat('a', ['crm', odd])
@@ -108,18 +108,18 @@ describe('processes of one database', () => {
     expect(await beat('a', [])).toEqual([])
   })
 
-  test('count one at a destination that it no longer names until it is gone from there', async () => {
-    const { beat, pass } = await open()
+  test('count one at a destination that it no longer names until its last heartbeat there is too old', async () => {
+    const { beat, age } = await open()
     await beat('a', ['crm', 'mail'])
-    await pass(processGoneMs)
+    await age(processGoneMs)
     await beat('a', ['crm', 'mail'])
     await beat('b', ['crm', 'mail'])
     await beat('a', ['crm'])
     expect(await beat('b', ['mail'])).toMatchObject([{ rank: 1, processes: 2 }])
-    await pass(processGoneMs - 1_000)
+    await age(processGoneMs - 1_000)
     await beat('a', ['crm'])
     expect(await beat('b', ['mail'])).toMatchObject([{ rank: 1, processes: 2 }])
-    await pass(1_000, 'a')
+    await age(1_000, 'a')
     await beat('a', ['crm'])
     expect(await beat('b', ['mail'])).toMatchObject([{ rank: 0, processes: 1 }])
     expect(await beat('a', ['crm', 'mail'])).toMatchObject([
@@ -128,7 +128,7 @@ describe('processes of one database', () => {
     ])
   })
 
-  test('write as much for a thousand destinations as for one', async () => {
+  test('write less than 2,000 bytes per heartbeat for a thousand destinations', async () => {
     const { beat, database } = await open()
     const written = async (destinations: number): Promise<number> => {
       const ids = Array.from({ length: destinations }, (_, index) => `destination-${index}`)
@@ -147,7 +147,7 @@ describe('processes of one database', () => {
     expect(await written(1_000)).toBeLessThan(50 * 2_000)
   })
 
-  test('send heartbeats one after the other, and each sees all earlier ones', async () => {
+  test('have their heartbeats handled one at a time, so that each sees all earlier ones', async () => {
     const { beat, database } = await open()
     let second: Promise<readonly ProcessPlace[]> | undefined
     let isOver = false
@@ -165,7 +165,7 @@ describe('processes of one database', () => {
     expect(await second).toMatchObject([{ rank: 1, processes: 2 }])
   })
 
-  test('have ranks of their own, however many come at once', async () => {
+  test('get different ranks, however many join concurrently', async () => {
     const { beat } = await open()
     const ids = Array.from({ length: 12 }, (_, index) => `p-${index}`)
     await Promise.all(ids.map((id) => beat(id)))

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { StoreAudit } from '../../../src/delivery/index.ts'
 import { Database, type Session } from '../../../src/store/postgres/database.ts'
 import { Notifications } from '../../../src/store/postgres/notifications.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
-import { event, returned, StoreUnderTest } from '../../conformance/store-under-test.ts'
+import { event, returned } from '../../conformance/store-under-test.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
 import { PostgresLine } from '../../support/postgres-line.ts'
+import { openStore } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -23,22 +23,19 @@ afterAll(async () => {
   await server.end()
 })
 
-async function say<Row>(sql: string): Promise<readonly Row[]> {
+async function query<Row>(sql: string): Promise<readonly Row[]> {
   return admin.rows<Row>({ sql, values: [] })
 }
 
-/** The URL of a schema of its own. */
+/** Creates a schema, and returns a URL that uses it. */
 async function newUrl(): Promise<string> {
   const schema = `lost_${++schemas}`
-  await say(`CREATE SCHEMA ${schema}`)
+  await query(`CREATE SCHEMA ${schema}`)
   return withParameter(server.url(), 'options', `-c search_path=${schema}`)
 }
 
 async function opened(url: string, onNotification?: () => void) {
-  const store = await PostgresStore.open(url, { onNotification })
-  onTestFinished(() => store.close())
-  const tested = new StoreUnderTest(() => Promise.resolve(store))
-  await tested.begin()
+  const { store, tested } = await openStore(url, { onNotification })
   const { processes, regulations } = store
   return { tested, processes, regulations, close: () => store.close() }
 }
@@ -49,15 +46,15 @@ function databaseAt(url: string): Database {
   return database
 }
 
-/** Ends the connection of a session, and waits until the session knows. */
+/** Terminates the connection of a session, and waits until the server no longer has it. */
 async function cut(session: Session): Promise<void> {
   const [own] = await session.rows<{ pid: number }>({
     sql: 'SELECT pg_backend_pid() AS pid',
     values: [],
   })
-  await say(`SELECT pg_terminate_backend(${own!.pid})`)
+  await query(`SELECT pg_terminate_backend(${own!.pid})`)
   const left = `SELECT FROM pg_stat_activity WHERE pid = ${own!.pid}`
-  await vi.waitUntil(async () => (await say(left)).length === 0)
+  await vi.waitUntil(async () => (await query(left)).length === 0)
 }
 
 describe('a connection that is lost between two statements', () => {
@@ -87,20 +84,20 @@ describe('a connection that is lost between two statements', () => {
 const beat = { processId: 'p', destinationIds: ['crm'] }
 
 test(
-  'a beat gives a connection up that has fallen silent, and has another one',
+  'a heartbeat gives up a silent connection, and the next one gets a new connection',
   { timeout: 40_000 },
   async () => {
     const line = await PostgresLine.to(server)
     const { processes } = await opened(line.through(await newUrl()))
     await processes.heartbeat(beat)
     line.fallSilent()
-    // In time for another one while the place still holds.
+    // Early enough for a second try before the process counts as gone.
     await expect(processes.heartbeat(beat)).rejects.toMatchObject({ isTemporary: true })
     expect(await processes.heartbeat(beat)).toMatchObject([{ processes: 1 }])
   },
 )
 
-test('calls that wait for a lock leave connections for deliveries', async () => {
+test('adds that wait for a lock leave connections for deliveries', async () => {
   const { tested, processes } = await opened(await newUrl())
   await tested.add([event('m_0', 'crm')])
   const lock = databaseAt(server.url())
@@ -117,7 +114,7 @@ test('calls that wait for a lock leave connections for deliveries', async () => 
   await Promise.all(adding)
 })
 
-/** Takes a table away from everybody until some work is done. */
+/** Does some work while a table is locked. */
 async function withLocked(table: string, work: () => Promise<void>): Promise<void> {
   await databaseAt(server.url()).transaction(async (session) => {
     const sql = `LOCK TABLE lost_${schemas}.${table} IN ACCESS EXCLUSIVE MODE`
@@ -126,31 +123,31 @@ async function withLocked(table: string, work: () => Promise<void>): Promise<voi
   })
 }
 
-async function someWait(count: number): Promise<void> {
+async function waitForLocks(count: number): Promise<void> {
   const waiting = 'SELECT FROM pg_locks WHERE NOT granted'
-  await vi.waitUntil(async () => (await say(waiting)).length >= count, 60_000)
+  await vi.waitUntil(async () => (await query(waiting)).length >= count, 60_000)
 }
 
-test('questions leave connections to those who add events', async () => {
+test('look-ups that wait for a lock leave connections for adds', async () => {
   const { tested } = await opened(await newUrl())
   const delivery = await tested.leaseOne('m_1')
   const stories: Promise<unknown>[] = []
   await withLocked('evroute_requests', async () => {
     for (let place = 0; place < 40; place++) stories.push(tested.story(delivery))
-    await someWait(1)
+    await waitForLocks(1)
     expect(await tested.outcomes([event('m_2', 'crm')])).toEqual(['routed'])
   })
   await Promise.all(stories)
 })
 
-test('those who ask for an audit while one goes on share the next', async () => {
+test('audits that are requested while one runs share the next one', async () => {
   const { tested, regulations } = await opened(await newUrl())
   const audits: Promise<StoreAudit>[] = []
   await withLocked('evroute_messages', async () => {
     audits.push(tested.store.audit())
-    await someWait(1)
+    await waitForLocks(1)
     for (let place = 0; place < 20; place++) audits.push(tested.store.audit())
-    // It needs a connection beside the one of the audit.
+    // This needs a connection in addition to the one of the audit.
     expect(await regulations.find({ id: 'none' })).toBeUndefined()
   })
   const [first, second, ...others] = await Promise.all(audits)
@@ -158,8 +155,8 @@ test('those who ask for an audit while one goes on share the next', async () => 
   for (const other of others) expect(other).toBe(second)
 })
 
-describe('an add that waits for a server that has fallen silent', () => {
-  test('fails in time, however many wait with it', { timeout: 25_000 }, async () => {
+describe('an add to a silent server', () => {
+  test('fails in time, however many others wait', { timeout: 25_000 }, async () => {
     const line = await PostgresLine.to(server)
     const { tested } = await opened(line.through(await newUrl()))
     await tested.add([event('m_0', 'crm')])
@@ -178,8 +175,8 @@ describe('an add that waits for a server that has fallen silent', () => {
   })
 })
 
-describe('a server that has fallen silent is not waited for', () => {
-  test('where a store is closed', async () => {
+describe('a silent server is not waited for', () => {
+  test('when a store closes', async () => {
     const line = await PostgresLine.to(server)
     const url = line.through(await newUrl())
     let isListening = (): void => undefined
@@ -190,7 +187,7 @@ describe('a server that has fallen silent is not waited for', () => {
     await expect(close()).resolves.not.toThrow()
   })
 
-  test('where it never said anything', async () => {
+  test('when notifications close that never connected', async () => {
     const line = await PostgresLine.to(server)
     line.isMute = true
     const notifications = new Notifications(admin, {

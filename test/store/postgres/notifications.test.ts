@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** A process that gets the notifications of the others. */
+/** Opens the notifications of a process, and records those that it receives. */
 async function open(url: string, holder: number) {
   const database = new Database(url, { connectionsMax: 2, isReadOnly: false })
   const heard: BreakerNews[] = []
@@ -29,7 +29,7 @@ async function open(url: string, holder: number) {
   return { notifications, heard, looks }
 }
 
-test('others hear of a thousand endpoints, in notifications of fewer than 8,000 bytes', async () => {
+test('news about a thousand endpoints arrives, in notifications of fewer than 8,000 bytes', async () => {
   const url = await databases.newUrl()
   const [first, second] = [await open(url, 1), await open(url, 2)]
   const news = Array.from({ length: 1_000 }, (_, index) => ({
@@ -39,7 +39,7 @@ test('others hear of a thousand endpoints, in notifications of fewer than 8,000 
     rank: 0,
   }))
   for (const each of news) first.notifications.tell(each)
-  // Two notifications meanwhile become one, with the latest state.
+  // Later news about an endpoint replaces news that was not sent yet.
   first.notifications.tell({ ...news[999]!, openMs: 0 })
   await vi.waitFor(() => expect(second.heard).toHaveLength(1_000))
   expect(second.heard).toEqual([...news.slice(0, 999), { ...news[999], openMs: 0 }])

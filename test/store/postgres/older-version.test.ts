@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { RegulationsUnderTest } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, event, messageIds } from '../../conformance/store-under-test.ts'
 import { findInPostgres } from '../../support/find-text.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
+import { connect } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** A statement of the recording, with its values and how many rows it found or changed. */
+/** A recorded statement, with its values and the number of rows that it found or changed. */
 interface RecordedCall {
   readonly statement: number
   readonly values: readonly unknown[]
@@ -26,8 +26,8 @@ interface RecordedLine {
 }
 
 /**
- * All that a process of the tables' version 5 said to its database: making the tables, taking events in,
- * delivering and purging; then, `after`, the same and a regulation, and a second process that starts.
+ * All statements of a process with version 5 of the tables. `before`: it creates the tables, adds events,
+ * delivers and purges. `after`: the same again, with a regulation, and a second process starts.
  */
 const lines = readFileSync(new URL('version-5.ndjson', import.meta.url), 'utf8')
   .trim()
@@ -47,13 +47,6 @@ async function replay(client: Client, part: 'before' | 'after'): Promise<void> {
   }
 }
 
-async function connected(url: string): Promise<Client> {
-  const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
-  await client.connect()
-  onTestFinished(() => client.end())
-  return client
-}
-
 async function opened(url: string): Promise<RegulationsUnderTest> {
   const tested = new RegulationsUnderTest(() => PostgresStore.open(url))
   await tested.begin()
@@ -66,20 +59,20 @@ async function isComplete(client: Client): Promise<boolean> {
   return rows.length === 0
 }
 
-describe('a process of the version before', () => {
-  test('goes on beside one of this version, and another can be started', async () => {
+describe('a process of an older version', () => {
+  test('continues beside one of this version, and a second one can start', async () => {
     const url = await databases.newUrl()
-    const older = await connected(url)
+    const older = await connect(url)
     await replay(older, 'before')
     expect(await findInPostgres(databases, url, 'no user m_1')).not.toEqual([])
     const tested = await opened(url)
     await replay(older, 'after')
     const { rows } = await older.query('SELECT max(version) AS version FROM evroute_migrations')
-    // Its statements at the start.
+    // A process of that version does not start if this is higher.
     expect(rows).toEqual([{ version: 5 }])
     await tested.expectBalance()
     await vi.waitUntil(() => isComplete(older), 60_000)
-    // Deliveries that it purged are gone with their requests.
+    // The requests of purged deliveries are deleted too.
     for (const gone of ['m_1', 'm_3', 'm_4']) {
       expect(await findInPostgres(databases, url, `no user ${gone}`)).toEqual([])
     }
@@ -94,13 +87,13 @@ describe('a process of the version before', () => {
   })
 })
 
-describe('indexes on tables that are full', () => {
-  test('are built beside those who use them; no erasure ends before', async () => {
+describe('indexes on tables with rows', () => {
+  test('are built while processes use the tables, and no erasure finishes before', async () => {
     const url = await databases.newUrl()
-    const older = await connected(url)
+    const older = await connect(url)
     await replay(older, 'before')
-    const dump = await connected(url)
-    // Only the building of the index waits for it.
+    const dump = await connect(url)
+    // Only the index build waits for this transaction.
     await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM evroute_seen')
     const tested = await opened(url)
     expect(await tested.outcomes([event('n_1', 'crm')])).toEqual(['routed'])
@@ -115,7 +108,7 @@ describe('indexes on tables that are full', () => {
 
   test('are built again after an interruption', async () => {
     const url = await databases.newUrl()
-    const older = await connected(url)
+    const older = await connect(url)
     await replay(older, 'before')
     const name = 'evroute_deliveries_of_message'
     await older.query(`CREATE INDEX ${name} ON evroute_deliveries (message_id)`)
@@ -131,11 +124,11 @@ describe('indexes on tables that are full', () => {
   })
 })
 
-describe('a store that a newer version has added something to', () => {
-  test('can be used and looked into', async () => {
+describe('a store with additions by a newer version', () => {
+  test('can be used and read', async () => {
     const url = await databases.newUrl()
     const first = await opened(url)
-    const client = await connected(url)
+    const client = await connect(url)
     await client.query('INSERT INTO evroute_steps VALUES (99, true), (100, false)')
     const tested = await opened(url)
     expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['routed'])

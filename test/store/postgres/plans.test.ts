@@ -1,4 +1,4 @@
-import { Client, escapeLiteral } from 'pg'
+import { escapeLiteral, type Client } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type {
   DeliveryFilter,
@@ -10,7 +10,6 @@ import { discard, giveUp, retry } from '../../../src/store/log/log-changes.ts'
 import { addQuery } from '../../../src/store/postgres/add-statement.ts'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
-import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import { hasPending, deliveriesAfter } from '../../../src/store/regulations/erasure-deliveries.ts'
 import type { Query, Script, SqlValue } from '../../../src/store/sql.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
@@ -21,12 +20,13 @@ import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
+import { connect } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** A step of a plan, as PostgreSQL reports it after the run. */
+/** A step of a plan, as reported by EXPLAIN ANALYZE. */
 interface PlanStep {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
@@ -38,25 +38,25 @@ interface PlanStep {
   readonly Plans?: readonly PlanStep[]
 }
 
-/** Returns the steps of a statement: of a plan for its values, or of a plan that serves all values. */
+/** Runs a statement with a custom or a generic plan, and returns its steps. */
 async function stepsOf(
   client: Client,
   { sql, values }: Query,
-  plan: 'own' | 'kept' = 'own',
+  plan: 'custom' | 'generic' = 'custom',
 ): Promise<readonly PlanStep[]> {
   const explain = 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON)'
-  const own = { text: `${explain} ${sql}`, values: [...values] }
+  const custom = { text: `${explain} ${sql}`, values: [...values] }
   await client.query('BEGIN')
-  if (plan === 'kept') {
-    await client.query(`SET LOCAL plan_cache_mode = force_generic_plan; PREPARE kept AS ${sql}`)
+  if (plan === 'generic') {
+    await client.query(`SET LOCAL plan_cache_mode = force_generic_plan; PREPARE generic AS ${sql}`)
   }
   const { rows } = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: PlanStep }[] }>(
-    plan === 'own'
-      ? own
-      : { text: `${explain} EXECUTE kept (${values.map(literalOf).join(', ')})` },
+    plan === 'custom'
+      ? custom
+      : { text: `${explain} EXECUTE generic (${values.map(literalOf).join(', ')})` },
   )
   await client.query('ROLLBACK')
-  if (plan === 'kept') await client.query('DEALLOCATE kept')
+  if (plan === 'generic') await client.query('DEALLOCATE generic')
   return allSteps(rows[0]!['QUERY PLAN'][0]!.Plan)
 }
 
@@ -67,7 +67,7 @@ async function readsOf(...asked: Parameters<typeof stepsOf>): Promise<readonly P
   )
 }
 
-/** A value as EXECUTE reads it. */
+/** Returns a value as a literal for EXECUTE. */
 function literalOf(value: SqlValue): string {
   if (value === null) return 'NULL'
   if (!Array.isArray(value)) return escapeLiteral(String(value))
@@ -79,7 +79,7 @@ function allSteps(step: PlanStep): readonly PlanStep[] {
   return [step, ...(step.Plans ?? []).flatMap(allSteps)]
 }
 
-/** How many rows were looked at. */
+/** Counts the rows that were read, including those that a filter removed. */
 function rowsRead(steps: readonly PlanStep[]): number {
   return steps.reduce((sum, step) => {
     const rows = step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)
@@ -89,18 +89,16 @@ function rowsRead(steps: readonly PlanStep[]): number {
 
 const analysed = [
   ['that were analysed', 'ANALYZE'],
-  ['that were analysed when nothing waited', 'nothing waits'],
-  ['of which the planner knows nothing', 'never'],
+  ['that were analysed while nothing waited', 'nothing waits'],
+  ['without statistics', 'never'],
 ] as const
 
-/** The tables of a store with 30,000 deliveries: a third each due for crm, parked for down, delivered to crm. */
+/** Creates a store of 30,000 deliveries: a third due for crm, a third due for down, a third delivered to crm. */
 async function filled(how: (typeof analysed)[number][1]): Promise<Client> {
   const url = await databases.newUrl()
   const store = await PostgresStore.open(url)
   await store.close()
-  const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
-  await client.connect()
-  onTestFinished(() => client.end())
+  const client = await connect(url)
   await client.query(`
     INSERT INTO evroute_messages SELECT number, 1, 'x' FROM generate_series(1, 30000) AS number;
     INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, attempts,
@@ -120,37 +118,43 @@ async function filled(how: (typeof analysed)[number][1]): Promise<Client> {
   return client
 }
 
-test.each(analysed)('look-ups read no more than they find of tables %s', async (_name, how) => {
-  const client = await filled(how)
-  await client.query(
-    "INSERT INTO evroute_counts (destination_id, slot) VALUES ('crm', 0), ('down', 0)",
-  )
-  const reads = (filter: DeliveryFilter): Promise<readonly PlanStep[]> =>
-    readsOf(client, listQuery({ filter, limit: 10 }))
-  const ofUser = 'evroute_deliveries_of_user'
-  for (const [filter, index, rows] of [
-    [{ messageId: 'm_7' }, 'evroute_deliveries_of_message', 1],
-    [
-      { messageId: 'm_7', destinationId: 'down', states: ['pending'] },
-      'evroute_deliveries_of_message',
-      1,
-    ],
-    [{ userId: 'u_7' }, ofUser, 1],
-    [{ userId: 'busy' }, ofUser, 10],
-    // Every third of theirs is for another destination.
-    [{ userId: 'busy', destinationId: 'crm' }, ofUser, 15],
-    [{ states: ['failed', 'expired'] }, 'evroute_deliveries_ended', 0],
-  ] as const) {
-    const steps = await reads(filter)
-    expect([filter, steps.map((step) => step['Index Name'])]).toEqual([filter, [index]])
-    expect(rowsRead(steps)).toBeLessThanOrEqual(rows)
-  }
-})
+test.each(analysed)(
+  'look-ups use an index and read few other rows, in tables %s',
+  async (_name, how) => {
+    const client = await filled(how)
+    await client.query(
+      "INSERT INTO evroute_counts (destination_id, slot) VALUES ('crm', 0), ('down', 0)",
+    )
+    const reads = (filter: DeliveryFilter): Promise<readonly PlanStep[]> =>
+      readsOf(client, listQuery({ filter, limit: 10 }))
+    const ofUser = 'evroute_deliveries_of_user'
+    for (const [filter, index, rows] of [
+      [{ messageId: 'm_7' }, 'evroute_deliveries_of_message', 1],
+      [
+        { messageId: 'm_7', destinationId: 'down', states: ['pending'] },
+        'evroute_deliveries_of_message',
+        1,
+      ],
+      [{ userId: 'u_7' }, ofUser, 1],
+      [{ userId: 'busy' }, ofUser, 10],
+      // A third of this user's deliveries have a different destination.
+      [{ userId: 'busy', destinationId: 'crm' }, ofUser, 15],
+      [{ states: ['failed', 'expired'] }, 'evroute_deliveries_ended', 0],
+    ] as const) {
+      const steps = await reads(filter)
+      expect([filter, steps.map((step) => step['Index Name'])]).toEqual([filter, [index]])
+      expect(rowsRead(steps)).toBeLessThanOrEqual(rows)
+    }
+  },
+)
 
 test.each(
-  analysed.flatMap(([name, how]) => [[name, 'own', how] as const, [name, 'kept', how] as const]),
+  analysed.flatMap(([name, how]) => [
+    [name, 'custom', how] as const,
+    [name, 'generic', how] as const,
+  ]),
 )(
-  'claims and settlements read no more than they take of tables %s, with the plan %s',
+  'claims and settlements read only the rows that they change, in tables %s, with a %s plan',
   async (_name, plan, how) => {
     const client = await filled(how)
     const own = { holder: 1, numbers: [], next: 1 }
@@ -186,8 +190,8 @@ test.each(
   },
 )
 
-test.each(['own', 'kept'] as const)(
-  'an add compares no delivery with the bodies of other events, with the plan %s',
+test.each(['custom', 'generic'] as const)(
+  'an add compares no delivery with the bodies of other events, with a %s plan',
   async (plan) => {
     const client = await filled('never')
     const sequences = ['evroute_message_ids', 'evroute_delivery_ids']
@@ -206,13 +210,13 @@ test.each(['own', 'kept'] as const)(
   },
 )
 
-/** The queries of a script that finds nothing. */
+/** Returns the queries of a script, and answers each with no rows. */
 function* queriesOf(script: Script<unknown>): Generator<Query> {
   for (let step = script.next(); step.done !== true; step = script.next([])) yield step.value
 }
 
 test.each(analysed)(
-  'searches of changes by hand and of erasures read no more than they find of tables %s',
+  'manual changes and erasures read only the rows that they find, in tables %s',
   async (_name, how) => {
     const client = await filled(how)
     await client.query(`INSERT INTO evroute_counts (destination_id, slot) VALUES
@@ -242,7 +246,7 @@ test.each(analysed)(
   },
 )
 
-test('the plan of a small batch is kept, and a large one gets its own', async () => {
+test('a small batch gets a generic plan, and a large one a custom plan', async () => {
   const database = new Database(await databases.newUrl(), {
     connectionsMax: 1,
     isReadOnly: false,
@@ -256,8 +260,8 @@ test('the plan of a small batch is kept, and a large one gets its own', async ()
       values: [Array.from({ length: rows }, (_, index) => index)],
     })
   for (let time = 0; time < 10; time++) for (const rows of [100, 101]) await count(rows)
-  const sql = `SELECT name, generic_plans > 0 AS "isKept" FROM pg_prepared_statements`
+  const sql = `SELECT name, generic_plans > 0 AS "isGeneric" FROM pg_prepared_statements`
   expect(await database.rows({ sql, values: [] })).toEqual([
-    { name: 'evroute_count_100', isKept: true },
+    { name: 'evroute_count_100', isGeneric: true },
   ])
 })

@@ -12,10 +12,11 @@ import {
   nowMs,
   requestOf,
   returned,
-  StoreUnderTest,
+  type StoreUnderTest,
 } from '../../conformance/store-under-test.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
 import { PostgresLine } from '../../support/postgres-line.ts'
+import { openStore } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -33,42 +34,38 @@ afterAll(async () => {
   await server.end()
 })
 
-async function say(sql: string): Promise<readonly unknown[]> {
+async function query(sql: string): Promise<readonly unknown[]> {
   return admin.rows({ sql, values: [] })
 }
 
-/** The URL of a schema of its own, for some user. */
+/** Creates a schema, and returns a URL that uses it as a given user. */
 async function newUrl(user = 'postgres'): Promise<string> {
   const schema = `faults_${++schemas}`
-  await say(`CREATE SCHEMA ${schema}`)
+  await query(`CREATE SCHEMA ${schema}`)
   return withParameter(server.url({ user }), 'options', `-c search_path=${schema}`)
 }
 
 async function opened(url: string, onNotification?: () => void): Promise<StoreUnderTest> {
-  const store = await PostgresStore.open(url, { onNotification })
-  onTestFinished(() => store.close())
-  const tested = new StoreUnderTest(() => Promise.resolve(store))
-  await tested.begin()
-  return tested
+  return (await openStore(url, { onNotification })).tested
 }
 
 function failureOf(url: string): Promise<StoreUnusableError> {
   return PostgresStore.open(url).then(
     async (store) => {
       await store.close()
-      throw new Error('it opened')
+      throw new Error('the store opened')
     },
     (error: unknown) => error as StoreUnusableError,
   )
 }
 
 describe('a server that goes away', () => {
-  test('makes everything fail for now, and everything works once it is back', async () => {
+  test('makes every call fail temporarily, and every call works once it is back', async () => {
     const url = await newUrl()
-    let hinted: (() => void) | undefined
-    const hint = (): Promise<void> => new Promise((resolve) => (hinted = resolve))
-    const first = hint()
-    const tested = await opened(url, () => hinted?.())
+    let onNotification: (() => void) | undefined
+    const notification = (): Promise<void> => new Promise((resolve) => (onNotification = resolve))
+    const first = notification()
+    const tested = await opened(url, () => onNotification?.())
     await first
     await tested.add(events(2, 'crm'))
     const [delivery] = await tested.claim('crm', { deliveriesMax: 1 })
@@ -90,7 +87,7 @@ describe('a server that goes away', () => {
       const failure = { code: 'store_unusable', isTemporary: true }
       await expect(call(), name).rejects.toMatchObject(failure)
     }
-    const again = hint()
+    const again = notification()
     await server.restart()
     for (const [name, call] of Object.entries(calls)) {
       await expect(call(), name).resolves.not.toThrow()
@@ -106,18 +103,18 @@ describe('a server that goes away', () => {
     await Promise.all([tested.list(), tested.list(), tested.list()])
     const others = `FROM pg_stat_activity
       WHERE application_name = 'evroute' AND pid <> pg_backend_pid()`
-    await say(`SELECT pg_terminate_backend(pid) ${others}`)
-    await vi.waitUntil(async () => (await say(`SELECT ${others}`)).length === 0)
-    // The end of a connection is news of the next turns.
+    await query(`SELECT pg_terminate_backend(pid) ${others}`)
+    await vi.waitUntil(async () => (await query(`SELECT ${others}`)).length === 0)
+    // The pool learns that a connection ended in a later turn of the event loop.
     await vi.waitUntil(async () => (await tested.list().catch(() => undefined)) !== undefined)
     expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['routed'])
   })
 
-  test('while it commits is no reason to deliver twice', async () => {
+  test('while it commits an add causes no second delivery', async () => {
     const url = await newUrl()
     const line = await PostgresLine.to(server)
     const [tested, other] = [await opened(line.through(url)), await opened(url)]
-    // Connects, so that it is the answer which is lost.
+    // Connects first, so that only the answer is lost.
     await tested.add([event('m_0')])
     line.losesAnswers = true
     const room = { handOver: [{ destinationId: 'crm', deliveriesMax: 1 }] }
@@ -132,12 +129,12 @@ describe('a server that goes away', () => {
     await tested.expectBalance()
   })
 
-  test('while it gives out holds nothing up', async () => {
+  test('while it leases deliveries does not delay them', async () => {
     const url = await newUrl()
     const line = await PostgresLine.to(server)
     const [tested, other] = [await opened(line.through(url)), await opened(url)]
     await tested.add(events(2, 'crm'))
-    // Connects, so that it is the answer which is lost.
+    // Connects first, so that only the answer is lost.
     await tested.nextDue('crm')
     line.losesAnswers = true
     await expect(tested.claim('crm')).rejects.toMatchObject({ isTemporary: true })
@@ -151,7 +148,7 @@ describe('a server that goes away', () => {
   })
 })
 
-test('a settlement whose answer was lost changes nothing of the next lease', async () => {
+test('a settlement whose answer was lost does not affect the next lease', async () => {
   const url = await newUrl()
   const line = await PostgresLine.to(server)
   const tested = await opened(line.through(url))
@@ -168,7 +165,7 @@ test('a settlement whose answer was lost changes nothing of the next lease', asy
 
 describe('a store cannot be opened', () => {
   test('with a wrong password, which no message shows', async () => {
-    await say("CREATE ROLE strict LOGIN PASSWORD 'right'")
+    await query("CREATE ROLE strict LOGIN PASSWORD 'right'")
     const failure = await failureOf(server.url({ user: 'strict:swordfish' }))
     expect(failure).toMatchObject({ code: 'store_unusable', isTemporary: false })
     expect(failure.message).toContain('password authentication failed for user "strict"')
@@ -176,13 +173,13 @@ describe('a store cannot be opened', () => {
     expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain('swordfish')
   })
 
-  test('with a password that is missing', async () => {
+  test('without the password', async () => {
     const failure = await failureOf(server.url({ user: 'strict' }))
     expect(failure).toMatchObject({ code: 'store_unusable', isTemporary: false })
     expect(failure.hint).toContain('password')
   })
 
-  test('without the database', async () => {
+  test('without its database', async () => {
     expect(await failureOf(server.url({ database: 'nowhere' }))).toMatchObject({
       isTemporary: false,
       message: expect.stringContaining('database "nowhere" does not exist') as string,
@@ -191,21 +188,21 @@ describe('a store cannot be opened', () => {
   })
 
   test('with a user who may not create tables', async () => {
-    await say('CREATE ROLE guest LOGIN')
+    await query('CREATE ROLE guest LOGIN')
     const failure = await failureOf(await newUrl('guest'))
     expect(failure).toMatchObject({ isTemporary: false })
     expect(failure.hint).toMatch(/GRANT|CREATE/)
   })
 
   test('while there are too many connections', async () => {
-    await say('CREATE ROLE busy LOGIN CONNECTION LIMIT 0')
+    await query('CREATE ROLE busy LOGIN CONNECTION LIMIT 0')
     expect(await failureOf(await newUrl('busy'))).toMatchObject({
       isTemporary: true,
       hint: expect.stringContaining('max_connections') as string,
     })
   })
 
-  test('while it can only be read', async () => {
+  test('while the server is read-only', async () => {
     const url = await newUrl()
     await opened(url)
     expect(
@@ -216,10 +213,10 @@ describe('a store cannot be opened', () => {
     })
   })
 
-  test('that a newer version made, nor looked into', async () => {
+  test('nor read if a newer version created it', async () => {
     const url = await newUrl()
     await opened(url)
-    await say(`INSERT INTO faults_${schemas}.evroute_migrations VALUES (99)`)
+    await query(`INSERT INTO faults_${schemas}.evroute_migrations VALUES (99)`)
     const newer = {
       code: 'store_unusable',
       message: expect.stringContaining('it was created by a newer version of evroute') as string,
@@ -228,9 +225,9 @@ describe('a store cannot be opened', () => {
     await expect(PostgresStore.open(url, { access: 'read' })).rejects.toMatchObject(newer)
   })
 
-  test.each(['LATIN1', 'SQL_ASCII'])('where texts would be kept in %s', async (encoding) => {
+  test.each(['LATIN1', 'SQL_ASCII'])('in a database whose encoding is %s', async (encoding) => {
     const name = encoding.toLowerCase()
-    await say(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`)
+    await query(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`)
     expect(await failureOf(server.url({ database: name }))).toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining(`must be UTF8, but is ${encoding}`) as string,
@@ -238,7 +235,7 @@ describe('a store cannot be opened', () => {
     })
   })
 
-  test('to be looked into before something was delivered from it', async () => {
+  test('as a log before its tables exist', async () => {
     await expect(PostgresStore.open(await newUrl(), { access: 'write' })).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining('the database contains no store yet') as string,
@@ -247,7 +244,7 @@ describe('a store cannot be opened', () => {
 })
 
 describe('a database', () => {
-  test('gets its tables once, however many come at once', async () => {
+  test('gets its tables once, however many processes open it concurrently', async () => {
     const url = await newUrl()
     const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
     await Promise.all(stores.map((tested, index) => tested.add([event(`m_${index}`, 'crm')])))
@@ -259,8 +256,8 @@ describe('a database', () => {
   test('with locked tables is upgraded later, and blocks no other process', async () => {
     const url = await newUrl()
     const waiting = async (): Promise<number> =>
-      (await say('SELECT FROM pg_locks WHERE NOT granted')).length
-    await say(`CREATE TABLE faults_${schemas}.evroute_migrations (version integer PRIMARY KEY)`)
+      (await query('SELECT FROM pg_locks WHERE NOT granted')).length
+    await query(`CREATE TABLE faults_${schemas}.evroute_migrations (version integer PRIMARY KEY)`)
     const dump = new Database(url, { connectionsMax: 1, isReadOnly: false })
     const { opening } = await dump.transaction(async (session) => {
       await session.rows({ sql: 'LOCK TABLE evroute_migrations IN SHARE MODE', values: [] })
@@ -273,27 +270,28 @@ describe('a database', () => {
     await dump.close()
   })
 
-  test('is asked again after a conflict between processes', async () => {
-    await say('CREATE SEQUENCE tries')
-    await say(`DO $$ BEGIN
+  test('gets a statement again after a deadlock', async () => {
+    await query('CREATE SEQUENCE tries')
+    await query(`DO $$ BEGIN
       IF nextval('tries') < 4 THEN RAISE EXCEPTION USING ERRCODE = '40P01'; END IF; END $$`)
-    expect(await say('SELECT last_value FROM tries')).toEqual([{ last_value: 4 }])
+    expect(await query('SELECT last_value FROM tries')).toEqual([{ last_value: 4 }])
   })
 
-  test('whose tables another version changes meanwhile is read on', async () => {
-    await say('CREATE TABLE versions (first integer)')
+  test('can still be read after another version changed its tables', async () => {
+    await query('CREATE TABLE versions (first integer)')
     const database = new Database(server.url(), { connectionsMax: 3, isReadOnly: false })
-    const query = { name: 'versions', sql: 'SELECT * FROM versions', values: [] }
-    const read = (): Promise<unknown> => database.rows(query)
-    const change = (): Promise<unknown> => database.transaction((session) => session.rows(query))
+    const statement = { name: 'versions', sql: 'SELECT * FROM versions', values: [] }
+    const read = (): Promise<unknown> => database.rows(statement)
+    const change = (): Promise<unknown> =>
+      database.transaction((session) => session.rows(statement))
     await Promise.all([read(), read(), change()])
-    await say('ALTER TABLE versions ADD COLUMN second integer')
+    await query('ALTER TABLE versions ADD COLUMN second integer')
     expect(await Promise.all([read(), read(), change()])).toEqual([[], [], []])
     expect(await Promise.all([change(), change(), change()])).toEqual([[], [], []])
     await database.close()
   })
 
-  test('that takes too long for an answer is asked again later', async () => {
+  test('that answers too slowly fails temporarily', async () => {
     const slow = new Database(`${server.url()}&statement_timeout=20`, {
       connectionsMax: 1,
       isReadOnly: false,
@@ -303,7 +301,7 @@ describe('a database', () => {
     await slow.close()
   })
 
-  test('is closed once what is in progress has been answered', async () => {
+  test('is closed once the calls in progress have been answered', async () => {
     const url = await newUrl()
     const tested = await opened(url)
     const added = tested.outcomes([event('m_1', 'crm')])
@@ -312,7 +310,7 @@ describe('a database', () => {
     await expect(tested.list()).rejects.toMatchObject({ code: 'store_closed' })
   })
 
-  test('is only read by a log that was opened to be read', async () => {
+  test('is not changed by a log that was opened for reading', async () => {
     const url = await newUrl()
     const tested = await opened(url)
     const failed = await tested.failOne()

@@ -16,23 +16,20 @@ import {
   requestOf,
   retried,
   returned,
-  StoreUnderTest,
+  type StoreUnderTest,
 } from '../../conformance/store-under-test.ts'
-import { PostgresDatabases } from '../../support/postgres.ts'
+import { PostgresDatabases, schemaOf } from '../../support/postgres.ts'
+import { openStore } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
 async function openAt(url: string, options?: PostgresStoreOptions): Promise<StoreUnderTest> {
-  const store = await PostgresStore.open(url, options)
-  onTestFinished(() => store.close())
-  const tested = new StoreUnderTest(() => Promise.resolve(store))
-  await tested.begin()
-  return tested
+  return (await openStore(url, options)).tested
 }
 
-/** Two processes on one database, as far as the database can tell. */
+/** Opens two stores on one database, which the database takes for two processes. */
 async function openTwo(): Promise<readonly [StoreUnderTest, StoreUnderTest]> {
   const url = await databases.newUrl()
   return [await openAt(url), await openAt(url)]
@@ -67,7 +64,7 @@ test('a delivery without a body, as in a damaged database, is not due and does n
 })
 
 describe('two processes', () => {
-  test('give nothing out twice', async () => {
+  test('lease no delivery twice', async () => {
     const [one, other] = await openTwo()
     await one.add(events(60, 'crm'))
     const claims = Array.from({ length: 30 }, (_, index) =>
@@ -94,7 +91,7 @@ describe('two processes', () => {
     expect(await other.retry({}, { atMs: afterLeaseMs })).toBe(1)
   })
 
-  test('take one of the same messageIds that both add at once', async () => {
+  test('accept a messageId once if both add it concurrently', async () => {
     const [one, other] = await openTwo()
     const batch = events(50, 'crm')
     const [first, second] = await Promise.all([
@@ -129,14 +126,14 @@ describe('two processes', () => {
     expect(ledger).toMatchObject({ accepted: 80, routed: 60, duplicate: 20, deliveries: 120 })
   })
 
-  test('forget at once, and leave no text behind that both have taken from', async () => {
+  test('leave no body behind when both purge its deliveries concurrently', async () => {
     const url = await databases.newUrl()
     const [one, other] = [await openAt(url), await openAt(url)]
     const deliveries = ['crm', 'mail'].map((destinationId) => ({ destinationId, body: 'for both' }))
     await one.add([{ ...event('m_1'), deliveries }])
     await one.settle(delivered(await one.claimOne('crm')), delivered(await one.claimOne('mail')))
-    const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
-    // Both have taken a delivery away before either can get at the text.
+    const schema = schemaOf(url)
+    // Both delete a delivery before either can delete the body.
     await databases.query(`BEGIN; SELECT FROM ${schema}.evroute_messages FOR UPDATE`)
     const purges = [one, other].map((each) =>
       each.purge({ deliveredBeforeMs: nowMs + 1, rowsMax: 1 }),
@@ -149,17 +146,17 @@ describe('two processes', () => {
     await one.expectBalance()
   })
 
-  /** The notifications that a process gets once it listens. */
-  async function hearing(url: string) {
-    const hints: (readonly DueTime[] | undefined)[] = []
-    let heard: (() => void) | undefined
+  /** Opens a store that listens. `next` returns its notifications one by one. */
+  async function listening(url: string) {
+    const received: (readonly DueTime[] | undefined)[] = []
+    let onReceived: (() => void) | undefined
     const onNotification = (dueTimes?: readonly DueTime[]): void => {
-      hints.push(dueTimes)
-      heard?.()
+      received.push(dueTimes)
+      onReceived?.()
     }
     const next = async (): Promise<readonly DueTime[] | undefined> => {
-      if (hints.length === 0) await new Promise<void>((resolve) => (heard = resolve))
-      return hints.shift()
+      if (received.length === 0) await new Promise<void>((resolve) => (onReceived = resolve))
+      return received.shift()
     }
     const one = await openAt(url, { onNotification })
     // Earlier notifications may have been missed.
@@ -167,9 +164,9 @@ describe('two processes', () => {
     return { one, next }
   }
 
-  test('notify each other of what they leave to claim, and since when', async () => {
+  test('notify each other of lanes with deliveries to claim, and of their due times', async () => {
     const url = await databases.newUrl()
-    const { one, next } = await hearing(url)
+    const { one, next } = await listening(url)
     const other = await openAt(url)
     await other.add([event('m_1', 'crm', 'odd\0"\ud800'), event('m_2', 'crm')], {
       handOver: [{ destinationId: 'odd\0"\ud800', deliveriesMax: 1 }],
@@ -191,22 +188,22 @@ describe('two processes', () => {
 
   test('notify each other of many destinations at once, or of all', async () => {
     const url = await databases.newUrl()
-    const { next } = await hearing(url)
+    const { next } = await listening(url)
     const other = await openAt(url)
     const ids = Array.from({ length: 600 }, (_, index) => `destination ${index} 漢字`)
     await other.add([event('m_1', ...ids)])
-    const told: string[] = []
-    while (told.length < ids.length) {
-      told.push(...((await next()) ?? []).map(({ destinationId }) => destinationId))
+    const notified: string[] = []
+    while (notified.length < ids.length) {
+      notified.push(...((await next()) ?? []).map(({ destinationId }) => destinationId))
     }
-    expect(told).toEqual(ids)
+    expect(notified).toEqual(ids)
     await other.add([event('m_2', 'x'.repeat(8_000))])
     expect(await next()).toBeUndefined()
   })
 })
 
 describe('a lease', () => {
-  test('that ends by time lets another process claim, with nothing counted', async () => {
+  test('that expires lets another process claim the delivery, without counting an attempt', async () => {
     const [one, other] = await openTwo()
     await one.add([event('m_1', 'crm')])
     await one.settle(retried(await one.claimOne('crm'), nowMs))
@@ -217,7 +214,7 @@ describe('a lease', () => {
     expect(claimed).toEqual({ ...before, leasedUntilMs, lease: claimed!.lease })
   })
 
-  test('says until when it lasts', async () => {
+  test('contains the time at which it expires', async () => {
     const [one] = await openTwo()
     const { leased } = await one.add([event('m_1', 'crm')], {
       handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
@@ -228,7 +225,7 @@ describe('a lease', () => {
     expect(ends).toEqual([afterLeaseMs, afterLeaseMs])
   })
 
-  test('of another process counts if the delivery was delivered', async () => {
+  test('that another process took over can still be settled as delivered', async () => {
     const [one, other] = await openTwo()
     await one.add(events(3, 'crm'))
     const before = await one.claim('crm')
@@ -243,7 +240,7 @@ describe('a lease', () => {
     await one.expectBalance()
   })
 
-  test('that ended is nothing to settle any more but as delivered', async () => {
+  test('that another process took over cannot be settled in any other way', async () => {
     const [one, other] = await openTwo()
     await one.add(events(3, 'crm'))
     const before = await one.claim('crm')
@@ -260,14 +257,14 @@ describe('a lease', () => {
     expect(await one.store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
   })
 
-  test('is settled late if no other process claimed it', async () => {
+  test('that expired can be settled if no other process claimed the delivery', async () => {
     const [one] = await openTwo()
     const delivery = await one.leaseOne()
     await one.settleAt(afterLeaseMs + 1, delivered(delivery))
     expect(await one.store.ledger()).toMatchObject({ delivered: 1 })
   })
 
-  test('does not end for the process that has it', async () => {
+  test('does not expire for the process that holds it', async () => {
     const [one, other] = await openTwo()
     const delivery = await one.leaseOne()
     expect(await claimAt(one, afterLeaseMs)).toEqual([])
@@ -275,7 +272,7 @@ describe('a lease', () => {
     expect(await claimAt(other, afterLeaseMs)).toMatchObject([{ id: delivery.id }])
   })
 
-  test('of a process that died is told as due once it has ended', async () => {
+  test('of a process that died makes the delivery due once it expires', async () => {
     const [one, other] = await openTwo()
     await one.leaseOne()
     await claimAt(other, afterLeaseMs - 1_000, 'manual')
@@ -286,12 +283,12 @@ describe('a lease', () => {
     ])
   })
 
-  test('is not taken for one of a process that came before a backup was restored', async () => {
+  test('is not confused with one of the same number from before a backup was restored', async () => {
     const url = await databases.newUrl()
     const one = await openAt(url)
     await one.add([event('m_1', 'crm')])
     const before = await one.claimOne('crm')
-    const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+    const schema = schemaOf(url)
     await databases.query(`ALTER SEQUENCE ${schema}.evroute_holders RESTART`)
     const other = await openAt(url)
     expect(await claimAt(other, nowMs)).toEqual([])
@@ -302,7 +299,7 @@ describe('a lease', () => {
     expect(await one.store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
   })
 
-  test('ends by the time that went by since somebody last told it', async () => {
+  test('expires for nextDue as real time passes', async () => {
     const url = await databases.newUrl()
     const [one, other] = [await openAt(url, { leaseMs: 300 }), await openAt(url)]
     await one.leaseOne()
@@ -310,7 +307,7 @@ describe('a lease', () => {
     await vi.waitUntil(async () => (await other.nextDue('crm')).length === 1, 10_000)
   })
 
-  test('lasts for the given time', async () => {
+  test('lasts for leaseMs', async () => {
     const url = await databases.newUrl()
     const [one, other] = [await openAt(url, { leaseMs: 10 }), await openAt(url)]
     await one.leaseOne()

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { EraseResult } from '../../../src/privacy/index.ts'
-import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import {
@@ -14,6 +12,7 @@ import {
 import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { findInPostgres } from '../../support/find-text.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
+import { connect, longId } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -37,13 +36,13 @@ async function opened(url: string): Promise<RegulationsUnderTest> {
   return tested
 }
 
-/** Two processes on one database, as far as the database can tell. */
+/** Opens two stores on one database, which the database takes for two processes. */
 async function openTwo(): Promise<readonly [RegulationsUnderTest, RegulationsUnderTest]> {
   const url = await databases.newUrl()
   return [await opened(url), await opened(url)]
 }
 
-/** What one process asks of an erasure until there is nothing more to do; `waiting` where the other is at it. */
+/** Erases in one process until nothing is left, even while other processes erase. */
 async function eraseAll(tested: RegulationsUnderTest, rowsMax: number): Promise<void> {
   let result: EraseResult = 'more'
   for (let turn = 0; turn < 1_000 && result !== 'nothing'; turn++) {
@@ -66,9 +65,7 @@ describe('two processes', () => {
   test('add events while a regulation waits for a process that was suspended in an add', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
-    const suspended = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
-    await suspended.connect()
-    onTestFinished(() => suspended.end())
+    const suspended = await connect(url)
     await suspended.query('BEGIN; SELECT FROM evroute_gate FOR KEY SHARE')
     const created = tested.create('SUPPRESS_ONLY', ['u_1'], { id: 'r_1' })
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%evroute_gate%'`
@@ -98,10 +95,10 @@ describe('two processes', () => {
     await other.expectBalance()
   })
 
-  test('write no event while one of them stores a regulation, and know it afterwards', async () => {
+  test('add no event while one of them stores a regulation, and apply it afterwards', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
-    const storing = await connected(url)
+    const storing = await connect(url)
     await storing.query('BEGIN; LOCK TABLE evroute_gate IN EXCLUSIVE MODE')
     const added = tested.outcomes([eventAbout('u_1'), eventAbout('u_2')])
     await waitingFor(storing)
@@ -110,11 +107,11 @@ describe('two processes', () => {
     expect(await added).toEqual(['suppressed', 'routed'])
   })
 
-  test('store a regulation once the events are written that the other is writing', async () => {
+  test('store a regulation after the events that the other is writing', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
     await tested.add([eventAbout('u_1')])
-    const writing = await connected(url)
+    const writing = await connect(url)
     await writing.query('BEGIN; SELECT FROM evroute_gate FOR KEY SHARE')
     const created = tested.create('DELETE_ONLY', ['u_1'], { id: 'r_1' })
     await waitingFor(writing)
@@ -128,12 +125,12 @@ describe('two processes', () => {
     expect(await tested.list({ userId: 'u_1' })).toEqual([])
   })
 
-  test('write events while one of them writes notifications, which are erased all the same', async () => {
+  test('add events while one of them writes notifications, and erase those events too', async () => {
     const url = await databases.newUrl()
     const [one, other] = [await opened(url), await opened(url)]
     const notifications = ['u_1', 'u_2'].map((userId) => notificationAbout(userId, { to: ['crm'] }))
     const { sourceId, messageId } = notifications[1]!
-    const holding = await connected(url)
+    const holding = await connect(url)
     await holding.query('BEGIN')
     await holding.query('INSERT INTO evroute_seen VALUES ($1, $2, 0)', [sourceId, messageId])
     const created = one.create('SUPPRESS_WITH_DELETE', ['u_1', 'u_2'], { id: 'r_1', notifications })
@@ -156,7 +153,7 @@ describe('two processes', () => {
     expect(await one.list({ userId: 'u_3' })).toHaveLength(1)
   })
 
-  test('carry one regulation out together, and count nothing twice', async () => {
+  test('erase for one regulation together, and count nothing twice', async () => {
     const [one, other] = await openTwo()
     for (let turn = 0; turn < 10; turn++) {
       await one.add([eventAbout('u_1', { to: ['ads', 'crm'] }), eventAbout('u_2')])
@@ -174,12 +171,12 @@ describe('two processes', () => {
     await one.expectBalance()
   })
 
-  test('wait for an erasure that another process carries out', async () => {
+  test('wait while another process erases', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
     await tested.add([eventAbout('u_1')])
     await tested.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
-    const erasing = await connected(url)
+    const erasing = await connect(url)
     await erasing.query('BEGIN; SELECT FROM evroute_regulations FOR UPDATE')
     expect(await tested.erase('r_1')).toBe('waiting')
     await erasing.query('COMMIT')
@@ -196,7 +193,7 @@ describe('two processes', () => {
     expect((await other.regulation('r_1')).erased.pending).toBe(3)
   })
 
-  test('count the notifications of regulations apart that are stored at once', async () => {
+  test('count the notifications of concurrently stored regulations separately', async () => {
     const [one, other] = await openTwo()
     const create = (tested: RegulationsUnderTest, id: string): Promise<string> =>
       tested.create('DELETE_ONLY', ['u_1', 'u_2'], {
@@ -221,13 +218,13 @@ describe('two processes', () => {
 })
 
 describe('a delivery that another process has leased', () => {
-  test('is left until its lease ends; its later outcome is not kept', async () => {
+  test('is erased once its lease expires, and a later settlement is ignored', async () => {
     const [one, other] = await openTwo()
     const delivery = await one.leaseAbout('u_1')
     await other.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
     expect(await other.erase('r_1', { atMs: leaseEndsMs - 1 })).toBe('waiting')
     expect(await other.story(delivery)).toMatchObject({ userId: 'u_1', body: delivery.body })
-    // The process that has it knows that it lives.
+    // The lease does not expire for the process that holds it.
     expect(await one.erase('r_1', { atMs: leaseEndsMs })).toBe('waiting')
     expect(await other.erase('r_1', { atMs: leaseEndsMs })).toBe('nothing')
     const erased = { userId: null, body: '', state: 'failed', reason: 'erased' }
@@ -240,7 +237,7 @@ describe('a delivery that another process has leased', () => {
 })
 
 describe('regulations in PostgreSQL', () => {
-  test('can be read beside the processes that carry them out', async () => {
+  test('can be read while a process carries them out', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
     const log = await PostgresStore.open(url, { access: 'write' })
@@ -255,7 +252,7 @@ describe('regulations in PostgreSQL', () => {
     expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(0)
   })
 
-  test('are about users whose ids no index could hold', async () => {
+  test('can be about userIds that are too long for an index', async () => {
     const tested = await opened(await databases.newUrl())
     const [one, other] = [longId('a'), longId('b')]
     const alias = eventAbout(other, { type: 'alias', previousId: one })
@@ -269,7 +266,7 @@ describe('regulations in PostgreSQL', () => {
     ])
   })
 
-  test('drop only the events of a batch that are about their users, whatever has the same messageId', async () => {
+  test('drop only the events of their users from a batch, even if others have the same messageId', async () => {
     const tested = await opened(await databases.newUrl())
     await tested.create('SUPPRESS_ONLY', ['u_1'])
     const events = ['u_1', 'u_2', 'u_1', 'u_3'].map((userId) =>
@@ -282,12 +279,12 @@ describe('regulations in PostgreSQL', () => {
     expect(await tested.store.ledger()).toMatchObject({ accepted: 4, suppressed: 2, duplicate: 1 })
   })
 
-  test('have the tables vacuumed that the users were in', async () => {
+  test('vacuum the tables that contained the users', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
     await tested.settle(delivered(await tested.leaseAbout('u_1')))
     expect(await tested.erase(await tested.create('DELETE_INTERNAL', ['u_1']))).toBe('nothing')
-    const client = await connected(url)
+    const client = await connect(url)
     const vacuumed = async (): Promise<readonly string[]> => {
       const { rows } = await client.query<{ relname: string }>(`
         SELECT relname FROM pg_stat_user_tables
@@ -300,14 +297,7 @@ describe('regulations in PostgreSQL', () => {
   })
 })
 
-async function connected(url: string): Promise<Client> {
-  const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
-  await client.connect()
-  onTestFinished(() => client.end())
-  return client
-}
-
-/** Resolves once another connection waits for a lock of this one. */
+/** Resolves once another connection waits for a lock of this client. */
 async function waitingFor(client: Client): Promise<void> {
   const sql = `SELECT 1 FROM pg_locks
     WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`
@@ -315,11 +305,4 @@ async function waitingFor(client: Client): Promise<void> {
     const { rows } = await client.query(sql)
     if (rows.length > 0) return
   }
-}
-
-/** An id of 8,000 characters that cannot be stored in fewer. */
-function longId(seed: string): string {
-  return Array.from({ length: 125 }, (_, place) =>
-    createHash('sha256').update(`${seed} ${place}`).digest('hex'),
-  ).join('')
 }

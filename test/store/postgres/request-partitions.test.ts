@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { LeasedDelivery } from '../../../src/delivery/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import {
   delivered,
   nowMs,
   requestOf,
   retried,
-  StoreUnderTest,
+  type StoreUnderTest,
 } from '../../conformance/store-under-test.ts'
-import { PostgresDatabases } from '../../support/postgres.ts'
+import { PostgresDatabases, schemaOf } from '../../support/postgres.ts'
+import { openStore } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -20,21 +20,17 @@ const today = Math.floor(nowMs / dayMs)
 interface Opened {
   readonly tested: StoreUnderTest
   readonly schema: string
-  /** A connection of its own, beside the store's. */
+  /** A connection in addition to those of the store. */
   readonly database: Database
   readonly partitions: () => Promise<readonly string[]>
 }
 
 async function opened(): Promise<Opened> {
   const url = await databases.newUrl()
-  const store = await PostgresStore.open(url)
+  const { tested } = await openStore(url)
   const database = new Database(url, { connectionsMax: 1, isReadOnly: false })
-  onTestFinished(async () => {
-    await Promise.all([store.close(), database.close()])
-  })
-  const tested = new StoreUnderTest(() => Promise.resolve(store))
-  await tested.begin()
-  const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+  onTestFinished(() => database.close())
+  const schema = schemaOf(url)
   const partitions = async (): Promise<readonly string[]> => {
     const rows = await databases.query(`
       SELECT relname AS name FROM pg_class
@@ -44,7 +40,7 @@ async function opened(): Promise<Opened> {
   return { tested, schema, database, partitions }
 }
 
-/** Logs a request at a moment. */
+/** Logs a request at a given time. */
 function log(
   { tested, delivery }: { readonly tested: StoreUnderTest; readonly delivery: LeasedDelivery },
   atMs: number,
@@ -52,11 +48,11 @@ function log(
   return tested.store.settle({ nowMs: atMs, settlements: [], requests: [requestOf(delivery)] })
 }
 
-/** Of a day, and of those that are made with it. */
+/** The partitions of a day and of the three days after it, which are created together. */
 const namesFrom = (day: number): readonly string[] =>
   ['failure', 'success'].flatMap((kind) => [0, 1, 2, 3].map((ahead) => `${kind}_${day + ahead}`))
 
-test('requests are kept by days, each made some days before', async () => {
+test('requests are stored in daily partitions, which are created days in advance', async () => {
   const { tested, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])
@@ -64,14 +60,14 @@ test('requests are kept by days, each made some days before', async () => {
   expect(await partitions()).toEqual(namesFrom(today))
 })
 
-test('days are created while another connection reads all of them', async () => {
+test('partitions are created while another connection reads all of them', async () => {
   const { tested, schema, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])
   await vi.waitUntil(async () => (await partitions()).length === 8)
   await databases.query(`BEGIN; SELECT FROM ${schema}.evroute_requests`)
   try {
-    // None of the days that it needs is there yet.
+    // None of the partitions that this needs exists yet.
     await log({ tested, delivery }, nowMs + 10 * dayMs)
     await vi.waitUntil(async () => (await partitions()).length === 16)
   } finally {
@@ -89,7 +85,7 @@ test('a partition that could not be created in advance delays one write briefly,
     (await databases.query('SELECT FROM pg_locks WHERE NOT granted')).length
   const lock = `LOCK TABLE ${schema}.evroute_requests_success IN SHARE UPDATE EXCLUSIVE MODE`
   await databases.query(`BEGIN; ${lock}`)
-  // Waits from before on for less than statements do by default: it has to be outlasted.
+  // Waits for the lock first, for at most 8 s. The store must give up before that.
   let isPatient = true
   const patient = database.script(["SET LOCAL lock_timeout = '8s'", lock])
   patient.catch(() => {
@@ -108,7 +104,7 @@ test('a partition that could not be created in advance delays one write briefly,
   await vi.waitUntil(async () => (await partitions()).length === 10)
 })
 
-test('days go as a whole: successes with what was delivered, others with what failed', async () => {
+test('partitions are dropped as a whole: successes with delivered deliveries, the others with failed ones', async () => {
   const { tested, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)], retried(delivery))
@@ -136,7 +132,7 @@ test('days go as a whole: successes with what was delivered, others with what fa
   expect(await purge(nowMs + 35 * dayMs)).toEqual([])
 })
 
-test('a day that somebody dropped is made again', async () => {
+test('a dropped partition is created again', async () => {
   const { tested, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])

@@ -4,13 +4,13 @@ import { systemClock } from '../../../src/runtime/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { ServerClock } from '../../../src/store/postgres/server-clock.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
-import { PostgresDatabases } from '../../support/postgres.ts'
+import { PostgresDatabases, schemaOf } from '../../support/postgres.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** The real clock, set ahead by an offset. */
+/** Returns the real clock, set ahead by an offset that can change. */
 function clockAhead(aheadMs: number) {
   const clock = { aheadMs, nowMs: () => systemClock.nowMs() + clock.aheadMs }
   return clock
@@ -33,13 +33,13 @@ describe('a process whose clock is wrong', () => {
     expect(Math.sign(Date.parse(own) - Date.parse(server))).toBe(Math.sign(aheadMs))
   })
 
-  test('by little can', async () => {
+  test('by 3 s can open a store', async () => {
     const url = await databases.newUrl()
     const store = await PostgresStore.open(url, { clock: clockAhead(-3_000) })
     await store.close()
   })
 
-  test('since it opened one does nothing that goes by time, until it is right again', async () => {
+  test('since it opened a store cannot change the store until the clock is right again', async () => {
     const clock = clockAhead(0)
     const store = await PostgresStore.open(await databases.newUrl(), { clock })
     onTestFinished(() => store.close())
@@ -70,8 +70,8 @@ describe('a process whose clock is wrong', () => {
     expect(await store.claim({ nowMs, shares: [share] })).toHaveLength(1)
   })
 
-  test('notices by its heartbeats that the clock of the server was set', async () => {
-    const { url, setServerAhead } = await newPlace()
+  test("learns from its heartbeats that the server's clock was changed", async () => {
+    const { url, setServerAhead } = await newDatabase()
     const store = await PostgresStore.open(url)
     onTestFinished(() => store.close())
     const beat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
@@ -83,8 +83,8 @@ describe('a process whose clock is wrong', () => {
     expect(await store.claim({ nowMs, shares: [share] })).toEqual([])
   })
 
-  test('cannot change a log, and can read it', async () => {
-    const { url, setServerAhead } = await newPlace()
+  test('cannot open a log for writing, but can read it', async () => {
+    const { url, setServerAhead } = await newDatabase()
     await (await PostgresStore.open(url)).close()
     await setServerAhead('-1 hour')
     await expect(PostgresStore.open(url, { access: 'write' })).rejects.toThrow(ClocksDisagreeError)
@@ -94,7 +94,7 @@ describe('a process whose clock is wrong', () => {
   })
 })
 
-test('an answer that was long on its way is no difference', () => {
+test('the delay of an answer does not count as a difference between clocks', () => {
   const own = { nowMs: () => nowMs }
   const learn = (serverMs: number) => () =>
     new ServerClock('a store', own).learn(serverMs, () => 7_000)
@@ -104,10 +104,10 @@ test('an answer that was long on its way is no difference', () => {
   }
 })
 
-/** A database, and a way to set the clock of its server: what it finds before the server's own function. */
-async function newPlace() {
+/** Creates a database whose server clock can be set, by a function that hides the one of `pg_catalog`. */
+async function newDatabase() {
   const url = await databases.newUrl()
-  const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+  const schema = schemaOf(url)
   const setServerAhead = async (ahead: string): Promise<void> => {
     await databases.query(`CREATE OR REPLACE FUNCTION ${schema}.clock_timestamp()
       RETURNS timestamptz LANGUAGE sql AS

@@ -18,7 +18,7 @@ async function open() {
   const shared = store.sharedRegulations
   return {
     ...{ tested, shared, regulations: store.regulations, url },
-    /** Registers archives that have the names of their ids. */
+    /** Registers archives, each with its id as its name. */
     register: (...ids: readonly string[]) =>
       shared.register({ archives: ids.map((id) => ({ id, name: `/${id}` })) }),
     unfinished: (...archiveIds: readonly string[]) => shared.unfinished({ archiveIds }),
@@ -27,8 +27,8 @@ async function open() {
 
 const erased = (events: number) => ({ events, files: 1, problems: [] })
 
-describe('a regulation of archives', () => {
-  test('is finished once all have erased theirs, and not before', async () => {
+describe('a regulation with archives', () => {
+  test('finishes only after every archive is erased', async () => {
     const { tested, regulations, register, unfinished } = await open()
     await register('a', 'b')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
@@ -51,14 +51,14 @@ describe('a regulation of archives', () => {
     expect(await unfinished('a')).toEqual([])
   })
 
-  test('waits for one that is registered before its end, and once for each', async () => {
+  test('waits once for each archive that is registered before it finishes', async () => {
     const { tested, regulations, register, unfinished } = await open()
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
     expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: false, isDue: true }])
     await register('a')
     expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: true, isDue: true }])
     await regulations.noteArchive({ id, archive: erased(1), archiveIds: ['a'] })
-    // A process that is started again has nothing that it had not before.
+    // A restarted process registers an archive again that is already erased.
     await register('a')
     expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: false, isDue: true }])
     await tested.erase(id)
@@ -67,14 +67,14 @@ describe('a regulation of archives', () => {
     expect(await unfinished('b')).toEqual([])
   })
 
-  test('waits for none if it only suppresses', async () => {
+  test('waits for no archive if it only suppresses', async () => {
     const { tested, register, unfinished } = await open()
     await register('a')
     const id = await tested.create('SUPPRESS_ONLY', ['u_1'])
     expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: false, isDue: true }])
   })
 
-  test('continues in the store while another process waits for archives', async () => {
+  test('is erased from the store by a process without archives', async () => {
     const { tested, register, unfinished } = await open()
     await register('a')
     await tested.add([eventAbout('u_1')])
@@ -84,7 +84,7 @@ describe('a regulation of archives', () => {
     expect(await unfinished()).toEqual([{ id, isArchiveLeft: false, isDue: false }])
   })
 
-  test('does not wait for one that was released, and reports that it was not erased', async () => {
+  test('does not wait for a released archive, and reports that it was not erased', async () => {
     const { tested, regulations, register, unfinished, url } = await open()
     await register('a', 'b')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
@@ -103,7 +103,7 @@ describe('a regulation of archives', () => {
     expect((await tested.regulation(next)).archivesLeft).toEqual(['/a'])
   })
 
-  test('waits again for one that was released and is back, even after its end', async () => {
+  test('waits again for a released archive that is registered again, even after it finished', async () => {
     const { tested, regulations, shared, register, unfinished } = await open()
     await register('a', 'b')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
@@ -122,7 +122,7 @@ describe('a regulation of archives', () => {
     expect(overallStatus(regulation)).toBe('FINISHED')
   })
 
-  test('reports the current place of an archive', async () => {
+  test('reports the current name of an archive', async () => {
     const { tested, shared, register } = await open()
     await register('a')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])

@@ -18,7 +18,7 @@ describe('an error of PostgreSQL', () => {
     ['57014', 'overloaded'],
     ['55P03', 'overloaded'],
     ['40P01', 'overloaded'],
-  ])('with the code %s may pass by itself', (code, hint) => {
+  ])('with the code %s is temporary', (code, hint) => {
     expect(storeError('postgres://host/db', withCode(code))).toMatchObject({
       code: 'store_unusable',
       isTemporary: true,
@@ -43,7 +43,7 @@ describe('an error of PostgreSQL', () => {
     ['42P05', 'max_prepared_statements'],
     ['26000', 'max_prepared_statements'],
     ['XX000', 'its log'],
-  ])('with the code %s needs somebody', (code, hint) => {
+  ])('with the code %s is permanent', (code, hint) => {
     expect(storeError('postgres://host/db', withCode(code))).toMatchObject({
       isTemporary: false,
       hint: expect.stringContaining(hint) as string,
@@ -67,21 +67,21 @@ describe('an error of PostgreSQL', () => {
     ['28000', 'no pg_hba.conf entry for host "::1", user "me", SSL off', 'sslmode'],
     ['28000', 'connection requires a valid client certificate', 'sslcert'],
     ['', 'The server does not support SSL connections', 'sslmode=disable'],
-  ])('with the code "%s" that says "%s" needs somebody', (code, message, hint) => {
+  ])('with the code "%s" and the message "%s" is permanent', (code, message, hint) => {
     expect(storeError('db', Object.assign(new Error(message), { code }))).toMatchObject({
       isTemporary: false,
       hint: expect.stringContaining(hint) as string,
     })
   })
 
-  test('of a connection that others have in use does not blame the host', () => {
+  test('because all connections are in use does not blame the host', () => {
     const error = new Error('timeout exceeded when trying to connect')
     const failure = storeError('postgres://host/db', error)
     expect(failure.message).toContain('all connections of this process were in use')
     expect(failure.hint).not.toContain('host')
   })
 
-  test('of several addresses has the error of each', () => {
+  test('for several addresses contains the error of each', () => {
     const error = new AggregateError([new Error('no ::1'), new Error('no 127.0.0.1')])
     expect(storeError('db', Object.assign(error, { code: 'ECONNREFUSED' }))).toMatchObject({
       isTemporary: true,
@@ -98,7 +98,7 @@ describe('a URL', () => {
     ['postgres://me:sword@fish/swordfish@host/events', 'postgres://me@host/events'],
     ['postgres://me:sword?fish@host/events', 'postgres://me@host/events'],
     ['postgres://:swordfish@host', 'postgres://host'],
-  ])('%s is shown without what is secret', (url, shown) => {
+  ])('%s is shown without secrets', (url, shown) => {
     expect(readableUrl(url)).toBe(shown)
     expect(readableUrl(url)).not.toMatch(/sword|fish/)
   })
@@ -112,12 +112,12 @@ describe('a URL', () => {
     ['sslmode=disable', 'disable'],
     ['uselibpqcompat=true&sslmode=require', 'require'],
     ['application_name=reports', null],
-  ])('with %s asks for a certificate as %s', (query, sslMode) => {
+  ])('with %s checks the certificate as %s', (query, sslMode) => {
     const url = sessionUrl(`postgres://host/db?${query}`, { isReadOnly: false })
     expect(new URL(url).searchParams.get('sslmode')).toBe(sslMode)
   })
 
-  test('keeps the options that it has, behind ours', () => {
+  test('keeps its own options, after ours', () => {
     const url = 'postgres://host/db?options=-c%20search_path%3Devents'
     const options = (isReadOnly: boolean): string | null =>
       new URL(sessionUrl(url, { isReadOnly })).searchParams.get('options')

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => server.end())
 
-/** Speaks TLS in front of the server, which does not by its socket; without a certificate refuses to. */
+/** Terminates TLS in front of the server, whose socket has none. Without a certificate, it refuses TLS. */
 class Front {
   readonly port: number
   readonly #sockets: ReadonlySet<Socket>
@@ -42,7 +42,7 @@ class Front {
       socket.on('close', () => sockets.delete(socket))
       socket.once('data', () => {
         if (certificate === undefined) socket.end('N')
-        else carry(socket, certificate)
+        else forward(socket, certificate)
       })
     })
     listener.listen(0, '127.0.0.1')
@@ -51,7 +51,7 @@ class Front {
     return new Front((listener.address() as AddressInfo).port, sockets)
   }
 
-  /** Connections that are open. */
+  /** The number of open connections. */
   get open(): number {
     return this.#sockets.size
   }
@@ -65,7 +65,7 @@ class Front {
   }
 }
 
-function carry(socket: Socket, { cert, key }: Certificate): void {
+function forward(socket: Socket, { cert, key }: Certificate): void {
   socket.write('S')
   const client = new TLSSocket(socket, { isServer: true, cert, key })
   const upstream = connect(join(server.socketFolder, '.s.PGSQL.5432'))
@@ -92,7 +92,7 @@ async function answerOf(url: string): Promise<unknown> {
 
 describe('a server that speaks TLS', () => {
   test.each(['require', 'verify-ca', 'verify-full'])(
-    'is connected to where its authority is known, with %s',
+    'is connected to if its authority is known, with %s',
     async (sslmode) => {
       const front = await Front.with(await makeCertificate({ authority }))
       const parameters = { sslmode, sslrootcert: await authorityFile() }
@@ -101,17 +101,21 @@ describe('a server that speaks TLS', () => {
   )
 
   const refused: readonly (readonly [string, () => Promise<Certificate | undefined>, string])[] = [
-    ['that another authority signed for', () => makeCertificate(), 'sslrootcert'],
+    ['with a certificate from an unknown authority', () => makeCertificate(), 'sslrootcert'],
     [
-      'that is for another host',
+      'with a certificate for a different host',
       () => makeCertificate({ authority, host: 'db.test' }),
       'a host name',
     ],
-    ['that has expired', () => makeCertificate({ authority, expiresInMs: -1_000 }), 'Renew'],
-    ['but has none', () => Promise.resolve(undefined), 'ssl = on'],
+    [
+      'with an expired certificate',
+      () => makeCertificate({ authority, expiresInMs: -1_000 }),
+      'Renew',
+    ],
+    ['if it refuses TLS', () => Promise.resolve(undefined), 'ssl = on'],
   ]
 
-  test.each(refused)('is not sent anything with a certificate %s', async (_why, made, hint) => {
+  test.each(refused)('is not sent anything %s', async (_why, made, hint) => {
     const front = await Front.with(await made())
     const parameters = { sslmode: 'require', sslrootcert: await authorityFile() }
     await expect(answerOf(front.url(parameters))).rejects.toMatchObject({
@@ -121,20 +125,20 @@ describe('a server that speaks TLS', () => {
     })
   })
 
-  test('ends at once if connecting fails on this side', async () => {
+  test('has its connection closed at once if the client gives up', async () => {
     const front = await Front.with(await makeCertificate({ authority }))
     const parameters = { sslmode: 'verify-full', sslrootcert: await authorityFile() }
     const answer = answerOf(front.url(parameters, { user: 'strict' }))
     await expect(answer).rejects.toMatchObject({
       hint: expect.stringContaining('password') as string,
     })
-    // The server itself waits for a minute.
+    // The server would close it only after a minute.
     await vi.waitUntil(() => front.open === 0, { timeout: 20_000 })
   })
 })
 
-describe('while the file of an authority is not there', () => {
-  test('every statement fails for now, and says so', async () => {
+describe("while the authority's file is missing", () => {
+  test('every statement fails temporarily', async () => {
     const front = await Front.with(await makeCertificate({ authority }))
     const database = databaseAt(front.url({ sslrootcert: '/missing.pem' }))
     onTestFinished(() => database.close())
@@ -148,7 +152,7 @@ describe('while the file of an authority is not there', () => {
     await expect(database.transaction(() => Promise.resolve())).rejects.toMatchObject(failure)
   })
 
-  test('hints are waited for, and come once it is back', async () => {
+  test('notifications are waited for, and arrive once it is there', async () => {
     const front = await Front.with(await makeCertificate({ authority }))
     const sslrootcert = join(await temporaryFolder(), 'later.pem')
     const database = databaseAt(server.url())

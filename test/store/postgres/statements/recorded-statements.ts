@@ -1,12 +1,12 @@
 import type { Watch } from '../../../support/postgres-line.ts'
 
-/** How JavaScript gets the values of a column; `other` for types that nothing in the engine reads. */
+/** The JavaScript type of the values of a column; `other` for types that the engine never reads. */
 export type ValueKind = 'string' | 'number' | 'boolean' | 'array' | 'object' | 'other'
 
 /** The columns of an answer, by name. */
 export type Columns = ReadonlyMap<string, ValueKind>
 
-/** The types of PostgreSQL by their object ids. `pg` gives numeric as text, so nothing may read it. */
+/** PostgreSQL's types by object id. Numeric is missing, because `pg` returns it as text. */
 const kinds: ReadonlyMap<number, ValueKind> = new Map([
   [16, 'boolean'],
   [19, 'string'],
@@ -20,14 +20,14 @@ const kinds: ReadonlyMap<number, ValueKind> = new Map([
 ])
 
 /**
- * Records the statements that clients send, with the columns that the server names for each, from the
- * messages of the protocol.
+ * Records the statements that clients send, and the columns that the server returns for each. Reads both
+ * from the messages of the protocol.
  */
 export class RecordedStatements {
   /** The columns of the answer by statement; undefined for a statement without rows. */
   readonly columns = new Map<string, Columns | undefined>()
 
-  /** Watches a new connection. A client sends a statement once the last one was answered. */
+  /** Watches a new connection, whose client waits for each answer before it sends the next statement. */
   readonly watch = (): Watch => {
     const prepared = new Map<string, string>()
     let current: string | undefined
@@ -54,7 +54,7 @@ export class RecordedStatements {
   }
 }
 
-/** Divides bytes into messages. The first one of a client has no type. */
+/** Splits bytes into messages. The first message of a client has no type. */
 function messages(
   { hasStartup }: { readonly hasStartup: boolean },
   take: (type: string, body: Buffer) => void,
@@ -73,7 +73,7 @@ function messages(
   }
 }
 
-/** Reads a description of rows: for each column its name, and six numbers of which the third is its type. */
+/** Reads a row description. Each column has a name and six numbers; the third is its type. */
 function columnsOf(body: Buffer): Columns {
   const columns = new Map<string, ValueKind>()
   let at = 2

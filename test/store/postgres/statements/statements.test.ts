@@ -36,7 +36,7 @@ const rooms = [
   'migration/postgres',
 ]
 const source = join(import.meta.dirname, '../../../../src/store')
-/** The only statement of the shared code that SQLite alone runs. */
+/** The only statement in the shared code that PostgreSQL does not run. */
 const ofSqlite = "SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')"
 
 const queries = writtenQueries(
@@ -55,7 +55,7 @@ beforeAll(async () => {
 
 afterAll(() => server.end())
 
-/** The URL of a schema of its own. */
+/** Creates a schema, and returns a URL that uses it. */
 async function newUrl(schema: string): Promise<string> {
   const client = new Client({ connectionString: server.url() })
   await client.connect()
@@ -64,7 +64,7 @@ async function newUrl(schema: string): Promise<string> {
   return withParameter(server.url(), 'options', `-c search_path=${schema}`)
 }
 
-/** Lets deliveries wait, fail and be delivered, and asks all that a log answers. */
+/** Leaves deliveries in every state, and calls every look-up. */
 async function deliver(store: Store): Promise<void> {
   const events = Array.from({ length: 6 }, (_, index) => event(`own_${index}`, 'own'))
   const handOver = [{ destinationId: 'own', deliveriesMax: 1 }]
@@ -95,7 +95,7 @@ async function deliver(store: Store): Promise<void> {
   await store.processes?.leave({ processId: 'p_1' })
 }
 
-/** Erases a user whose delivery is leased at first, and lifts the suppression of some. */
+/** Erases a user while a delivery is leased and after it is settled, and lifts a suppression. */
 async function eraseLeased(store: Store): Promise<void> {
   const events = [eventAbout('leased', { to: ['slow'] })]
   const handOver = [{ destinationId: 'slow', deliveriesMax: 1 }]
@@ -114,8 +114,8 @@ async function eraseLeased(store: Store): Promise<void> {
   await erase('unknown')
 }
 
-/** Reads what audiences and regulations left, and takes away the rest. */
-async function lookAndForget(store: Store): Promise<void> {
+/** Reads audiences and regulations, and purges the deliveries. */
+async function readAndPurge(store: Store): Promise<void> {
   await store.audiences.list()
   await store.audiences.begin({ audience: { ...vip, computationClass: 'trait' }, nowMs })
   await store.audiences.remove({ key: 'total' })
@@ -132,7 +132,7 @@ async function lookAndForget(store: Store): Promise<void> {
   while ((await store.purge(request)).rows > 0);
 }
 
-test('every statement of the code runs on a server, and answers with the columns that are read', async () => {
+test('every statement in the code runs on a server, and returns the columns that the code reads', async () => {
   const recorded = new RecordedStatements()
   const line = await PostgresLine.to(server)
   line.watch = recorded.watch
@@ -149,7 +149,7 @@ test('every statement of the code runs on a server, and answers with the columns
   await finishRegulations(store)
   await deliver(store)
   await eraseLeased(store)
-  await lookAndForget(store)
+  await readAndPurge(store)
   await store.close()
   const log = await PostgresStore.open(url, { access: 'write' })
   await log.close()
@@ -158,7 +158,7 @@ test('every statement of the code runs on a server, and answers with the columns
   const faults: string[] = []
   for (const { place, pattern, reads } of queries) {
     const found = statements.filter(([text]) => pattern.test(text))
-    if (found.length === 0) faults.push(`${place} was not sent: add it to this test`)
+    if (found.length === 0) faults.push(`${place} did not run: extend this test so that it does`)
     for (const [name, kinds] of reads) {
       for (const [text, columns] of found) {
         const kind = columns?.get(name)

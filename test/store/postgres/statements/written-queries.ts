@@ -4,9 +4,9 @@ import type { ValueKind } from './recorded-statements.ts'
 
 /** A query in the code: an object with a statement and its values, or an `Sql`. */
 export interface WrittenQuery {
-  /** Its file and line. */
+  /** The file and line. */
   readonly place: string
-  /** Matches the statement, with anything for its parts that are not constant. */
+  /** Matches the statement. Parts that are not constant match anything. */
   readonly pattern: RegExp
   /** The kinds of values that the code reads, by column. */
   readonly reads: Map<string, ReadonlySet<ValueKind>>
@@ -15,7 +15,7 @@ export interface WrittenQuery {
 /** An object, a template, or a call of `raw`. */
 type Literal = ts.ObjectLiteralExpression | ts.TaggedTemplateExpression | ts.CallExpression
 
-/** The functions that run a query, and take the type of its rows. */
+/** The functions that run a query and have its row type as a type parameter. */
 const readers = ['rows', 'rowsOf', 'firstRow']
 
 const options: ts.CompilerOptions = {
@@ -29,7 +29,7 @@ const options: ts.CompilerOptions = {
   allowImportingTsExtensions: true,
 }
 
-/** Finds the queries in folders, with the columns that the code reads of each. */
+/** Finds the queries in files, with the columns that the code reads from each. */
 export function writtenQueries(
   roots: readonly string[],
   isWanted: (path: string) => boolean,
@@ -62,7 +62,7 @@ function nameOf({ expression }: ts.CallExpression): string {
   return ts.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText()
 }
 
-/** Follows values through the code of some files. */
+/** Follows values through the code of the files. */
 class Code {
   readonly #checker: ts.TypeChecker
   readonly #files: readonly ts.SourceFile[]
@@ -96,7 +96,7 @@ class Code {
     }
   }
 
-  /** The queries that an expression can be. */
+  /** Returns the queries that an expression can evaluate to. */
   literalsOf(expression: ts.Node | undefined): readonly Literal[] {
     if (expression === undefined) return []
     if (ts.isTaggedTemplateExpression(expression)) return [expression]
@@ -115,7 +115,7 @@ class Code {
     return []
   }
 
-  /** The kinds of values of a type of rows, by the names of its columns. */
+  /** Returns the kinds of values in a row type, by column. */
   columnsOf(type: ts.TypeNode): ReadonlyMap<string, ReadonlySet<ValueKind>> {
     const properties = this.#checker.getTypeFromTypeNode(type).getProperties()
     return new Map(
@@ -144,7 +144,7 @@ class Code {
     return ts.isVariableDeclaration(declaration) ? this.literalsOf(declaration.initializer) : []
   }
 
-  /** The parameter or variable of a name, even if the name is part of a destructuring. */
+  /** Returns the parameter or variable that a name refers to, even inside a destructuring. */
   #declarationOf(name: ts.Identifier): ts.Declaration | undefined {
     const isShort = ts.isShorthandPropertyAssignment(name.parent)
     const symbol = isShort
@@ -175,7 +175,7 @@ class Code {
     return escape(head.text) + texts.join('')
   }
 
-  /** The pattern of a part of a statement, or of the parameter of a value. */
+  /** Returns the pattern of a nested `Sql`, or of the parameter for a value. */
   #partOf(expression: ts.Node): string {
     const isPart = this.#checker.getTypeAtLocation(expression).getSymbol()?.name === 'Sql'
     return isPart ? this.#patternOf(expression) : '\\$\\d+'
