@@ -1,7 +1,7 @@
-// Measures what is claimed: `npm run bench -- <name> ...`, or all benches with `all` or without a name. `postgres`, which
-// is the beginning of several names, stands for all of them. With `--json` every case is a line on stdout.
-// `--record` also writes the figures into `docs/speed.json`, from which the tables of figures are made; so does
-// `all --json`. `--seconds` and `--rate` say how long `day` lasts and how many events a second it has.
+// Runs benchmarks: `npm run bench -- <name> ...`. Without a name, or with `all`, it runs all of them. A
+// prefix such as `postgres` runs every benchmark whose name starts with it. `--json` prints a line for each
+// case. `--record`, and `all --json`, also write the figures into `docs/speed.json`. `--seconds` and `--rate`
+// set the length of `day` and its events per second.
 import { parseArgs } from 'node:util'
 import { benches } from './benches.ts'
 import { recordFigures } from './record-figures.ts'
@@ -22,7 +22,7 @@ const namesOf = (name: string): readonly string[] =>
   known.filter((each) => each === name || (!(name in benches) && each.startsWith(`${name}-`)))
 const unknown = positionals.find((name) => name !== 'all' && namesOf(name).length === 0)
 if (unknown !== undefined) {
-  throw new Error(`There is no benchmark ${unknown}: ${known.join(', ')}`)
+  throw new Error(`There is no benchmark ${unknown}. Choose from: ${known.join(', ')}`)
 }
 const chosen = isAll ? known : positionals.flatMap(namesOf)
 const plan = { durationMs: Number(values.seconds) * 1_000, eventsPerSecond: Number(values.rate) }

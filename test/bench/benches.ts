@@ -1,7 +1,7 @@
 import type { DayPlan } from './day/plan.ts'
 import type { BenchReport } from './report.ts'
 
-/** A bench beside peers, which the packages of this folder hold. */
+/** Installs the packages that the benchmark compares with before it runs. */
 function withPeers(bench: () => Promise<BenchReport>): () => Promise<BenchReport> {
   return async () => {
     await import('./install-packages.ts')
@@ -10,8 +10,8 @@ function withPeers(bench: () => Promise<BenchReport>): () => Promise<BenchReport
 }
 
 /**
- * Every benchmark, by the name that it is asked for by. Each is loaded when it is run, so that none pays
- * for what another one needs.
+ * Every benchmark by its name on the command line. Each is imported only when it runs, so that it doesn't
+ * load what only others need.
  */
 export const benches: Readonly<Record<string, (plan: DayPlan) => Promise<BenchReport>>> = {
   start: async () => (await import('./start/start.ts')).benchStart(),

@@ -1,8 +1,8 @@
 /**
- * Measures all of them in turn, so many times, in both orders: whatever the machine does meanwhile, it
- * does to all.
+ * Measures each contender once per round, in reverse order every other round, so that changes in the
+ * machine's load affect all alike.
  *
- * @returns what was measured, by name, round after round
+ * @returns the measurements by name, in the order of the rounds
  */
 export async function inTurn<Name extends string, Result>(
   names: readonly Name[],

@@ -1,4 +1,4 @@
-// Installs the packages of this folder where they are missing or older than its lock file. It runs when it is imported.
+// Installs the packages of this folder if they are missing or don't match its lock file. It runs on import.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 
@@ -11,10 +11,10 @@ function isInstalled(): boolean {
 }
 
 if (!isInstalled()) {
-  process.stderr.write('Installing the packages of test/bench, which only benches need.\n')
+  process.stderr.write('Installing the packages of test/bench.\n')
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
     cwd: import.meta.dirname,
-    // Only a shell runs npm.cmd.
+    // npm.cmd runs only in a shell.
     shell: process.platform === 'win32',
     // Stdout is for the figures.
     stdio: ['ignore', 2, 2],

@@ -10,21 +10,24 @@ import { Sink } from './sink/sink.ts'
 import { median } from './table.ts'
 
 const destinationCount = 50
-/** Every fifth hangs, so that they stand among the others. */
+/** Every fifth destination hangs, so that they are spread among the others. */
 const hangsEvery = 5
 const rounds = 5
 const batchSize = 20
-/** Offered at once, to see how many are delivered. */
+/** Offered at once, to measure the rate. */
 const fullEvents = 10_000
-/** Offered at a pace, for longer than a request may hang: both what hangs and the open breakers are seen. */
+/**
+ * Offered at a fixed rate, for longer than a request may hang, so that the run has both hanging requests and
+ * open breakers.
+ */
 const pacedEvents = 10_000
-/** About a third of what the machine can do, so that latencies are those of a queue that is not full. */
+/** About a third of the maximum rate, so that latencies are not those of a full queue. */
 const pacePerSecond = 1_500
 
 const variants = ['all healthy', 'hanging'] as const
 type Variant = (typeof variants)[number]
 
-/** What was measured of those that are always healthy. */
+/** The figures of the destinations that never hang. */
 interface Result {
   readonly perSecond: number
   readonly p50Ms: number
@@ -32,8 +35,7 @@ interface Result {
 }
 
 /**
- * 50 destinations, 10 of which hang for 5 s on every request, or none: what the 40 others notice. Both
- * variants take turns in one run, in both orders.
+ * Measures how 10 hanging destinations of 50 affect the other 40, compared with a run in which none hangs.
  */
 export async function benchIsolation(): Promise<BenchReport> {
   const sink = await Sink.start()
@@ -46,7 +48,7 @@ export async function benchIsolation(): Promise<BenchReport> {
     return { perSecond, p50Ms, p99Ms }
   }
   try {
-    // What is compiled and opened on the way is nobody's latency.
+    // Warm-up: compiles the code and opens connections.
     await measureOnce(program, destinationsOf('all healthy', sink.origin))
     return report(await inTurn(variants, rounds, measure))
   } finally {
@@ -57,12 +59,12 @@ export async function benchIsolation(): Promise<BenchReport> {
 
 function destinationsOf(variant: Variant, origin: string): readonly DestinationSettings[] {
   return Array.from({ length: destinationCount }, (_, index) => {
-    const hangs = variant === 'hanging' && isChosen(index)
+    const hangs = variant === 'hanging' && mayHang(index)
     return destinationTo(`destination-${index}`, `${origin}/${hangs ? 'hang' : 'ok'}/${index}`)
   })
 }
 
-function isChosen(index: number): boolean {
+function mayHang(index: number): boolean {
   return index % hangsEvery === 0
 }
 
@@ -72,13 +74,13 @@ async function measureOnce(
   eventsPerSecond?: number,
 ): Promise<Measurement> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-  const fedIds = destinations.map(({ id }) => id)
+  const sourceIds = destinations.map(({ id }) => id)
   try {
     return await program.ask({
       path: join(folder, 'store.db'),
       destinations,
-      fedIds,
-      measuredIds: fedIds.filter((_, index) => !isChosen(index)),
+      sourceIds,
+      measuredIds: sourceIds.filter((_, index) => !mayHang(index)),
       batchSize,
       events: eventsPerSecond === undefined ? fullEvents : pacedEvents,
       ...(eventsPerSecond === undefined ? {} : { eventsPerSecond }),
@@ -103,7 +105,7 @@ function report(results: ReadonlyMap<Variant, readonly Result[]>): BenchReport {
   )
   return {
     bench: 'isolation',
-    measured: `webhooks/s of the healthy ones while ${destinationCount / hangsEvery} of ${destinationCount} destinations hang; milliseconds from accepted to 2xx at ${pacePerSecond} events/s, ${rounds} rounds`,
+    measured: `webhooks/s of the healthy destinations while ${destinationCount / hangsEvery} of ${destinationCount} hang; milliseconds from accepted to 2xx at ${pacePerSecond} events/s, ${rounds} rounds`,
     cases: [
       {
         rate: figuresOf(hanging).perSecond,
@@ -119,6 +121,6 @@ function report(results: ReadonlyMap<Variant, readonly Result[]>): BenchReport {
         },
       },
     ],
-    mustReach: 'p99Ratio at most 1.5; rate at least 0.9 of all healthy',
+    mustReach: 'p99Ratio at most 1.5; rate at least 0.9 of that with all healthy',
   }
 }

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** A program that does what it is asked, one thing after the other, in a process of its own. */
+/** A program in its own process that answers questions, one at a time. */
 export class Program<Question, Answer> {
   readonly #child: ChildProcess
   /** Rejects once the process has ended. */
@@ -14,7 +14,7 @@ export class Program<Question, Answer> {
     const execArgv = [...process.execArgv, ...preloads]
     this.#child = fork(program, [JSON.stringify(settings)], { execArgv })
     this.#ended = once(this.#child, 'exit').then(([code]) => {
-      throw new Error(`${program} has ended with ${String(code)}`)
+      throw new Error(`${program} ended with exit code ${String(code)}`)
     })
     this.#ended.catch(() => undefined)
   }
@@ -22,8 +22,8 @@ export class Program<Question, Answer> {
   /**
    * Starts a program that calls {@link answerQuestions}.
    *
-   * @param settings - what it can read with {@link programSettings}
-   * @param preload - a module that each of its threads loads first
+   * @param settings - returned there by {@link programSettings}
+   * @param preload - a module that each thread of the program loads first
    */
   static async start<Question, Answer>(
     path: URL,
@@ -32,7 +32,7 @@ export class Program<Question, Answer> {
   ): Promise<Program<Question, Answer>> {
     const program = new Program<Question, Answer>(path, settings, preload)
     try {
-      await program.#hear()
+      await program.#nextAnswer()
       return program
     } catch (error) {
       await program.end()
@@ -40,19 +40,19 @@ export class Program<Question, Answer> {
     }
   }
 
-  /** Asks, and waits for the answer. */
+  /** Asks a question, and waits for the answer. */
   async ask(question: Question): Promise<Answer> {
     this.#child.send({ question })
-    return (await this.#hear()) as Answer
+    return (await this.#nextAnswer()) as Answer
   }
 
-  /** Ends the process, and waits for that. */
+  /** Ends the process, and waits until it has exited. */
   async end(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect()
     await this.#ended.catch(() => undefined)
   }
 
-  async #hear(): Promise<unknown> {
+  async #nextAnswer(): Promise<unknown> {
     const [{ answer }] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [
       { readonly answer?: unknown },
     ]
@@ -60,15 +60,15 @@ export class Program<Question, Answer> {
   }
 }
 
-/** What the program was started with. */
+/** The settings that the program was started with. */
 export function programSettings(): unknown {
   return JSON.parse(process.argv[2] ?? '{}')
 }
 
 /**
- * Answers what the process that started this one asks, for as long as that lives.
+ * Answers questions of the parent process until that ends.
  *
- * @param answer - takes what that process asks: messages have no types
+ * @param answer - declares the type of its questions, because messages have none
  */
 export function answerQuestions(answer: (question: never) => unknown): void {
   const answerOne = async (question: never): Promise<void> => {

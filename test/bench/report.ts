@@ -2,41 +2,40 @@ import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { spreadOf, table, type Spread } from './table.ts'
 
-/** What was measured of one case. */
+/** The figures of one case. */
 export interface BenchCase {
-  /** What sets it apart, where there are several: `flushAt 20`. */
+  /** Its name if the benchmark has several cases, such as `flushAt 20`. */
   readonly name?: string
-  /** How much of it evroute did: the middle one of all rounds. */
+  /** evroute's rate: the median of all rounds. */
   readonly rate: number
-  /** Of what that is a count: `webhooks/s`. */
+  /** The unit of the rate, such as `webhooks/s`. */
   readonly unit: string
-  /** By what evroute was measured beside, evroute's rate over the other's: `limit`, or a package's name. */
+  /** evroute's rate divided by that of each other contender, which is `limit` or the name of a package. */
   readonly beside: Readonly<Record<string, Spread>>
-  /** The most resident memory that evroute's process had, in MB. */
+  /** Peak resident memory of evroute's process, in MB. */
   readonly peakMemoryMb?: number
-  /** What else was measured, by names that end in the unit: `p99Ms`. */
+  /** Other figures; each name ends in its unit, such as `p99Ms`. */
   readonly figures?: Readonly<Record<string, number>>
 }
 
-/** What a benchmark has found. */
+/** The result of a benchmark. */
 export interface BenchReport {
-  /** The name that it is asked for by. */
+  /** Its name on the command line. */
   readonly bench: string
-  /** What was done, in a sentence without its period. */
+  /** What was measured, without a final period. */
   readonly measured: string
-  /** What came of it. */
   readonly cases: readonly BenchCase[]
-  /** What the figures have to be, in words. */
+  /** The targets for the figures, in words. */
   readonly mustReach: string
-  /** Packages whose versions matter, beside Node's. */
+  /** Packages whose versions the report names. */
   readonly packages?: readonly string[]
-  /** What else it was measured with, such as a server and its settings. */
+  /** Servers that took part, and their settings. */
   readonly measuredWith?: string
-  /** What else is to be said, line by line. */
+  /** Additional lines. */
   readonly notes?: readonly string[]
 }
 
-/** A report for people: a table, what it has to reach, and the machine. */
+/** Formats a report for people: a table, the targets and the machine. */
 export function reportText(report: BenchReport): string {
   const { bench, measured, cases, mustReach } = report
   const others = namesOf(cases.map(({ beside }) => beside))
@@ -57,7 +56,7 @@ export function reportText(report: BenchReport): string {
   ].join('\n')
 }
 
-/** A report for programs: one line of JSON per case. */
+/** Formats a report for programs, as one line of JSON per case. */
 export function reportLines({ bench, cases }: BenchReport): string {
   return cases
     .map(({ name, rate, unit, beside, peakMemoryMb, figures }) => {
@@ -71,24 +70,24 @@ export function reportLines({ bench, cases }: BenchReport): string {
         unit,
         beside: ratios,
         ...(peakMemoryMb === undefined ? {} : { peakMemoryMb: Math.round(peakMemoryMb) }),
-        ...(figures === undefined ? {} : { figures: inShort(figures) }),
+        ...(figures === undefined ? {} : { figures: shortened(figures) }),
       }
       return JSON.stringify(line)
     })
     .join('\n')
 }
 
-function inShort(figures: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+function shortened(figures: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   const entries = Object.entries(figures)
   return Object.fromEntries(entries.map(([name, each]) => [name, Number(each.toPrecision(3))]))
 }
 
-/** evroute's rates over those of something else, measured in the same rounds. */
+/** Divides evroute's rates by those of another contender, round by round. */
 export function ratiosOf(own: readonly number[], others: readonly number[]): Spread {
   return spreadOf(own.map((rate, round) => rate / (others[round] ?? NaN)))
 }
 
-/** What it is measured on. */
+/** Node's version and the CPU of this machine. */
 export function machine(): string {
   const cores = `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}`
   return `Node ${process.versions.node}; ${cores}`
@@ -99,7 +98,7 @@ function machineWith({ packages = [], measuredWith }: BenchReport): string {
   return [machine(), ...versions, ...(measuredWith === undefined ? [] : [measuredWith])].join('; ')
 }
 
-/** Not by `require`: some packages do not export their package.json. */
+/** Reads the file, because some packages don't export their package.json. */
 function versionOf(name: string): string {
   const [path] = ['.', '../..']
     .map((folder) => new URL(`${folder}/node_modules/${name}/package.json`, import.meta.url))

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../dist/runtime/index.js'
 
-/** What webhooks are signed with. */
+/** The secret that signs webhooks. */
 export const sampleSecret = 'not-a-real-secret'
 
 const note = 'x'.repeat(300)
 
-/** A messageId as Segment's clients make them: they begin with the time. */
+/** A messageId in the form that Segment's clients use, which begins with the time. */
 export function sampleMessageId(): string {
   return `node-next-${systemClock.nowMs()}-${randomUUID()}`
 }
 
-/** A call as most are: its event has a few properties. */
+/** A typical call: an event with a few properties. */
 export function sampleCall(messageId: string): Readonly<Record<string, unknown>> {
   return {
     type: 'track',
@@ -25,8 +25,8 @@ export function sampleCall(messageId: string): Readonly<Record<string, unknown>>
 }
 
 /**
- * The body of the webhook that {@link sampleCall} becomes, byte for byte. Written out once more: on Node 20
- * spreading the call would slow the bare loop down, and flatter evroute beside it.
+ * The body of the webhook for {@link sampleCall}, byte for byte. It repeats the fields, because on Node 20
+ * spreading the call would slow down the bare loop and flatter evroute.
  */
 export function sampleBody(messageId: string): string {
   return JSON.stringify({

@@ -13,15 +13,15 @@ const flushAts = [20, 250] as const
 
 const peers = ['@segment/analytics-node', 'posthog-node'] as const
 const others = ['limit', ...peers] as const
-/** `none` makes the calls and sends nothing: what the others have on top of its memory is their own. */
+/** `none` makes the calls and drops them. Its memory is the baseline for the other trackers. */
 const names: readonly TrackerName[] = ['evroute', 'evroute joining', ...others, 'none']
 
 type Producer = Program<ProducerQuestion, Production>
 type Productions = ReadonlyMap<TrackerName, readonly Production[]>
 
 /**
- * Calls per second that are made, sent and answered, of evroute's client, of its peers and of the barest
- * loop. Each runs in a process of its own and sends to the same sink.
+ * Measures how many calls per second evroute's client, its peers and a minimal loop make, send and get
+ * answered. Each runs in its own process and sends to the same sink.
  */
 export async function benchClient(): Promise<BenchReport> {
   const sink = await startSink()
@@ -34,9 +34,10 @@ export async function benchClient(): Promise<BenchReport> {
     }
     return {
       bench: 'client',
-      measured: `${calls} small calls, 100 per turn of the event loop, from the first to the last answer; with batchMax, evroute joins batches that wait while 4 are in flight; medians of ${rounds} rounds, pauses and memory the worst of them`,
+      measured: `${calls} small calls, 100 per turn of the event loop, from the first call to the last answer; with batchMax, evroute joins waiting batches while 4 are in flight; medians of ${rounds} rounds, and maxima of pauses and memory`,
       cases,
-      mustReach: '5 times analytics-node with less memory, half of the limit, no pause over 20 ms',
+      mustReach:
+        '5 times the rate of analytics-node with less memory, half the rate of the limit, no pause over 20 ms',
       packages: [...peers, 'undici'],
     }
   } finally {

@@ -1,14 +1,13 @@
 import { Pool } from 'undici'
 import type { SampleCall, Tracker, TrackerSettings } from './tracker.ts'
 
-/** As many as evroute has requests under way. */
+/** The number of requests that evroute has in flight. */
 const connections = 4
 
 /**
- * The barest way to send calls in batches: each call is stringified once, with the fields that evroute
- * sends, the texts are joined, and undici posts them over as many connections. It leaves out what makes
- * a client of it: ids are counted and the time is read once, nothing is checked, bounded, counted or
- * tried again, and of an answer only the status is looked at.
+ * A minimal way to send calls in batches. It stringifies each call once, with the fields that evroute sends,
+ * joins the texts and posts them with undici. It does none of a client's other work: ids come from a counter,
+ * the time is read once, nothing is checked, bounded or retried, and only the status of an answer is read.
  */
 export function createLimitTracker({ origin, flushAt }: TrackerSettings): Tracker {
   const pool = new Pool(origin, { connections })
@@ -18,7 +17,7 @@ export function createLimitTracker({ origin, flushAt }: TrackerSettings): Tracke
     authorization: `Basic ${Buffer.from('wk_example:').toString('base64')}`,
     'content-type': 'application/json',
   }
-  const underWay: Promise<void>[] = []
+  const inFlight: Promise<void>[] = []
   let calls: string[] = []
   let count = 0
 
@@ -30,7 +29,7 @@ export function createLimitTracker({ origin, flushAt }: TrackerSettings): Tracke
   const send = (): void => {
     const body = `{"batch":[${calls.join(',')}],"sentAt":"${timestamp}","writeKey":"wk_example"}`
     calls = []
-    underWay.push(post(body))
+    inFlight.push(post(body))
   }
   return {
     track: ({ userId, event, properties }: SampleCall) => {
@@ -41,7 +40,7 @@ export function createLimitTracker({ origin, flushAt }: TrackerSettings): Tracke
     },
     flush: async () => {
       if (calls.length > 0) send()
-      await Promise.all(underWay.splice(0))
+      await Promise.all(inFlight.splice(0))
     },
   }
 }

@@ -1,15 +1,18 @@
-// An express app whose every request tracks a call, in a process of its own.
+// An express app, in its own process, that tracks a call in each request.
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { answerQuestions, programSettings } from '../program.ts'
 import { createTracker, type TrackerName, type TrackerSettings } from './tracker.ts'
 
-/** What the calls are given to. */
+/** Settings of the app: which tracker takes its calls. */
 export interface OverheadServerSettings extends TrackerSettings {
   readonly tracker: TrackerName
 }
 
-/** What it is asked: its port, to wait until all calls have been answered, or its CPU so far in microseconds. */
+/**
+ * Asks for the port, for a flush that waits until all calls are answered, or for the CPU time so far, in
+ * microseconds.
+ */
 export type OverheadServerQuestion = 'port' | 'flush' | 'cpu'
 
 const { tracker: name, ...settings } = programSettings() as OverheadServerSettings

@@ -12,7 +12,7 @@ const requests = 15_000
 const warmUpRequests = 5_000
 const connections = 16
 const rounds = 7
-/** What evroute's client does by default. */
+/** The default of evroute's client. */
 const flushAt = 20
 
 const names = [
@@ -23,7 +23,7 @@ const names = [
 ] as const satisfies TrackerName[]
 type Name = (typeof names)[number]
 
-/** Answers per second, and the CPU of the server for each. */
+/** Answers per second, and the server's CPU time per answer. */
 interface Measured {
   readonly perSecond: number
   readonly cpuUs: number
@@ -35,8 +35,9 @@ interface Server {
 }
 
 /**
- * Requests per second that an express server answers when every request tracks a call, with evroute,
- * with analytics-node, and without. Each is a process of its own and gets its requests from this one.
+ * Measures how many requests per second an express server answers if it tracks a call in each: with evroute,
+ * with analytics-node, and without a client. Each server runs in its own process; this one sends the
+ * requests.
  */
 export async function benchClientOverhead(): Promise<BenchReport> {
   const sink = await startSink()
@@ -96,7 +97,7 @@ function report(measured: ReadonlyMap<Name, readonly Measured[]>): BenchReport {
   const segment = '@segment/analytics-node'
   return {
     bench: 'client-overhead',
-    measured: `${requests} requests over ${connections} connections to an express app, each of which tracks a call; the limit tracks none; medians of ${rounds} rounds; CPU of the app in microseconds for each request`,
+    measured: `${requests} requests over ${connections} connections to an express app that tracks a call in each; the limit tracks none; medians of ${rounds} rounds; CPU time of the app in microseconds per request`,
     cases: (['evroute', 'evroute joining'] as const).map((name) => ({
       name: name === 'evroute' ? `flushAt ${flushAt}` : `flushAt ${flushAt}, batchMax 250`,
       rate: median(rates(name)),

@@ -1,32 +1,31 @@
-// Gives calls to a tracker in a process of its own, and tells how long it took until all were answered,
-// how long the event loop stood still, and how much memory the process had.
+// Makes calls with a tracker, in its own process. Reports how long it took until all were answered, how long
+// the event loop was blocked, and how much memory the process used.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { stopwatch } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import { createTracker, type TrackerName, type TrackerSettings } from './tracker.ts'
 
-/** What takes the calls. */
+/** Settings of a producer: which tracker takes its calls. */
 export interface ProducerSettings extends TrackerSettings {
   readonly tracker: TrackerName
 }
 
-/** How many calls to make. */
 export interface ProducerQuestion {
   readonly calls: number
 }
 
-/** What was measured. */
+/** The measurements of one run. */
 export interface Production {
   /** From the first call to the last answer. */
   readonly seconds: number
-  /** The longest time in which the event loop did not come round. */
+  /** The longest time for which the event loop was blocked. */
   readonly pauseMs: number
-  /** The most resident memory while calls were made and sent. */
+  /** Peak resident memory while calls were made and sent. */
   readonly memoryMb: number
 }
 
-/** Calls that are made in one turn of the event loop. */
+/** Calls per turn of the event loop. */
 const sliceLength = 100
 /** Often enough to see the peak, seldom enough to cost nothing. */
 const sampleEveryMs = 5
@@ -35,8 +34,8 @@ const { tracker: name, ...settings } = programSettings() as ProducerSettings
 const tracker = await createTracker(name, settings)
 
 async function produce({ calls }: ProducerQuestion): Promise<Production> {
-  // Its timer is native: gaps between immediates would keep the loop turning when it has nothing to do,
-  // and run code of ours in every turn. What it says is too long by a millisecond at the most.
+  // Its timer is native. Measuring the gaps between immediates would keep an idle loop turning, and run our
+  // code in every turn. The result is at most 1 ms too long.
   const pauses = monitorEventLoopDelay({ resolution: 1 })
   let memoryMb = 0
   const sample = (): void => {
@@ -44,13 +43,13 @@ async function produce({ calls }: ProducerQuestion): Promise<Production> {
   }
   const sampling = setInterval(sample, sampleEveryMs)
   pauses.enable()
-  // The first turn only tells it from when to measure.
+  // The monitor measures from its first turn on.
   await sleep(2 * sampleEveryMs)
   const elapsedMs = stopwatch()
   await makeCalls(calls)
   await tracker.flush()
   const seconds = elapsedMs() / 1_000
-  // A pause is seen when it is over.
+  // A pause is recorded only when it is over.
   await sleep(2 * sampleEveryMs)
   pauses.disable()
   clearInterval(sampling)

@@ -1,10 +1,10 @@
-// Answers every batch at once with 200 and keeps it. Asked for it, it counts the calls that have come
-// since it was asked last: that work is not done while anything is measured. It reads no more of HTTP
-// than where a request ends: a collector that is busy on the same machine would be measured too.
+// Answers every batch at once with 200 and keeps it. It counts the calls only when asked, so that it doesn't
+// parse during a measurement. Of HTTP, it finds only the end of each request: a busy collector on the same
+// machine would distort the measurement.
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { answerQuestions } from '../program.ts'
 
-/** What it is asked: for its port, or for the calls that have come since they were asked for last. */
+/** Asks for the port, or for the number of calls since the last such question. */
 export type SinkQuestion = 'port' | 'calls'
 
 const answer = Buffer.from(
@@ -14,12 +14,12 @@ const endOfHead = '\r\n\r\n'
 
 let bodies: Buffer[] = []
 
-/** Where the body of a request begins and ends; undefined until its head has come. */
+/** Where the body of a request begins and ends; undefined until its head has arrived. */
 function bodyAt(bytes: Buffer): { readonly begin: number; readonly end: number } | undefined {
   const headBytes = bytes.indexOf(endOfHead)
   if (headBytes < 0) return undefined
   const length = /^content-length: (\d+)/im.exec(bytes.toString('latin1', 0, headBytes))?.[1]
-  if (length === undefined) throw new Error('A request does not tell its length')
+  if (length === undefined) throw new Error('A request has no Content-Length')
   const begin = headBytes + endOfHead.length
   return { begin, end: begin + Number(length) }
 }
@@ -29,7 +29,7 @@ function serve(socket: Socket): void {
   let bytes = 0
   let awaitedBytes = 0
   socket.setNoDelay(true)
-  // A client that ends its connections at once is no error of ours.
+  // Clients may close their connections at any time.
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk) => {
     chunks.push(chunk)

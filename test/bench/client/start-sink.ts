@@ -1,17 +1,16 @@
 import { Program } from '../program.ts'
 import type { SinkQuestion } from './sink.ts'
 
-/** A sink in a process of its own. */
+/** A sink in its own process. */
 export interface Sink {
-  /** Where it answers, without a slash at the end. */
+  /** Its origin, without a trailing slash. */
   readonly origin: string
-  /** @throws Error when other than so many calls have come since it was asked last */
+  /** @throws Error unless exactly this many calls arrived since the last check */
   readonly expectCalls: (count: number) => Promise<void>
-  /** Ends it. */
   readonly end: () => Promise<void>
 }
 
-/** Starts one on a free port of this machine. */
+/** Starts a sink on a free port of 127.0.0.1. */
 export async function startSink(): Promise<Sink> {
   const path = new URL('sink.ts', import.meta.url)
   const program = await Program.start<SinkQuestion, number>(path)
@@ -19,7 +18,7 @@ export async function startSink(): Promise<Sink> {
     origin: `http://127.0.0.1:${await program.ask('port')}`,
     expectCalls: async (count) => {
       const arrived = await program.ask('calls')
-      if (arrived !== count) throw new Error(`${arrived} calls have come instead of ${count}`)
+      if (arrived !== count) throw new Error(`${arrived} calls arrived instead of ${count}`)
     },
     end: () => program.end(),
   }

@@ -1,36 +1,35 @@
 import type { ClientOptions } from '../../../dist/index.js'
 import { createLimitTracker } from './limit-tracker.ts'
 
-/** A call as a program hands it to its client. */
+/** A call as an application passes it to its client. */
 export interface SampleCall {
   readonly userId: string
   readonly event: string
   readonly properties: Readonly<Record<string, string | number>>
 }
 
-/** What takes calls and sends them in the background. */
+/** Takes calls and sends them in the background. */
 export interface Tracker {
-  /** Takes one. */
   readonly track: (call: SampleCall) => void
-  /** Sends what is left, and waits until all that was taken has been answered. */
+  /** Sends the remaining calls, and waits until every call is answered. */
   readonly flush: () => Promise<void>
 }
 
-/** Where a tracker sends to, and in what portions. */
+/** Where a tracker sends its calls, and how many in a batch. */
 export interface TrackerSettings {
-  /** The sink's, without a slash at the end. */
+  /** The sink's origin, without a trailing slash. */
   readonly origin: string
-  /** Calls that make a batch full. */
+  /** Calls per batch. */
   readonly flushAt: number
 }
 
-/** Calls that may wait, wherever that can be said: more than are ever made at once. */
+/** The queue limit of the clients that have one; no run reaches it. */
 const queueMax = 50_000
 const key = 'wk_example'
 
 /**
- * Everything that calls are given to, by name; `none` lets them go. Compression is off, as evroute has
- * none, and nothing is sent before its batch is full. Everything else is as it comes.
+ * All trackers by name; `none` drops the calls. Compression is off, because evroute has none. Options other
+ * than the batch size and the queue limit are the defaults.
  */
 const trackers = {
   evroute: (settings: TrackerSettings) => createEvrouteTracker(settings),
@@ -42,10 +41,9 @@ const trackers = {
   none: () => ({ track: () => undefined, flush: () => Promise.resolve() }),
 } satisfies Record<string, (settings: TrackerSettings) => Tracker | Promise<Tracker>>
 
-/** What calls are given to. */
 export type TrackerName = keyof typeof trackers
 
-/** Makes one, and loads no package but its own. */
+/** Creates a tracker, and imports only the package that it needs. */
 export async function createTracker(
   name: TrackerName,
   settings: TrackerSettings,
@@ -63,7 +61,7 @@ async function createEvrouteTracker(
   return {
     track: (call) => {
       const { status } = client.track(call)
-      if (status !== 'queued') throw new Error(`The call is ${status}`)
+      if (status !== 'queued') throw new Error(`The call was not queued: ${status}`)
     },
     flush: () => client.flush(),
   }
@@ -90,7 +88,7 @@ async function createPosthogTracker({ origin, flushAt }: TrackerSettings): Promi
       waiting++
       client.capture({ distinctId: userId, event, properties })
     },
-    // A call is not in its queue yet when it returns from `capture`.
+    // `capture` queues a call only after it has returned.
     flush: async () => {
       while (waiting > 0) await client.flush()
     },

@@ -1,4 +1,5 @@
-// Delivers in a process of its own, with so many sender threads, and tells the CPU of each kind of thread.
+// Delivers in its own process with a given number of sender threads, and reports the CPU time of each kind of
+// thread.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,37 +16,36 @@ import { answerQuestions, programSettings } from '../program.ts'
 import { sampleCall, sampleMessageId } from '../sample-webhook.ts'
 import { newThreads, ownThreadId, threadCpuUs, threadIds } from './thread-times.ts'
 
-/** What the process is told. */
+/** Settings of the process. */
 export interface CoresSettings {
-  /** Where webhooks go; undefined for the endpoint that costs nothing. */
+  /** Where webhooks go; undefined for the fake endpoint in the process. */
   readonly origin?: string
-  /** How many threads sign and post; with none, the main thread does it. */
+  /** How many threads sign and post; with 0, the main thread does. */
   readonly senderThreads: number
 }
 
-/** What it is asked: to deliver so many webhooks. */
 export interface CoresQuestion {
   readonly webhooks: number
 }
 
-/** What it answers; CPU is in microseconds for each webhook. */
+/** The measurements; CPU times are in microseconds per webhook. */
 export interface CoresAnswer {
   readonly perSecond: number
   readonly mainCpuUs: number
   /** Of all sender threads together. */
   readonly sendersCpuUs: number
   readonly storeCpuUs: number
-  /** Of the threads that collect garbage, compile and wait for files. */
+  /** Of the threads that collect garbage, compile or wait for files. */
   readonly otherCpuUs: number
-  /** The part of the time in which the main thread waited. */
+  /** The share of the time in which the main thread was idle. */
   readonly idleShare: number
 }
 
-/** Enough for four threads to have the same number of them. */
+/** Divisible by four, so that up to four threads get the same number each. */
 const destinationCount = 8
-/** As many as the bench `delivery` has, over all destinations. */
+/** Over all destinations; as many as in the `delivery` bench. */
 const connections = 64
-/** What is compiled and opened on the way is nobody's cost. */
+/** The share of webhooks that are sent before measuring, to compile code and open connections. */
 const warmUpShare = 0.25
 
 const { origin, senderThreads } = programSettings() as CoresSettings
@@ -81,7 +81,7 @@ async function deliver(pipeline: Pipeline, webhooks: number): Promise<void> {
 async function measure(path: string, webhooks: number): Promise<CoresAnswer> {
   const before = threadIds()
   const store = await openStore(`sqlite:${path}`, { ownThread: true })
-  const ofStore = newThreads(before)
+  const storeThreads = newThreads(before)
   const pipeline = new Pipeline({
     destinations,
     store,
@@ -90,21 +90,21 @@ async function measure(path: string, webhooks: number): Promise<CoresAnswer> {
     failed: (error) => settlements.fail(error),
   })
   pipeline.start()
-  const ofSenders = newThreads(new Set([...before, ...ofStore]))
+  const senderThreadIds = newThreads(new Set([...before, ...storeThreads]))
   try {
     await deliver(pipeline, webhooks * warmUpShare)
-    const used = usedCpu({ main: [ownThreadId()], senders: ofSenders, store: ofStore })
+    const used = usedCpu({ main: [ownThreadId()], senders: senderThreadIds, store: storeThreads })
     const loop = performance.eventLoopUtilization()
     const elapsedMs = stopwatch()
     await deliver(pipeline, webhooks)
     const perSecond = (webhooks * 1_000) / elapsedMs()
-    const { main, senders: ofSendersUs, store: ofStoreUs, other } = used()
+    const cpuUs = used()
     return {
       perSecond,
-      mainCpuUs: main / webhooks,
-      sendersCpuUs: ofSendersUs / webhooks,
-      storeCpuUs: ofStoreUs / webhooks,
-      otherCpuUs: other / webhooks,
+      mainCpuUs: cpuUs.main / webhooks,
+      sendersCpuUs: cpuUs.senders / webhooks,
+      storeCpuUs: cpuUs.store / webhooks,
+      otherCpuUs: cpuUs.other / webhooks,
       idleShare: 1 - performance.eventLoopUtilization(loop).utilization,
     }
   } finally {
@@ -112,11 +112,14 @@ async function measure(path: string, webhooks: number): Promise<CoresAnswer> {
   }
 }
 
-/** The kinds of threads that a webhook passes. */
-type ThreadsOf = Readonly<Record<'main' | 'senders' | 'store', readonly string[]>>
+/** Thread ids by kind. */
+type ThreadIds = Readonly<Record<'main' | 'senders' | 'store', readonly string[]>>
 
-/** Begins to measure; what it returns tells the microseconds that each kind of thread has used since. */
-function usedCpu(threads: ThreadsOf): () => Readonly<Record<keyof ThreadsOf | 'other', number>> {
+/**
+ * Starts measuring. Returns a function for the CPU time that each kind of thread has used since, in
+ * microseconds.
+ */
+function usedCpu(threads: ThreadIds): () => Readonly<Record<keyof ThreadIds | 'other', number>> {
   const since = (ids: readonly string[]): (() => number) => {
     const sum = (): number => ids.reduce((total, id) => total + threadCpuUs(id), 0)
     const before = sum()

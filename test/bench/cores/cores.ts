@@ -13,13 +13,13 @@ const fakeEndpoint = new URL('fake-endpoint.ts', import.meta.url)
 
 type CoresProgram = Program<CoresQuestion, CoresAnswer>
 
-/** What sender threads cost and bring, beside a main thread that sends. */
+/** Compares the rate and the CPU time with sender threads to those of a main thread that sends. */
 export async function benchCores(): Promise<BenchReport> {
   const sink = await Sink.start()
   try {
     return {
       bench: 'cores',
-      measured: `signed webhooks to 8 destinations with and without sender threads, from the first accepted to the last settled, ${rounds} rounds; CPU in microseconds for each webhook`,
+      measured: `signed webhooks to 8 destinations with and without sender threads, from the first accepted to the last settled, ${rounds} rounds; CPU time in microseconds per webhook`,
       cases: [
         ...(await casesTo(undefined, 'fake endpoint')),
         ...(await casesTo(sink.origin, 'sockets')),
@@ -32,7 +32,7 @@ export async function benchCores(): Promise<BenchReport> {
   }
 }
 
-/** @param origin - undefined for an endpoint in the process, which costs nothing */
+/** @param origin - undefined for the fake endpoint in the process */
 async function casesTo(origin: string | undefined, kind: string): Promise<readonly BenchCase[]> {
   const programs = new Map<string, CoresProgram>()
   try {

@@ -1,10 +1,11 @@
-// Makes each thread that loads this connect to an endpoint that answers everything and costs no system call.
+// Preloaded in each thread: connects it to a fake endpoint in the process, which answers every request
+// without a system call.
 import net, { type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
 const answer = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
 
-/** Answers each write with a 200: undici writes a request, head and body, at once. */
+/** Answers each write with a 200, because undici writes the head and body of a request at once. */
 class FakeSocket extends Duplex {
   bytesRead = 0
 
@@ -14,7 +15,7 @@ class FakeSocket extends Duplex {
   }
 
   override _read(): void {
-    // What is read is pushed by writes.
+    // `_writev` pushes the answers.
   }
 
   override _writev(_chunks: unknown, written: () => void): void {
@@ -42,5 +43,5 @@ class FakeSocket extends Duplex {
   }
 }
 
-// undici looks the function up with each connection that it opens.
+// undici looks `net.connect` up for each new connection.
 net.connect = () => new FakeSocket() as unknown as Socket

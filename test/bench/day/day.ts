@@ -14,30 +14,30 @@ import type { TrafficFigures, TrafficQuestion } from './traffic.ts'
 type Traffic = Program<TrafficQuestion, TrafficFigures>
 type ServiceProgram = Program<null, ServiceState>
 
-interface Scene {
+interface Setup {
   readonly watch: ServerWatch
   readonly traffic: Traffic
   readonly services: readonly ServiceProgram[]
 }
 
-const secondsOfDay = 86_400
-/** How long webhooks may take to come once no more events are posted. */
+const secondsPerDay = 86_400
+/** How long to wait for outstanding webhooks after the last event. */
 const drainMs = 10_000
 
 /**
- * A day of traffic in a few minutes: whether processes that share a database stay as fast and as small as they
- * were while endpoints are dead and old rows are purged.
+ * Simulates a day in a few minutes. Shows whether processes that share a database stay as fast, and their
+ * tables as small, while endpoints are dead and old rows are purged.
  */
 export async function benchDay(plan: DayPlan): Promise<BenchReport> {
   const resources = new Resources()
   try {
     const server = resources.keep(await BenchServer.start(statementSettings), (each) => each.end())
-    const scene = await setUp(server, resources)
-    const rows = await run(scene, plan)
-    const { missing } = await drain(scene)
+    const setup = await setUp(server, resources)
+    const rows = await run(setup, plan)
+    const { missing } = await drain(setup)
     return {
       ...report(plan, rows),
-      notes: [...verdictOf(rows, plan, missing), ...(await scene.watch.statements())],
+      notes: [...verdictOf(rows, plan, missing), ...(await setup.watch.statements())],
       measuredWith: await server.description(),
     }
   } finally {
@@ -45,7 +45,7 @@ export async function benchDay(plan: DayPlan): Promise<BenchReport> {
   }
 }
 
-async function setUp(server: BenchServer, resources: Resources): Promise<Scene> {
+async function setUp(server: BenchServer, resources: Resources): Promise<Setup> {
   const store = await server.newDatabase('day')
   const watch = resources.keep(await ServerWatch.open(store), (each) => each.end())
   const traffic = await resources.program<TrafficQuestion, TrafficFigures>(
@@ -57,23 +57,23 @@ async function setUp(server: BenchServer, resources: Resources): Promise<Scene> 
   for (let count = 0; count < processes; count++) {
     services.push(await resources.program(new URL('service.ts', import.meta.url), settings))
   }
-  // Whoever joins others sends nothing until they have made room.
+  // A process that joins sends nothing until the others have made room for it.
   await sleep(processGoneMs + 2 * heartbeatMs)
   await server.settle()
   return { watch, traffic, services }
 }
 
 async function run(
-  scene: Scene,
+  setup: Setup,
   { durationMs, eventsPerSecond }: DayPlan,
 ): Promise<readonly Row[]> {
-  const states = await Promise.all(scene.services.map((service) => service.ask(null)))
-  await scene.traffic.ask({ services: states.map(({ url }) => url), eventsPerSecond })
+  const states = await Promise.all(setup.services.map((service) => service.ask(null)))
+  await setup.traffic.ask({ services: states.map(({ url }) => url), eventsPerSecond })
   const elapsedMs = stopwatch()
   const rows: Row[] = []
-  for (let last = await momentOf(scene); rows.length < rowsOfDay;) {
+  for (let last = await momentOf(setup); rows.length < rowsOfDay;) {
     await sleep(((rows.length + 1) * durationMs) / rowsOfDay - elapsedMs())
-    const now = await momentOf(scene)
+    const now = await momentOf(setup)
     const row = figuresOf(last, now)
     rows.push(row)
     process.stderr.write(`${rowText(rows.length, row)}\n`)
@@ -82,7 +82,7 @@ async function run(
   return rows
 }
 
-async function momentOf({ watch, traffic, services }: Scene): Promise<Moment> {
+async function momentOf({ watch, traffic, services }: Setup): Promise<Moment> {
   const elapsedMs = stopwatch()
   const states = await Promise.all(services.map((service) => service.ask(null)))
   const servicesCpuMs = states.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
@@ -94,8 +94,8 @@ async function momentOf({ watch, traffic, services }: Scene): Promise<Moment> {
   }
 }
 
-/** Waits for the webhooks that are on their way, so that a lost one is seen. */
-async function drain({ traffic }: Scene): Promise<TrafficFigures> {
+/** Waits for outstanding webhooks; those that are still missing afterwards are lost. */
+async function drain({ traffic }: Setup): Promise<TrafficFigures> {
   const elapsedMs = stopwatch()
   let figures = await traffic.ask('stop')
   while (figures.missing > 0 && elapsedMs() < drainMs) {
@@ -111,7 +111,7 @@ function report(
 ): Omit<BenchReport, 'notes'> {
   return {
     bench: 'day',
-    measured: `${eventsPerSecond} events/s in batches of ${batchSize} for ${durationMs / 1_000} s to ${processes} services on one PostgreSQL; 1,000 destinations, of which 30 are dead and 20 take 2 s; everything is kept for one minute; a row is a tenth`,
+    measured: `${eventsPerSecond} events/s in batches of ${batchSize} for ${durationMs / 1_000} s to ${processes} services on one PostgreSQL; 1,000 destinations, of which 30 are dead and 19 take 2 s; everything is kept for one minute; each row covers a tenth of the time`,
     cases: rows.map(({ webhooksPerSecond: rate, ...figures }, index) => ({
       name: `${index + 1}`,
       rate,
@@ -119,7 +119,7 @@ function report(
       beside: {},
       figures,
     })),
-    mustReach: 'the last row within 20 % of the second one',
+    mustReach: 'the last row within 20 % of the second',
     packages: ['pg'],
   }
 }
@@ -131,12 +131,12 @@ function verdictOf(
 ): readonly string[] {
   const last = rows.at(-1)
   const { flat, other } = flatness(rows[1], last)
-  const aDay = (eventsPerSecond * secondsOfDay) / 1e6
+  const perDay = (eventsPerSecond * secondsPerDay) / 1e6
   const cores = (((last?.serverCpuUs ?? NaN) + (last?.evrouteCpuUs ?? NaN)) * eventsPerSecond) / 1e6
   return [
     `Flat: ${flat.join(', ') || 'nothing'}`,
     `Not flat: ${other.join(', ') || 'nothing'}`,
-    `${missing} accepted events for healthy endpoints have not come`,
-    `At this rate a day has ${aDay.toFixed(1)} million events, for ${cores.toFixed(2)} cores of server and evroute`,
+    `Accepted events whose webhooks did not arrive at healthy endpoints: ${missing}`,
+    `At this rate: ${perDay.toFixed(1)} million events a day, on ${cores.toFixed(2)} cores for the server and evroute`,
   ]
 }

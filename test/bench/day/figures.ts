@@ -1,29 +1,29 @@
 import type { ServerFigures } from './server-figures.ts'
 import type { TrafficFigures } from './traffic.ts'
 
-/** What was read at a moment. */
+/** The counters at one moment. */
 export interface Moment {
-  /** The time since it. */
+  /** The time since that moment. */
   readonly elapsedMs: () => number
-  /** What came since the moment before. */
+  /** Traffic since the previous moment. */
   readonly traffic: TrafficFigures
-  /** What the server has done so far. */
+  /** The server's counters so far. */
   readonly server: ServerFigures
-  /** CPU that the services have used so far, in milliseconds. */
+  /** CPU time of all services so far, in milliseconds. */
   readonly servicesCpuMs: number
 }
 
-/** What was measured between two moments, by names that end in the unit. */
+/** The figures between two moments; each name ends in its unit. */
 export interface Row extends Readonly<Record<string, number>> {
   readonly webhooksPerSecond: number
   readonly serverCpuUs: number
   readonly evrouteCpuUs: number
 }
 
-/** The tables whose rows come and go. */
+/** Tables whose rows are added and purged all the time. */
 const tables = ['deliveries', 'messages', 'seen', 'requests', 'counts', 'live_processes']
 
-/** What happened from one moment to the next; sizes and dead rows are those of the later one. */
+/** Computes the figures between two moments. Sizes and dead rows are those of the later one. */
 export function figuresOf(from: Moment, to: Moment): Row {
   const { traffic, server } = to
   const seconds = (from.elapsedMs() - to.elapsedMs()) / 1_000
@@ -52,13 +52,15 @@ export function figuresOf(from: Moment, to: Moment): Row {
   }
 }
 
-/** A row on one line, for whoever waits for the next. */
+/** Formats a row as one line, to show progress. */
 export function rowText(number: number, row: Row): string {
   const figures = Object.entries(row).map(([name, value]) => `${name} ${rounded(value)}`)
   return `${number}: ${figures.join(', ')}`
 }
 
-/** Which figures of the last row are within 20 % of those of the second, and how far the others are from it. */
+/**
+ * Lists the figures of the last row that are within 20 % of the second row's, and both values of the others.
+ */
 export function flatness(
   second: Row | undefined,
   last: Row | undefined,

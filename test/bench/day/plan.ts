@@ -1,8 +1,8 @@
 import { sampleSecret } from '../sample-webhook.ts'
 
-/** What a run is asked to do. */
+/** The length and the rate of a run. */
 export interface DayPlan {
-  /** How long events come, in milliseconds; a row tells of a tenth of it. */
+  /** How long events are posted, in milliseconds; each row covers a tenth of it. */
   readonly durationMs: number
   /** Events per second over all destinations. */
   readonly eventsPerSecond: number
@@ -11,33 +11,33 @@ export interface DayPlan {
 /** How an endpoint answers. */
 export type Kind = 'healthy' | 'slow' | 'refuses' | 'hangs' | 'fails'
 
-/** How many processes serve. */
+/** Services that share the database. */
 export const processes = 3
-/** How many rows there are. */
+/** Rows of the report. */
 export const rowsOfDay = 10
-/** How many events are posted together. */
+/** Events per request. */
 export const batchSize = 10
 
 const destinations = 1_000
-/** Every so many, one endpoint is dead: 30 of them, a third of each kind. */
+/** One in 33 endpoints is dead: 30 in total, 10 of each kind. */
 const deadEvery = 33
 const deadKinds = ['refuses', 'hangs', 'fails'] as const
-/** And one is slow: 20 of them. */
+/** One in 50 is slow, unless it is dead: 19 in total. */
 const slowEvery = 50
 
-/** The number of each destination, and how its endpoint answers. */
+/** How the endpoint of each destination answers, by the destination's number. */
 export const kinds: readonly Kind[] = Array.from({ length: destinations }, (_, index) => {
   const dead = Math.floor(index / deadEvery)
   if (index % deadEvery === 1 && dead < 30) return deadKinds[dead % deadKinds.length] ?? 'fails'
   return index % slowEvery === 0 ? 'slow' : 'healthy'
 })
 
-/** The write key of the source that feeds a destination. */
+/** The write key of a destination's source. */
 export function writeKeyOf(index: number): string {
   return `not-a-real-write-key-${index}`
 }
 
-/** The sources and destinations of every process. Nothing listens on the port for sockets that discard. */
+/** The configuration that all services share. Nothing listens on port 9 (discard). */
 export function configurationOf(origin: string): object {
   return {
     sources: kinds.map((_, index) => ({ id: `source-${index}`, writeKeys: [writeKeyOf(index)] })),
@@ -54,7 +54,7 @@ export function configurationOf(origin: string): object {
   }
 }
 
-/** The shortest that a store may keep: with a purge each minute, a row is gone after 2 minutes at most. */
+/** The shortest retention; with a purge every minute, a row is gone after at most 2 minutes. */
 const kept = '1m'
-/** As long as untried deliveries wait, so that those of dead endpoints are gone as soon. */
+/** As long as untried deliveries are kept, so that those to dead endpoints are gone as soon. */
 const retryFor = '1m'

@@ -1,19 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { Client } from 'pg'
 
-/** What a server has done so far, and what it holds. */
+/** A server's counters so far, and the sizes of its tables. */
 export interface ServerFigures {
-  /** Bytes of WAL ever written. */
+  /** Bytes of WAL written. */
   readonly walBytes: number
-  /** CPU of all its processes, in milliseconds. */
+  /** CPU time of all its processes, in milliseconds. */
   readonly cpuMs: number
-  /** Claims ever made, and the time that they took. */
+  /** The number of claims, and the time that they took. */
   readonly claims: { readonly count: number; readonly totalMs: number }
-  /** Bytes and dead rows by table; partitions count as the table that they belong to. */
+  /** Bytes and dead rows by table; partitions count towards their table. */
   readonly tables: ReadonlyMap<string, { readonly bytes: number; readonly deadRows: number }>
 }
 
-/** Settings that the server needs to tell which statements took how long. */
+/** Server settings that record how long each statement takes. */
 export const statementSettings = ['shared_preload_libraries=pg_stat_statements']
 
 const walSql = "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 AS bytes"
@@ -29,10 +29,10 @@ const statementsSql = `
     round(wal_bytes / 1e6) AS "walMb", left(regexp_replace(query, '\\s+', ' ', 'g'), 90) AS query
   FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 14`
 
-/** Linux counts the CPU of a process in hundredths of a second. */
+/** Linux counts CPU time in hundredths of a second. */
 const msPerTick = 10
 
-/** Asks a server about itself, on a connection that no service has. */
+/** Reads a server's statistics, over its own connection. */
 export class ServerWatch {
   readonly #client: Client
   readonly #pid: number
@@ -52,7 +52,7 @@ export class ServerWatch {
     return new ServerWatch(client, (await statOf(rows[0]?.pid ?? 0)).parent)
   }
 
-  /** What it has done so far. */
+  /** Reads the counters and sizes. */
   async read(): Promise<ServerFigures> {
     const [wal] = await this.#rows<{ bytes: number }>(walSql)
     const [claims = { count: 0, totalMs: 0 }] = await this.#rows<ServerFigures['claims']>(claimSql)
@@ -65,7 +65,7 @@ export class ServerWatch {
     }
   }
 
-  /** The statements that took the longest, one to a line. */
+  /** The statements that took the longest in total, one per line. */
   async statements(): Promise<readonly string[]> {
     const rows =
       await this.#rows<Record<'ms' | 'calls' | 'mean' | 'walMb' | 'query', string>>(statementsSql)
@@ -75,7 +75,7 @@ export class ServerWatch {
     )
   }
 
-  /** Lets go of the server. */
+  /** Closes the connection. */
   end(): Promise<void> {
     return this.#client.end()
   }
@@ -84,7 +84,7 @@ export class ServerWatch {
     return (await this.#client.query(sql)).rows as Row[]
   }
 
-  /** Of the server and its children, those that have ended included. */
+  /** CPU time of the server and its children, including children that have ended. */
   async #cpuMs(): Promise<number> {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
     const stats = await Promise.all(pids.map(statOf))
@@ -100,7 +100,7 @@ interface ProcessStat {
   readonly ticksOfEnded: number
 }
 
-/** Nothing of a process that has ended meanwhile. */
+/** Returns zeros for a process that has ended. */
 async function statOf(pid: number): Promise<ProcessStat> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = text

@@ -1,10 +1,10 @@
-// A service over a database that it shares with others, in a process of its own.
+// A service in its own process, on a database that it shares with others.
 import { createService } from '../../../dist/service/library.js'
 import { createRuntime, silentLog } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import { configurationOf } from './plan.ts'
 
-/** What a service is started with. */
+/** Settings of a service. */
 export interface ServiceSettings {
   /** The URL of the database. */
   readonly store: string
@@ -12,11 +12,11 @@ export interface ServiceSettings {
   readonly origin: string
 }
 
-/** What a service tells of itself. */
+/** A service's address and CPU time. */
 export interface ServiceState {
-  /** Where clients post to. */
+  /** Where clients post. */
   readonly url: string
-  /** CPU that it has used, in milliseconds. */
+  /** CPU time so far, in milliseconds. */
   readonly cpuMs: number
 }
 

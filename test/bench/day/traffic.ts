@@ -1,5 +1,5 @@
-// Posts events at a pace and answers their webhooks, in one process: it knows by one clock when an event
-// was accepted and when its webhook was answered.
+// Posts events at a fixed rate and answers their webhooks. It does both in one process, so that one clock
+// times an event's acceptance and its webhook's arrival.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,25 +9,25 @@ import { answerQuestions } from '../program.ts'
 import { sampleCall, sampleMessageId } from '../sample-webhook.ts'
 import { batchSize, kinds, writeKeyOf, type Kind } from './plan.ts'
 
-/** What is asked of it: to post to these services from now on, to stop posting, or what came since. */
+/** Asks to start posting to these services, to stop posting, or only for the figures. */
 export type TrafficQuestion =
   { readonly services: readonly string[]; readonly eventsPerSecond: number } | 'stop' | 'figures'
 
-/** What came since it was asked last. */
+/** Figures since the last question. */
 export interface TrafficFigures {
   /** Where webhooks are answered. */
   readonly origin: string
   /** Events that a service accepted. */
   readonly accepted: number
-  /** Events that none accepted: it was full, or did not answer in time. */
+  /** Events that no service accepted, because it was full or didn't answer in time. */
   readonly refused: number
-  /** Webhooks that came to endpoints that answer 2xx at once. */
+  /** Webhooks that arrived at healthy endpoints. */
   readonly delivered: number
-  /** Requests that came to endpoints that hang or fail. */
+  /** Requests to endpoints that hang or fail. */
   readonly deadRequests: number
-  /** Events for healthy endpoints that were accepted, ever, and have not come. */
+  /** Events of the whole run for healthy endpoints whose webhooks have not arrived. */
   readonly missing: number
-  /** Milliseconds from the answer to an event to that of its webhook. */
+  /** Milliseconds from the answer to an event until the answer to its webhook. */
   readonly p50Ms: number
   readonly p99Ms: number
 }
@@ -36,7 +36,10 @@ const postersMax = 64
 const slowMs = 2_000
 
 const elapsedMs = stopwatch()
-/** When each event for a healthy endpoint was accepted whose webhook has not come; undefined before. */
+/**
+ * When each event for a healthy endpoint was accepted, undefined until it is; removed when its webhook
+ * arrives.
+ */
 const acceptedAtMs = new Map<string, number | undefined>()
 let latenciesMs: number[] = []
 let counts = { accepted: 0, refused: 0, delivered: 0, deadRequests: 0 }
@@ -57,9 +60,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   })
 }
 
-/** A webhook may come before its batch is answered. */
+/** Records the latency, which is 0 if the webhook arrives before its batch is answered. */
 function arrived(messageId: string): void {
-  // A webhook that came a second time is not in the map.
+  // A webhook that arrived before is not in the map.
   if (!acceptedAtMs.has(messageId)) return
   const nowMs = elapsedMs()
   latenciesMs.push(nowMs - (acceptedAtMs.get(messageId) ?? nowMs))
@@ -87,21 +90,21 @@ async function postBatch(service: Pool, index: number): Promise<void> {
   }
 }
 
-/** Posts at the pace, however late answers come, until too many are awaited. */
+/** Posts at a fixed rate, however late answers come, but with at most 64 requests in flight. */
 async function post(services: readonly string[], eventsPerSecond: number): Promise<void> {
   const pools = services.map((url) => new Pool(new URL(url).origin, { connections: postersMax }))
   const startedAtMs = elapsedMs()
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   for (let batch = 0; !stopping.signal.aborted; batch++) {
     const dueMs = startedAtMs + (batch * batchSize * 1_000) / eventsPerSecond
     await sleep(Math.max(dueMs - elapsedMs(), 0))
-    if (underWay.size >= postersMax) await Promise.race(underWay)
+    if (inFlight.size >= postersMax) await Promise.race(inFlight)
     const pool = pools[batch % pools.length]
     if (pool === undefined) return
-    const posted = postBatch(pool, batch % kinds.length).finally(() => underWay.delete(posted))
-    underWay.add(posted)
+    const posted = postBatch(pool, batch % kinds.length).finally(() => inFlight.delete(posted))
+    inFlight.add(posted)
   }
-  await Promise.all(underWay)
+  await Promise.all(inFlight)
   await Promise.all(pools.map((pool) => pool.close()))
 }
 
@@ -112,10 +115,10 @@ function figures(): TrafficFigures {
   )
   const { port } = server.address() as AddressInfo
   const origin = `http://127.0.0.1:${port}`
-  const told = { ...counts, origin, missing: acceptedAtMs.size, p50Ms, p99Ms }
+  const result = { ...counts, origin, missing: acceptedAtMs.size, p50Ms, p99Ms }
   latenciesMs = []
   counts = { accepted: 0, refused: 0, delivered: 0, deadRequests: 0 }
-  return told
+  return result
 }
 
 function listen(): Promise<Server> {

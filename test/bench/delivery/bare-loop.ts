@@ -1,5 +1,5 @@
-// The limit: makes a body, signs it, posts it, and takes the next. Nothing is accepted, stored, queued,
-// timed, logged or tried again.
+// The limit: builds a body, signs it, posts it, and goes on with the next. It doesn't accept, store, queue,
+// time, log or retry anything.
 import { stopwatch } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import { sampleBody, sampleMessageId } from '../sample-webhook.ts'
@@ -16,13 +16,13 @@ const post = postSignedTo(origin, connections)
 
 answerQuestions(async ({ webhooks }: DeliveryRun): Promise<DeliveryRate> => {
   let left = webhooks
-  const postOn = async (): Promise<void> => {
+  const postUntilDone = async (): Promise<void> => {
     while (left > 0) {
       left--
       await post(sampleBody(sampleMessageId()))
     }
   }
   const elapsedMs = stopwatch()
-  await Promise.all(Array.from({ length: connections }, postOn))
+  await Promise.all(Array.from({ length: connections }, postUntilDone))
   return { perSecond: (webhooks * 1_000) / elapsedMs() }
 })

@@ -1,4 +1,4 @@
-// Accepts webhooks as jobs of BullMQ and delivers them, in one process as evroute does.
+// Adds webhooks as BullMQ jobs and delivers them, in one process like evroute.
 import { randomUUID } from 'node:crypto'
 import { Queue, Worker, type WorkerOptions } from 'bullmq'
 import { stopwatch } from '../../../dist/runtime/index.js'
@@ -14,11 +14,11 @@ import {
 } from './contender.ts'
 import { postSignedTo } from './post-signed.ts'
 
-/** What the process is told. */
+/** Settings of the process. */
 export interface BullmqSettings extends ContenderSettings {
   /** The socket of its redis-server. */
   readonly socket: string
-  /** What differs from how it runs by default. */
+  /** Worker options that differ from the defaults. */
   readonly worker: Omit<WorkerOptions, 'connection'>
 }
 
@@ -33,7 +33,7 @@ async function deliver(queue: Queue, webhooks: number): Promise<DeliveryRate> {
     ({ data: { body } }) => post(body),
     { ...workerOptions, connection },
   )
-  // Each is one for which Redis has it.
+  // Emitted once Redis has recorded the completion.
   worker.on('completed', () => completions.step())
   worker.on('error', (error) => completions.fail(error))
   worker.on('failed', (_job, error) => completions.fail(error))

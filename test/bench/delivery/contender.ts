@@ -1,19 +1,19 @@
-/** What a contender is asked: to deliver so many webhooks. */
+/** Asks a contender to deliver this many webhooks. */
 export interface DeliveryRun {
   readonly webhooks: number
 }
 
-/** What it answers. */
+/** The result of a run. */
 export interface DeliveryRate {
-  /** Webhooks per second, from the first that it is offered to the last that it has as delivered. */
+  /** Webhooks per second, from the first one offered until the last one is recorded as delivered. */
   readonly perSecond: number
 }
 
-/** What a contender is told when it starts. */
+/** Settings of every contender. */
 export interface ContenderSettings {
   /** Where webhooks go. */
   readonly origin: string
 }
 
-/** Requests that every contender may have in flight, unless its defaults are measured. */
+/** Requests that a contender may have in flight, unless it runs with its defaults. */
 export const connections = 64

@@ -4,26 +4,26 @@ import { join } from 'node:path'
 import { destinationTo } from '../load/destinations.ts'
 import { startLoadProgram, type Measurement } from '../load/load.ts'
 import { BenchServer } from '../postgres/bench-server.ts'
-import { Program } from '../program.ts'
+import { Resources } from '../postgres/on-server.ts'
 import { connections, type DeliveryRate, type DeliveryRun } from './contender.ts'
 import { RedisServer } from './redis-server.ts'
 import type { BullmqSettings } from './bullmq.ts'
 import type { GraphileSettings } from './graphile-worker.ts'
 
-/** Somebody who delivers webhooks. */
+/** A program that delivers webhooks. */
 export interface Contender {
-  /** How many webhooks make a run: fewer for who is slow, rates compare. */
+  /** Webhooks per run; slow contenders get fewer, because only rates are compared. */
   readonly webhooks: number
-  /** Delivers so many. */
+  /** Runs once. */
   readonly deliver: (run: DeliveryRun) => Promise<DeliveryRate & Partial<Measurement>>
 }
 
 /** The source that feeds all of evroute's destinations. */
 const sourceId = 'shop'
 
-/** What is under way for a benchmark; it ends with it. */
+/** Starts contenders, and ends them together with their servers. */
 export class Contenders {
-  readonly #ends: (() => Promise<void>)[] = []
+  readonly #resources = new Resources()
   readonly #origin: string
   readonly #servers: string[] = []
 
@@ -32,18 +32,18 @@ export class Contenders {
     this.#origin = origin
   }
 
-  /** The servers that peers deliver from. */
+  /** Descriptions of the servers that peers use. */
   get servers(): readonly string[] {
     return this.#servers
   }
 
   /**
-   * The pipeline over a new file for each run.
+   * evroute's pipeline, with a new store file for each run.
    *
    * @param count - how many destinations each event goes to; they share the connections
    */
   async evroute(count = 1): Promise<Contender> {
-    const program = this.#keep(await startLoadProgram())
+    const program = this.#resources.keep(await startLoadProgram(), (each) => each.end())
     const destinations = Array.from({ length: count }, (_, index) => ({
       ...destinationTo(`crm-${index}`, `${this.#origin}/`, Math.ceil(connections / count)),
       sourceIds: [sourceId],
@@ -56,7 +56,13 @@ export class Contenders {
         try {
           const path = join(folder, 'store.db')
           const events = webhooks / count
-          return await program.ask({ path, destinations, fedIds: [sourceId], measuredIds, events })
+          return await program.ask({
+            path,
+            destinations,
+            sourceIds: [sourceId],
+            measuredIds,
+            events,
+          })
         } finally {
           await rm(folder, { recursive: true })
         }
@@ -64,18 +70,18 @@ export class Contenders {
     }
   }
 
-  /** The barest loop that signs and posts. */
+  /** A minimal loop that signs and posts. */
   async limit(): Promise<Contender> {
     const settings = { origin: this.#origin }
     return await this.#program(new URL('bare-loop.ts', import.meta.url), settings, 60_000)
   }
 
   /**
-   * graphile-worker: by default it does one job after the other, with a pool of ten connections and no
-   * batches; tuned it is what its page on performance advises, for as many jobs at once.
+   * graphile-worker, once with its defaults (one job at a time, ten connections, no batches), and once tuned
+   * as its performance page advises, with as many jobs at once as evroute.
    */
   async graphileWorker(): Promise<Readonly<Record<string, Contender>>> {
-    const server = this.#keep(await BenchServer.start())
+    const server = this.#resources.keep(await BenchServer.start(), (each) => each.end())
     this.#servers.push(await server.description())
     const start = async (
       database: string,
@@ -100,13 +106,13 @@ export class Contenders {
   }
 
   /**
-   * BullMQ: by default it does one job after the other and keeps all of them; tuned it does as many at once
-   * as the others, and keeps none. Nobody where there is no Redis.
+   * BullMQ, once with its defaults (one job at a time, all jobs kept), and once tuned to run as many jobs at
+   * once as evroute and to keep none. Empty if Redis is not installed.
    */
   async bullmq(): Promise<Readonly<Record<string, Contender>>> {
     const server = await RedisServer.start()
     if (server === undefined) return {}
-    this.#keep(server)
+    this.#resources.keep(server, (each) => each.end())
     this.#servers.push(server.description)
     const start = async (
       worker: BullmqSettings['worker'],
@@ -123,18 +129,13 @@ export class Contenders {
     }
   }
 
-  /** Ends everything, what came last first. */
+  /** Ends everything in reverse order. */
   async end(): Promise<void> {
-    for (const end of this.#ends.splice(0).toReversed()) await end()
+    await this.#resources.end()
   }
 
   async #program(url: URL, settings: unknown, webhooks: number): Promise<Contender> {
-    const program = this.#keep(await Program.start<DeliveryRun, DeliveryRate>(url, settings))
+    const program = await this.#resources.program<DeliveryRun, DeliveryRate>(url, settings)
     return { webhooks, deliver: (run) => program.ask(run) }
-  }
-
-  #keep<Thing extends { end: () => Promise<void> }>(thing: Thing): Thing {
-    this.#ends.push(() => thing.end())
-    return thing
   }
 }

@@ -7,12 +7,12 @@ import { connections } from './contender.ts'
 import { Contenders, type Contender } from './contenders.ts'
 
 const rounds = 5
-/** evroute with ten destinations for each event, as a contender. */
+/** The contender that is evroute with ten destinations per event. */
 const fannedOut = '10 destinations'
 const warmUpShare = 0.2
 const bodyBytes = Buffer.byteLength(sampleBody(sampleMessageId()))
 
-/** How fast signed webhooks come from being accepted to being settled. */
+/** Measures how many signed webhooks per second are accepted, delivered and settled. */
 export async function benchDelivery(): Promise<BenchReport> {
   const sink = await Sink.start()
   const all = new Contenders(sink.origin)
@@ -34,7 +34,7 @@ export async function benchDelivery(): Promise<BenchReport> {
   }
 }
 
-/** What was measured of somebody in one run. */
+/** The measurements of one run. */
 type Result = Awaited<ReturnType<Contender['deliver']>>
 
 async function measureAll(
@@ -43,24 +43,24 @@ async function measureAll(
 ): Promise<ReadonlyMap<string, readonly Result[]>> {
   const measure = async (name: string, share: number): Promise<Result> => {
     const contender = contenders.get(name)
-    if (contender === undefined) throw new Error(`Nobody delivers as ${name}`)
+    if (contender === undefined) throw new Error(`There is no contender ${name}`)
     const webhooks = contender.webhooks * share
     const result = await contender.deliver({ webhooks })
     await expectAll(name, webhooks, sink)
     return result
   }
   const names = [...contenders.keys()]
-  // What is compiled and opened on the way is nobody's cost.
+  // Warm-up: compiles the code and opens connections.
   for (const name of names) await measure(name, warmUpShare)
   return await inTurn(names, rounds, (name) => measure(name, 1))
 }
 
-/** Makes sure that somebody did the same work as the others. */
+/** Checks that a contender did the same work as the others. */
 async function expectAll(name: string, webhooks: number, sink: Sink): Promise<void> {
-  const came = await sink.arrivals()
+  const arrivals = await sink.arrivals()
   const expected = { requests: webhooks, signed: webhooks, bodyBytes: webhooks * bodyBytes }
-  if (JSON.stringify(came) === JSON.stringify(expected)) return
-  throw new Error(`${name} sent ${JSON.stringify(came)} instead of ${JSON.stringify(expected)}`)
+  if (JSON.stringify(arrivals) === JSON.stringify(expected)) return
+  throw new Error(`${name} sent ${JSON.stringify(arrivals)} instead of ${JSON.stringify(expected)}`)
 }
 
 function report(
@@ -94,7 +94,7 @@ function report(
       { ...figuresOf(fannedOut), name: fannedOut, beside: toOne },
     ],
     mustReach:
-      'at least 0.65 of limit; with 10 destinations 0.77 of the rate with one; at least 3 of each peer by default, tuned ones are there to compare',
+      'at least 0.65 of the limit; with 10 destinations 0.77 of the rate with one; 3 times each peer with its defaults (tuned peers are for comparison)',
     packages: ['undici', 'graphile-worker', 'bullmq'],
     measuredWith: servers.join('; '),
   }

@@ -1,4 +1,4 @@
-// Accepts webhooks as jobs of graphile-worker and delivers them, in one process as evroute does.
+// Adds webhooks as graphile-worker jobs and delivers them, in one process like evroute.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeWorkerUtils, run } from 'graphile-worker'
 import { Client } from 'pg'
@@ -16,17 +16,17 @@ import {
 } from './contender.ts'
 import { postSignedTo } from './post-signed.ts'
 
-/** What the process is told. */
+/** Settings of the process. */
 export interface GraphileSettings extends ContenderSettings {
   /** The URL of its database. */
   readonly url: string
-  /** What differs from how it runs by default. */
+  /** Worker options that differ from the defaults. */
   readonly worker: GraphileConfig.WorkerOptions
 }
 
 const task = 'deliver'
 const jobsTable = 'graphile_worker._private_jobs'
-const lookEveryMs = 2
+const pollEveryMs = 2
 
 const { url, origin, worker } = programSettings() as GraphileSettings
 const post = postSignedTo(origin, connections)
@@ -60,8 +60,8 @@ async function deliver(webhooks: number): Promise<DeliveryRate> {
     return utils.addJobs(payloads.map((payload) => ({ identifier: task, payload })))
   })
   await posts.over
-  // Its table has a job until it is done.
-  while (!(await isDone())) await sleep(lookEveryMs)
+  // A job stays in the table until it is done.
+  while (!(await isDone())) await sleep(pollEveryMs)
   const perSecond = (webhooks * 1_000) / elapsedMs()
   await runner.stop()
   return { perSecond }

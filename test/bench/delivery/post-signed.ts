@@ -6,8 +6,8 @@ import { sampleSecret } from '../sample-webhook.ts'
 export type PostSigned = (body: string) => Promise<void>
 
 /**
- * What posts signed webhooks with nothing but `request` of undici's pool: no deadline over the whole of a
- * request, nothing kept of its answer.
+ * Returns a function that signs and posts bodies with `Pool.request` of undici alone, without an overall
+ * deadline. It discards the answer's body.
  */
 export function postSignedTo(origin: string, connections: number): PostSigned {
   const pool = new Pool(origin, { connections })

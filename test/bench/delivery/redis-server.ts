@@ -7,14 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const program = 'redis-server'
-const lookEveryMs = 20
+const pollEveryMs = 20
 
-/** As the documentation of BullMQ advises for production: what is accepted is on the disk a second later. */
+/** As BullMQ's documentation advises for production. Accepted jobs are on disk within a second. */
 const settings = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '']
 
-/** A Redis of the benchmark's own, in a folder that goes with it. */
+/** A Redis server for the benchmark, with its own temporary folder. */
 export class RedisServer {
-  /** What it is, and how durable. */
+  /** Its version and durability. */
   readonly description: string
   readonly #folder: string
   readonly #process: ChildProcess
@@ -25,7 +25,7 @@ export class RedisServer {
     this.#process = parts.process
   }
 
-  /** Starts one; undefined where there is no `redis-server` on the PATH. */
+  /** Starts a server; undefined if `redis-server` is not on the PATH. */
   static async start(): Promise<RedisServer | undefined> {
     const version = await installedVersion()
     if (version === undefined) return undefined
@@ -35,17 +35,17 @@ export class RedisServer {
     const server = new RedisServer({ version, folder, process })
     while (!(await exists(server.socket))) {
       if (process.exitCode !== null) throw new Error(`${program} has ended`)
-      await sleep(lookEveryMs)
+      await sleep(pollEveryMs)
     }
     return server
   }
 
-  /** Where it listens. */
+  /** The path of its socket. */
   get socket(): string {
     return socketIn(this.#folder)
   }
 
-  /** Ends it, and takes its folder away. */
+  /** Ends it and deletes its folder. */
   async end(): Promise<void> {
     if (this.#process.exitCode === null) {
       const exited = once(this.#process, 'exit')

@@ -12,24 +12,24 @@ import { median } from '../table.ts'
 
 const rounds = 5
 const events = 10_000
-/** Events of a batch, which go to one destination: so few that a run reaches a thousand of them. */
+/** Events per batch. A batch goes to one destination, so a run reaches 1,000 destinations. */
 const batchSize = 10
-/** Reaches a thousand destinations once: whoever is new makes connections, however many there are. */
+/** One batch for each of 1,000 destinations, because a new destination first opens connections. */
 const warmUpEvents = 10_000
-/** Requests in flight over all destinations. */
+/** Requests in flight in total. */
 const concurrency = 64
-/** And of each destination at least, as a batch for it takes. */
-const concurrencyOfEach = batchSize / 2
+/** The minimum per destination. */
+const concurrencyMin = batchSize / 2
 
-/** Deliveries in the store before a run, those in ten of which wait for an endpoint that is down. */
+/** Deliveries in the store before a run; a tenth of them wait for a dead endpoint. */
 const storedCounts = [1_000, 10_000, 100_000, 1_000_000] as const
 const parkedShare = 0.1
-/** What a run adds to a store of this size is nothing beside it: it is used again as it is. */
+/** A store of this size is reused as it is, because a run adds little in comparison. */
 const reusedFrom = 1_000_000
 
 const destinationCounts = [1, 10, 100, 1_000] as const
 
-/** What deliveries that are stored, and destinations that there are, cost those on their way. */
+/** Measures how the rate depends on the number of stored deliveries and of destinations. */
 export async function benchGrowth(): Promise<BenchReport> {
   const sink = await Sink.start()
   const program = await startLoadProgram()
@@ -39,7 +39,7 @@ export async function benchGrowth(): Promise<BenchReport> {
     const cases = [...(await storedCases(place)), ...(await destinationCases(place))]
     return {
       bench: 'growth',
-      measured: `deliveries of ${events} events, ${concurrency} at once over all, of which the store holds so many before (a tenth of them parked, the others delivered and logged) or which go to so many destinations in turn, ${rounds} rounds`,
+      measured: `deliveries of ${events} events, ${concurrency} in flight in total, with this many deliveries already stored (a tenth parked, the others delivered and logged), or to this many destinations in turn, ${rounds} rounds`,
       cases,
       mustReach: 'within 20 % of the smallest case',
     }
@@ -50,7 +50,7 @@ export async function benchGrowth(): Promise<BenchReport> {
   }
 }
 
-/** Where is measured, and by whom. */
+/** What every case needs. */
 interface Place {
   readonly folder: string
   readonly origin: string
@@ -68,7 +68,7 @@ async function storedCases({ folder, origin, program }: Place): Promise<readonly
       await copyFile(filledPath(count), path)
     }
     const destinations = [own, deadDestination]
-    return await program.ask({ path, destinations, fedIds: ['own'], events, batchSize })
+    return await program.ask({ path, destinations, sourceIds: ['own'], events, batchSize })
   }
   await measure(storedCounts[0])
   const results = await inTurn(storedCounts.map(String), rounds, (name) => measure(Number(name)))
@@ -81,7 +81,7 @@ async function fill(path: string, count: number): Promise<void> {
     { destinationId: 'own', count: count - parked, state: 'delivered' },
     { destinationId: deadDestination.id, count: parked, state: 'pending' },
   ])
-  // Else whoever writes next waits for all of it.
+  // Otherwise the next write to the disk would wait for all of it.
   const file = await open(path)
   await file.sync()
   await file.close()
@@ -90,11 +90,11 @@ async function fill(path: string, count: number): Promise<void> {
 async function destinationCases({ folder, origin, program }: Place): Promise<readonly BenchCase[]> {
   const measure = async (count: number): Promise<Measurement> => {
     const path = join(folder, 'destinations.db')
-    const fedIds = Array.from({ length: count }, (_, index) => `destination-${index}`)
-    const ofEach = Math.max(concurrencyOfEach, Math.round(concurrency / count))
-    const destinations = fedIds.map((id) => destinationTo(id, `${origin}/${id}`, ofEach))
+    const sourceIds = Array.from({ length: count }, (_, index) => `destination-${index}`)
+    const perDestination = Math.max(concurrencyMin, Math.round(concurrency / count))
+    const destinations = sourceIds.map((id) => destinationTo(id, `${origin}/${id}`, perDestination))
     await removeStore(path)
-    return await program.ask({ path, destinations, fedIds, events, warmUpEvents, batchSize })
+    return await program.ask({ path, destinations, sourceIds, events, warmUpEvents, batchSize })
   }
   await measure(destinationCounts[0])
   const results = await inTurn(destinationCounts.map(String), rounds, (name) =>
@@ -112,10 +112,10 @@ function casesOf(
     perSecond: measured.map(({ perSecond }) => perSecond),
   }))
   const smallest = rates[0]?.perSecond ?? []
-  return rates.map(({ name, perSecond }, place) => ({
+  return rates.map(({ name, perSecond }, index) => ({
     name,
     rate: median(perSecond),
     unit: 'webhooks/s',
-    beside: place === 0 ? {} : { smallest: ratiosOf(perSecond, smallest) },
+    beside: index === 0 ? {} : { smallest: ratiosOf(perSecond, smallest) },
   }))
 }

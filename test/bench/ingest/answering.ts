@@ -1,20 +1,20 @@
 import type { Program } from '../program.ts'
 
-/** What a server is started with. */
+/** Settings of a server. */
 export interface ServerSettings {
-  /** The file that it stores in, if it does. */
+  /** The store's file, for a server that stores. */
   readonly path: string
-  /** Whether the source is connected to a destination. */
+  /** Whether the source has a destination. */
   readonly isRouted: boolean
 }
 
-/** What a server is asked. */
+/** Asks for the server's origin or its peak memory. */
 export type ServerQuestion = 'origin' | 'peakMemoryMb'
 
-/** A server in a process of its own, which says where it is and how much memory it took. */
+/** A server in its own process. */
 export type Server = Program<ServerQuestion, string | number>
 
-/** Answers what a server is asked. */
+/** Answers a question to the server in this process. */
 export function answerOf(question: ServerQuestion, origin: string): string | number {
   return question === 'origin' ? origin : process.resourceUsage().maxRSS / 1024
 }

@@ -3,12 +3,12 @@ import express, { type Request, type Response } from 'express'
 import { answerQuestions } from '../program.ts'
 import { answerOf, type ServerQuestion } from './answering.ts'
 
-/** Does with calls what there is to do before they are answered for. */
+/** Handles the calls of a request, then calls `answer`. */
 type TakeCalls = (calls: readonly unknown[], answer: () => void) => void
 
 /**
- * Serves an express app that parses the JSON of a body and answers as the service does. It knows no write
- * keys and checks no call.
+ * Serves an express app that parses JSON bodies and answers like the service. It checks neither write keys
+ * nor calls.
  */
 export function serveBareApp(take: TakeCalls): void {
   const app = express()

@@ -1,10 +1,10 @@
-// Writes rows, as many in a transaction as came while the last one was committed.
+// Writes rows. A transaction holds those that arrived during the previous one.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openDatabase } from '../../../dist/store/sqlite/database.js'
 
 /** The calls of a request. */
 export interface StoredCalls {
-  /** Numbers the requests, from 1. */
+  /** The number of the request, from 1. */
   readonly id: number
   /** The calls as NDJSON. */
   readonly text: string

@@ -1,5 +1,5 @@
-// The barest app that answers for what is on disk: each call is written as text, and the calls of a request
-// are one row of one table, which a thread writes. Nobody could send, find or count anything in it.
+// A minimal app that answers once the calls are on disk. A thread writes the calls of each request as text,
+// one row per request. Its table can't be used to send, look up or count calls.
 import { Worker } from 'node:worker_threads'
 import { programSettings } from '../program.ts'
 import type { ServerSettings } from './answering.ts'

@@ -12,14 +12,14 @@ import { eventsPerBatch, type TrackingPath } from './requests.ts'
 const rounds = 5
 const connections = 64
 
-/** Requests of a run. */
+/** Requests per run. */
 const requestsOf: Readonly<Record<TrackingPath, number>> = { '/v1/batch': 500, '/v1/track': 10_000 }
 const paths = Object.keys(requestsOf) as readonly TrackingPath[]
-const warmUpPart = 0.4
+const warmUpShare = 0.4
 
 /**
- * Who answers: the service as it stores for a destination, and for none; the limit, which stores nothing; and
- * the barest app that does, which tells how much of the way to the limit storing alone takes.
+ * The servers: the service with and without a destination; the limit, which stores nothing; and a minimal app
+ * that stores, which shows how much slower storing alone is than the limit.
  */
 const servers = ['one destination', 'no destination', 'limit', 'bare store'] as const
 type ServerName = (typeof servers)[number]
@@ -29,7 +29,10 @@ type Load = Program<LoadQuestion, number>
 /** Rates by server, for each path. */
 type Results = ReadonlyMap<TrackingPath, ReadonlyMap<ServerName, readonly number[]>>
 
-/** How many events the tracking API takes and stores, beside an express app that only parses them. */
+/**
+ * Measures how many events per second the tracking API accepts and stores, compared with an express app that
+ * only parses them.
+ */
 export async function benchIngest(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
   const started: Program<never, unknown>[] = []
@@ -68,11 +71,11 @@ async function measureAll(
 ): Promise<BenchReport> {
   const results = new Map<TrackingPath, ReadonlyMap<ServerName, readonly number[]>>()
   for (const path of paths) {
-    const measure = async (name: ServerName, part: number): Promise<number> => {
+    const measure = async (name: ServerName, share: number): Promise<number> => {
       const origin = String(await running[name].ask('origin'))
-      return await load.ask({ origin, path, requests: requestsOf[path] * part, connections })
+      return await load.ask({ origin, path, requests: requestsOf[path] * share, connections })
     }
-    await inTurn(servers, 2, (name) => measure(name, warmUpPart))
+    await inTurn(servers, 2, (name) => measure(name, warmUpShare))
     results.set(path, await inTurn(servers, rounds, (name) => measure(name, 1)))
   }
   const peakMemoryMb = Number(await running['one destination'].ask('peakMemoryMb'))

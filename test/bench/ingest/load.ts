@@ -1,21 +1,19 @@
-// Posts requests as fast as they are answered, from a process of its own.
+// Posts requests as fast as they are answered, in its own process.
 import { Pool } from 'undici'
 import { stopwatch } from '../../../dist/runtime/index.js'
 import { answerQuestions } from '../program.ts'
 import { bodyOf, eventsOf, writeKey, type TrackingPath } from './requests.ts'
 
-/** What is posted. */
+/** What to post, and where. */
 export interface LoadQuestion {
-  /** Where to. */
   readonly origin: string
   readonly path: TrackingPath
-  /** How many requests. */
   readonly requests: number
-  /** How many of them wait for their answer at once. */
+  /** Requests in flight. */
   readonly connections: number
 }
 
-/** Sets apart what was posted before: an event that came twice is less work. */
+/** Makes messageIds unique across runs, because a duplicate event is less work. */
 let runs = 0
 
 const headers = {

@@ -1,21 +1,21 @@
 import { sampleCall } from '../sample-webhook.ts'
 
-/** What the source is known by. */
+/** The write key of the only source. */
 export const writeKey = 'not-a-real-write-key'
 
-/** The paths that are posted to. */
+/** The paths to post to. */
 export type TrackingPath = '/v1/batch' | '/v1/track'
 
-/** Events in each request of `/v1/batch`. */
+/** Events per request of `/v1/batch`. */
 export const eventsPerBatch = 100
 
-/** Events in a request. */
+/** Events per request. */
 export const eventsOf: Readonly<Record<TrackingPath, number>> = {
   '/v1/batch': eventsPerBatch,
   '/v1/track': 1,
 }
 
-/** Makes the body of a request as an SDK does; the prefix sets its messageIds apart. */
+/** Builds the body of a request like an SDK. The prefix makes its messageIds unique. */
 export function bodyOf(path: TrackingPath, prefix: string): string {
   if (path === '/v1/track') return JSON.stringify(sampleCall(prefix))
   const calls = Array.from({ length: eventsPerBatch }, (_, index) =>

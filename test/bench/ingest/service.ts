@@ -1,4 +1,4 @@
-// The service over a store in a file, in a process of its own.
+// The service with a store in a file, in its own process.
 import { createService } from '../../../dist/service/library.js'
 import { silentLog, createRuntime } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
@@ -7,8 +7,8 @@ import { writeKey } from './requests.ts'
 
 const { path, isRouted } = programSettings() as ServerSettings
 
-// Nothing listens on the port for sockets that discard: the breaker opens at once and what is stored
-// waits, so that no delivery competes with what is measured.
+// Nothing listens on port 9 (discard): the breaker opens at once, and deliveries wait instead of competing
+// with what is measured.
 const destination = {
   id: 'parked',
   type: 'Webhooks',

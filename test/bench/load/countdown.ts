@@ -1,6 +1,6 @@
-/** Resolves once so many things have happened. */
+/** Resolves after a number of steps. */
 export class Countdown {
-  /** Rejects with the first failure that is told. */
+  /** Resolves after the last step; rejects with the first failure. */
   readonly over: Promise<void>
   #left: number
   #resolve!: () => void
@@ -12,17 +12,17 @@ export class Countdown {
       this.#resolve = resolve
       this.#reject = reject
     })
-    // Nobody may wait for it yet when it fails.
+    // It may reject before anything awaits it.
     this.over.catch(() => undefined)
   }
 
-  /** One has happened. */
+  /** Counts a step. */
   step(): void {
     this.#left--
     if (this.#left === 0) this.#resolve()
   }
 
-  /** Not all of them will. */
+  /** Rejects {@link over}. */
   fail(error: unknown): void {
     this.#reject(error)
   }

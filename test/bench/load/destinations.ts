@@ -1,7 +1,7 @@
 import type { DestinationSettings } from '../../../dist/webhook/index.js'
 import { sampleSecret } from '../sample-webhook.ts'
 
-/** A destination with one endpoint, fed by the source of its own name. */
+/** A destination with one endpoint, whose source has the same id. */
 export function destinationTo(id: string, url: string, concurrency?: number): DestinationSettings {
   return {
     id,
@@ -12,5 +12,5 @@ export function destinationTo(id: string, url: string, concurrency?: number): De
   }
 }
 
-/** One that is down: nothing listens on the port for sockets that discard, so that its breaker opens at once. */
+/** A destination that is down. Nothing listens on port 9 (discard), so its breaker opens at once. */
 export const deadDestination: DestinationSettings = destinationTo('dead', 'http://127.0.0.1:9/')

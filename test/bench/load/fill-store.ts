@@ -5,22 +5,20 @@ import { openStore, type Store } from '../../../dist/store/index.js'
 import { sampleBody } from '../sample-webhook.ts'
 import { multiplyStore } from './multiply-store.ts'
 
-/** What a store holds before anything is measured. */
+/** Deliveries that a store holds before a measurement. */
 export interface StoredWork {
-  /** The destination of what is stored. */
   readonly destinationId: string
-  /** Deliveries over all. */
   readonly count: number
-  /** Whether they wait, or are delivered and have their request in the log. */
+  /** Whether they are waiting, or delivered with their request in the log. */
   readonly state: 'pending' | 'delivered'
 }
 
-/** How many are written together, some 10 MB, and how many are written as evroute does at the most. */
+/** Deliveries per write (about 10 MB), and the most that are written through the store. */
 const batchSize = 10_000
 
 /**
- * Writes deliveries: some as evroute does, only many at once, and what is more than those as copies of
- * them, which is several times as fast. The count of each has to be a multiple of what is copied.
+ * Writes deliveries: up to 10,000 through the store, and the rest as copies of them, which is several times
+ * as fast. Each count must be divisible by the number of copies.
  */
 export async function fillStore(path: string, work: readonly StoredWork[]): Promise<void> {
   const total = work.reduce((sum, { count }) => sum + count, 0)

@@ -1,25 +1,28 @@
-/** How much is offered in which portions. */
+/** Items to offer in batches. */
 export interface Batches {
-  /** How many over all. */
+  /** Items in total. */
   readonly count: number
-  /** How many are offered together. */
+  /** Items per batch. */
   readonly batchSize: number
-  /** Batches that wait for their answer at once. */
+  /** Batches in flight. */
   readonly batchesAtOnce: number
 }
 
-/** Offers so many, a few batches at once as the clients of a service do; resolves once all are taken. */
+/**
+ * Offers items in batches, with several batches in flight like the clients of a service. Resolves once all
+ * are accepted.
+ */
 export async function inBatches(
   { count, batchSize, batchesAtOnce }: Batches,
   offer: (from: number, length: number) => Promise<unknown>,
 ): Promise<void> {
   let next = 0
-  const offerOn = async (): Promise<void> => {
+  const offerUntilDone = async (): Promise<void> => {
     while (next < count) {
       const from = next
       next += batchSize
       await offer(from, Math.min(batchSize, count - from))
     }
   }
-  await Promise.all(Array.from({ length: batchesAtOnce }, offerOn))
+  await Promise.all(Array.from({ length: batchesAtOnce }, offerUntilDone))
 }

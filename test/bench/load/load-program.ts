@@ -1,4 +1,4 @@
-// Takes events in and delivers them with the pipeline and the store of production, in a process of its own.
+// Accepts and delivers events with the real pipeline and store, in its own process.
 import { answerQuestions } from '../program.ts'
 import type { Load } from './load.ts'
 import { LoadRun } from './load-run.ts'

@@ -14,8 +14,8 @@ const batchSizeDefault = 100
 const batchesAtOnce = 8
 
 /**
- * Events on their way from intake to settlement, over a file with all that production has: synchronous
- * commits, deduplication, the books and the log of all requests.
+ * Takes events from intake to settlement, with a store in a file and everything that production has:
+ * synchronous commits, deduplication, the ledger and the log of all requests.
  */
 export class LoadRun {
   readonly #load: Load
@@ -26,12 +26,12 @@ export class LoadRun {
   #settlements = new Countdown(0)
 
   constructor(load: Load) {
-    const { fedIds, measuredIds = fedIds } = load
+    const { sourceIds, measuredIds = sourceIds } = load
     this.#load = load
     this.#measuredIds = new Set(measuredIds)
   }
 
-  /** Offers the events, waits for what is measured, and lets go of everything. */
+  /** Offers the events, waits for the measured deliveries, and closes everything. */
   async measure(): Promise<Measurement> {
     const { path, destinations, events, warmUpEvents = 0 } = this.#load
     const pipeline = new Pipeline({
@@ -42,11 +42,11 @@ export class LoadRun {
     })
     pipeline.start()
     try {
-      if (warmUpEvents > 0) await this.#bear(pipeline, warmUpEvents)
+      if (warmUpEvents > 0) await this.#deliver(pipeline, warmUpEvents)
       this.#latenciesMs.length = 0
       const cpu = process.cpuUsage()
       const loop = performance.eventLoopUtilization()
-      const { acceptedMs, settledMs, settled } = await this.#bear(pipeline, events)
+      const { acceptedMs, settledMs, settled } = await this.#deliver(pipeline, events)
       const { user, system } = process.cpuUsage(cpu)
       return {
         perSecond: (settled * 1_000) / settledMs,
@@ -61,12 +61,12 @@ export class LoadRun {
     }
   }
 
-  /** Offers so many events, and waits for the last settlement of those that are measured. */
-  async #bear(
+  /** Offers events, and waits until all measured deliveries are settled. */
+  async #deliver(
     pipeline: Pipeline,
     events: number,
   ): Promise<{ acceptedMs: number; settledMs: number; settled: number }> {
-    const settled = (events * this.#measuredIds.size) / this.#load.fedIds.length
+    const settled = (events * this.#measuredIds.size) / this.#load.sourceIds.length
     this.#settlements = new Countdown(settled)
     const startedAtMs = this.#elapsedMs()
     await this.#offerAll(pipeline, events)
@@ -91,7 +91,7 @@ export class LoadRun {
   #answered({ messageId, destinationId, outcome }: RequestRecord): void {
     if (outcome !== 'success' || !this.#measuredIds.has(destinationId)) return
     const nowMs = this.#elapsedMs()
-    // Without an entry the event was delivered before its batch was answered.
+    // Without an entry, the event was delivered before its batch was answered.
     this.#latenciesMs.push(nowMs - (this.#acceptedAtMs.get(messageId) ?? nowMs))
     this.#acceptedAtMs.delete(messageId)
   }
@@ -103,14 +103,14 @@ export class LoadRun {
   }
 
   #offerAll(pipeline: Pipeline, events: number): Promise<void> {
-    const { batchSize = batchSizeDefault, fedIds, eventsPerSecond } = this.#load
+    const { batchSize = batchSizeDefault, sourceIds, eventsPerSecond } = this.#load
     const startedAtMs = this.#elapsedMs()
     return inBatches({ count: events, batchSize, batchesAtOnce }, async (from, length) => {
       if (eventsPerSecond !== undefined) {
         const dueMs = startedAtMs + (from * 1_000) / eventsPerSecond
         await sleep(dueMs - this.#elapsedMs())
       }
-      const sourceId = fedIds[(from / batchSize) % fedIds.length] ?? ''
+      const sourceId = sourceIds[(from / batchSize) % sourceIds.length] ?? ''
       const messageIds = Array.from({ length }, sampleMessageId)
       await pipeline.intake.accept({ sourceId, calls: messageIds.map(sampleCall) })
       if (eventsPerSecond === undefined) return

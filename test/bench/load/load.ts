@@ -1,57 +1,63 @@
 import type { DestinationSettings } from '../../../dist/webhook/index.js'
 import { Program } from '../program.ts'
 
-/** What evroute is to take in and deliver, and over what. */
+/** Events to accept and deliver, and the store for them. */
 export interface Load {
-  /** The store's file; it is made where there is none. */
+  /** The store's file; created if it doesn't exist. */
   readonly path: string
-  /** All that the pipeline knows. */
+  /** All destinations of the pipeline. */
   readonly destinations: readonly DestinationSettings[]
-  /** The sources that events come from, batch by batch in turn; by most benches named as their destination. */
-  readonly fedIds: readonly string[]
-  /** Of those the ones whose deliveries are measured, by default all; the run ends once all are settled. */
+  /**
+   * The sources of the events, a batch from each in turn. In most benches, a source has the id of its
+   * destination.
+   */
+  readonly sourceIds: readonly string[]
+  /**
+   * The destinations whose deliveries are measured; by default those with the ids of the sources. The run
+   * ends once all of these deliveries are settled.
+   */
   readonly measuredIds?: readonly string[]
-  /** Events over all that are measured. */
+  /** Events to measure. */
   readonly events: number
-  /** Events before those, so that connections are made and all is compiled; none by default. */
+  /** Events before those, to open connections and compile code; none by default. */
   readonly warmUpEvents?: number
-  /** Events that are offered together; 100 by default. */
+  /** Events per batch; default 100. */
   readonly batchSize?: number
-  /** Events per second; as fast as they are taken when undefined. */
+  /** Events per second; undefined to offer them as fast as they are accepted. */
   readonly eventsPerSecond?: number
 }
 
-/** What was measured. */
+/** The measurements of one load. */
 export interface Measurement {
-  /** Deliveries per second, from the first event offered to the last settlement written. */
+  /** Deliveries per second, from the first event offered until the last settlement is written. */
   readonly perSecond: number
-  /** Events per second, from the first offered to the last accepted. */
+  /** Events per second, from the first one offered until the last one is accepted. */
   readonly acceptedPerSecond: number
   /**
-   * Milliseconds from the answer to an event to the 2xx of its delivery; measured only where events come
-   * at a pace, else they are those of the queue.
+   * Milliseconds from the answer to an event until the 2xx for its delivery. Null unless events come at a
+   * fixed rate, because otherwise it would measure the queue.
    */
   readonly latency: Latency | null
-  /** The most memory that the process ever had, in MB. */
+  /** Peak memory of the process, in MB. */
   readonly peakMemoryMb: number
-  /** CPU of all threads for each delivery, in microseconds. */
+  /** CPU time of all threads per delivery, in microseconds. */
   readonly cpuUs: number
-  /** The part of the time in which the main thread waited. */
+  /** The share of the time in which the main thread was idle. */
   readonly idleShare: number
 }
 
-/** Of all deliveries, in milliseconds. */
+/** Latencies of all measured deliveries, in milliseconds. */
 export interface Latency {
-  /** The one in the middle. */
+  /** The median. */
   readonly p50Ms: number
-  /** One in a hundred takes longer. */
+  /** The 99th percentile. */
   readonly p99Ms: number
 }
 
-/** A process that bears loads, one after the other. */
+/** A process that runs one load after another. */
 export type LoadProgram = Program<Load, Measurement>
 
-/** Starts one. */
+/** Starts a process that runs loads. */
 export function startLoadProgram(): Promise<LoadProgram> {
   return Program.start(new URL('load-program.ts', import.meta.url))
 }

@@ -1,11 +1,11 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 
-/** Nobody needs the file should this process die, and no page of it is to be read twice. */
+/** The file may be lost if this process dies, and the cache should hold all of it. */
 const settings = 'PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000'
 
 /**
- * Makes a store so many times as large: every delivery again, with its text and its requests, under ids of
- * its own, and the books as they have to be then.
+ * Makes a store larger by a factor. Copies every delivery, with its body and requests, under new ids, and
+ * scales the counts.
  */
 export function multiplyStore(path: string, times: number): void {
   const database = new DatabaseSync(path)
@@ -27,7 +27,7 @@ export function multiplyStore(path: string, times: number): void {
   }
 }
 
-/** Writes a copy whose ids are so much greater than those of the copy before. */
+/** Returns SQL that adds a copy, whose ids are greater by `ids` than those of the previous copy. */
 function copyUnder(ids: number): string {
   return `
     UPDATE copied_messages SET id = id + ${ids};

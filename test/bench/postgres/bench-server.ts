@@ -1,10 +1,10 @@
 import { Client } from 'pg'
 import { PostgresServer } from '../../support/postgres.ts'
 
-/** What `initdb` would have set where the tests' server has less; all else is the server's default. */
+/** The value that `initdb` would set; the tests' server has less. All else is the server's default. */
 const settings = ['shared_buffers=128MB']
 
-/** A PostgreSQL as it comes, which waits for its disk, with a database for each thing that is measured. */
+/** A PostgreSQL server with default durability, and a database for each contender. */
 export class BenchServer {
   readonly #server: PostgresServer
   readonly #admin: Client
@@ -14,11 +14,11 @@ export class BenchServer {
     this.#admin = admin
   }
 
-  /** Starts one in a folder of its own, with more settings where they are needed. */
+  /** Starts a server in its own folder, with some additional settings. */
   static async start(more: readonly string[] = []): Promise<BenchServer> {
     const server = await PostgresServer.start([...settings, ...more])
     const admin = new Client({ connectionString: server.url() })
-    // A connection that is lost shows it with the next statement.
+    // A lost connection makes the next statement fail.
     admin.on('error', () => undefined)
     try {
       await admin.connect()
@@ -30,7 +30,7 @@ export class BenchServer {
   }
 
   /**
-   * Makes a database.
+   * Creates a database.
    *
    * @returns its URL
    */
@@ -39,12 +39,12 @@ export class BenchServer {
     return this.#server.url({ database: name })
   }
 
-  /** Writes out what it has in memory, so that nobody pays for what was done before. */
+  /** Writes a checkpoint, so that the next measurement doesn't pay for earlier work. */
   async settle(): Promise<void> {
     await this.#admin.query('CHECKPOINT')
   }
 
-  /** Its version, and how it keeps what it is given. */
+  /** Its version and durability settings. */
   async description(): Promise<string> {
     const { rows } = await this.#admin.query<{ name: string; setting: string }>(
       `SELECT name, setting FROM pg_settings
@@ -57,7 +57,7 @@ export class BenchServer {
     return `PostgreSQL ${version} (${durability.join(', ')})`
   }
 
-  /** Ends it, and takes its folder away. */
+  /** Ends it and deletes its folder. */
   async end(): Promise<void> {
     try {
       await this.#admin.end()

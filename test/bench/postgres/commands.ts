@@ -1,15 +1,17 @@
 import { answerQuestions, type Program } from '../program.ts'
 
-/** What a process that delivers is told; it answers once it has begun, or ended what was under way. */
+/**
+ * Tells a deliverer to start or to stop. It answers once it has started, or has finished what was in flight.
+ */
 export type Command = 'start' | 'stop'
 
-/** A process that delivers when it is told to. */
+/** A process that delivers on command. */
 export type Deliverer = Program<Command, unknown>
 
-/** Begins to deliver, and returns what ends that. */
+/** Starts delivering, and returns a function that stops. */
 export type StartDelivering = () => Promise<() => Promise<void>>
 
-/** Does what the process that started this one says, for as long as that lives. */
+/** Obeys the parent process until that ends. */
 export function obey(start: StartDelivering): void {
   let stop: (() => Promise<void>) | undefined
   answerQuestions(async (command: Command) => {

@@ -1,5 +1,5 @@
-// Delivers from a store with the real pipeline, run after run, in a process of its own. It says that it
-// is ready once it has its share of what the endpoint may get, and keeps that between the runs.
+// Delivers from a store with the real pipeline, run after run, in its own process. It is ready once it has
+// its share of the endpoint's concurrency, and keeps that share between the runs.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   heartbeatMs,
@@ -14,13 +14,13 @@ import { checkDestination, type DestinationSettings } from '../../../dist/webhoo
 import { programSettings } from '../program.ts'
 import { obey } from './commands.ts'
 
-/** What it delivers. */
+/** Settings of a deliverer. */
 export interface DelivererSettings {
   /** The URL of the store. */
   readonly url: string
   /** Where its deliveries go. */
   readonly destinations: readonly DestinationSettings[]
-  /** How many processes deliver to these, this one included. */
+  /** How many processes deliver to them, including this one. */
   readonly processes: number
 }
 
@@ -30,10 +30,10 @@ const destinationIds = destinations.map(({ id }) => id)
 const runtime = createRuntime({ log: silentLog })
 const processId = runtime.newId()
 
-/** Beats once. */
+/** Sends one heartbeat. */
 type SendHeartbeat = () => Promise<readonly ProcessPlace[]>
 
-/** Beats from now on, and returns once the places are those that they remain. */
+/** Sends heartbeats from now on, and resolves once this process's shares are final. */
 async function join(heartbeat: SendHeartbeat): Promise<void> {
   const sendHeartbeats = async (): Promise<void> => {
     for (;;) {
@@ -49,7 +49,10 @@ function isSettled({ processes, memberMs }: ProcessPlace): boolean {
   return processes === settings.processes && memberMs >= processGoneMs
 }
 
-/** The processes as a pipeline sees them that has been among them for a while. */
+/**
+ * The process registry for a pipeline. The process joined long before, so the pipeline neither joins nor
+ * leaves.
+ */
 function joined(heartbeat: SendHeartbeat): DeliveringProcesses {
   const told = { tell: () => undefined, listen: () => undefined }
   return { heartbeat, leave: () => Promise.resolve(), ...told }
@@ -75,7 +78,7 @@ async function startDelivering(heartbeat: SendHeartbeat): Promise<() => Promise<
 }
 
 const { processes } = await openStore(settings.url)
-if (processes === undefined) throw new Error('Only one process delivers from such a store')
+if (processes === undefined) throw new Error('Processes cannot share such a store')
 const heartbeat: SendHeartbeat = () => processes.heartbeat({ processId, destinationIds })
 await join(heartbeat)
 obey(() => startDelivering(heartbeat))

@@ -1,37 +1,62 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../dist/runtime/index.js'
+import { destinationTo } from '../load/destinations.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { BenchServer } from './bench-server.ts'
 import type { Deliverer } from './commands.ts'
-import type { WaitingWork } from './waiting-work.ts'
+import type { Resources } from './on-server.ts'
+import { WaitingDeliveries, type WaitingWork } from './waiting-work.ts'
 
-/** What a run needs whoever delivers. */
+/** What every run needs. */
 export interface Place {
-  /** Where the database is. */
+  /** The server with the database. */
   readonly server: BenchServer
   /** Where webhooks go. */
   readonly sink: Sink
 }
 
-/** Who delivers what. */
+/** Waiting work, and the processes that do it. */
 export interface Contender {
-  /** What waits for it. */
   readonly work: WaitingWork
   /** The processes that do it together. */
   readonly deliverers: readonly Deliverer[]
-  /** How many webhooks make a run. */
+  /** Webhooks per run. */
   readonly webhooks: number
 }
 
-/** A run that takes longer has failed. */
+/** Requests in flight, in all processes of a contender together. */
+export const concurrency = 64
+
+/** The time after which a run has failed. */
 const runMsMax = 90_000
-const lookEveryMs = 2
+const pollEveryMs = 2
+
+/** Starts processes that deliver the work of one database together, to one destination. */
+export async function startContender(
+  { sink }: Place,
+  { url, processes, webhooks }: ContenderSettings,
+  resources: Resources,
+): Promise<Contender> {
+  const destinationId = 'crm'
+  const opened = await WaitingDeliveries.open(url, { destinationId })
+  const work = resources.keep(opened, (each) => each.close())
+  const destinations = [destinationTo(destinationId, `${sink.origin}/`, concurrency)]
+  return { work, deliverers: await resources.evroute({ url, destinations, processes }), webhooks }
+}
+
+interface ContenderSettings {
+  /** The URL of the database. */
+  readonly url: string
+  readonly processes: number
+  /** Webhooks per run. */
+  readonly webhooks: number
+}
 
 /**
  * Writes the work of a run, then has it done.
  *
- * @returns webhooks per second, from the arrival of the first to the moment when all of them have come
- * and the database has every one as delivered
+ * @returns webhooks per second, from the arrival of the first until all have arrived and are recorded as
+ * delivered
  */
 export async function measureRun(place: Place, contender: Contender): Promise<number> {
   const { work, deliverers, webhooks } = contender
@@ -40,7 +65,7 @@ export async function measureRun(place: Place, contender: Contender): Promise<nu
   const limit = new AbortController()
   try {
     const late = sleep(runMsMax, undefined, { signal: limit.signal }).then(() => {
-      throw new Error(`${webhooks} webhooks are not delivered after ${runMsMax} ms`)
+      throw new Error(`The ${webhooks} webhooks were not delivered within ${runMsMax} ms`)
     })
     late.catch(() => undefined)
     return await Promise.race([deliverAll(place, { work, deliverers, webhooks }, limit), late])
@@ -58,7 +83,7 @@ async function deliverAll(
   await Promise.all(deliverers.map((deliverer) => deliverer.ask('start')))
   const firstAtMs = await arrivals
   while (!(await work.isDone())) {
-    await sleep(lookEveryMs, undefined, { signal: limit.signal })
+    await sleep(pollEveryMs, undefined, { signal: limit.signal })
   }
   const seconds = (systemClock.nowMs() - firstAtMs) / 1_000
   await Promise.all(deliverers.map((deliverer) => deliverer.ask('stop')))

@@ -1,17 +1,17 @@
+import { Program } from '../program.ts'
+import type { BenchReport } from '../report.ts'
 import { Sink } from '../sink/sink.ts'
 import { BenchServer } from './bench-server.ts'
-import type { BenchReport } from '../report.ts'
-import { Program } from '../program.ts'
 import type { Command, Deliverer } from './commands.ts'
 import type { DelivererSettings } from './deliverer.ts'
 import type { Place } from './measure-run.ts'
 import type { PeerSettings } from './peer-deliverer.ts'
 
-/** What ends with the measurement that it was made for, whatever comes of it. */
+/** The resources of a measurement, which end with it even if it fails. */
 export class Resources {
   readonly #ends: (() => Promise<void> | void)[] = []
 
-  /** Keeps what others made. */
+  /** Keeps a resource, to end it with this function. */
   keep<Thing>(thing: Thing, end: (thing: Thing) => Promise<void> | void): Thing {
     this.#ends.push(() => end(thing))
     return thing
@@ -30,7 +30,7 @@ export class Resources {
     return [await this.#start('peer-deliverer.ts', settings)]
   }
 
-  /** Ends everything, what came last first. */
+  /** Ends everything in reverse order, even if some of it fails. */
   async end(): Promise<void> {
     const errors: unknown[] = []
     for (const end of this.#ends.splice(0).toReversed()) {
@@ -40,10 +40,11 @@ export class Resources {
         errors.push(error)
       }
     }
-    if (errors.length > 0) throw new AggregateError(errors, 'Cannot end what was measured with')
+    if (errors.length > 0)
+      throw new AggregateError(errors, 'Cannot end the resources of the measurement')
   }
 
-  /** Starts a program. */
+  /** Starts a program that ends with the measurement. */
   async program<Question, Answer>(
     url: URL,
     settings: unknown = {},
@@ -56,13 +57,15 @@ export class Resources {
   }
 }
 
-/** Waits for all of them also where one fails: whoever comes late has to be ended, too. */
-async function all<Result>(promises: readonly Promise<Result>[]): Promise<readonly Result[]> {
+/** Waits for all promises even if one rejects, because what the others start must be ended, too. */
+export async function all<Result>(
+  promises: readonly Promise<Result>[],
+): Promise<readonly Result[]> {
   await Promise.allSettled(promises)
   return await Promise.all(promises)
 }
 
-/** Measures on a server and with a sink that end with it. */
+/** Runs a measurement with its own server and sink. */
 export async function onServer(
   measure: (place: Place, resources: Resources) => Promise<BenchReport>,
 ): Promise<BenchReport> {

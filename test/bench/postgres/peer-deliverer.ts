@@ -1,47 +1,28 @@
-// Delivers with graphile-worker and undici's pool, run after run, in a process of its own.
+// Delivers with graphile-worker and undici's pool, run after run, in its own process.
 import { run, type TaskList } from 'graphile-worker'
-import { Pool } from 'undici'
-import { signBody } from '../../../dist/webhook/index.js'
+import { postSignedTo } from '../delivery/post-signed.ts'
 import { programSettings } from '../program.ts'
 import { obey } from './commands.ts'
-import { sampleSecret } from '../sample-webhook.ts'
 import { silentLogger } from './silent-logger.ts'
-import { deliverTask } from './waiting-work.ts'
+import { deliverTask } from './waiting-jobs.ts'
 
-/** What it delivers. */
+/** Settings of a peer. */
 export interface PeerSettings {
   /** The URL of the database with its jobs. */
   readonly url: string
   /** Where webhooks go. */
   readonly origin: string
-  /** Connections to it at the most. */
+  /** The most connections to the origin. */
   readonly connections: number
-  /** What differs from how graphile-worker runs by default. */
+  /** Worker options that differ from the defaults. */
   readonly worker: GraphileConfig.WorkerOptions
 }
 
 const { url, origin, connections, worker } = programSettings() as PeerSettings
-const pool = new Pool(origin, { connections })
+const post = postSignedTo(origin, connections)
 
 const taskList: TaskList = {
-  [deliverTask]: async (payload) => {
-    const { body } = payload as { readonly body: string }
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'evroute/1.0',
-      'x-signature': signBody(body, sampleSecret),
-    }
-    const { statusCode, body: answer } = await pool.request({
-      method: 'POST',
-      path: '/',
-      headers,
-      body,
-      headersTimeout: 5_000,
-      bodyTimeout: 5_000,
-    })
-    await answer.dump()
-    if (statusCode >= 300) throw new Error(`Answered ${statusCode}`)
-  },
+  [deliverTask]: (payload) => post((payload as { readonly body: string }).body),
 }
 
 obey(async () => {

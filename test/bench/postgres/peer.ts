@@ -1,18 +1,22 @@
 import { inTurn } from '../in-turn.ts'
 import { ratiosOf, type BenchReport } from '../report.ts'
 import { median } from '../table.ts'
-import { measureRun, type Contender, type Place } from './measure-run.ts'
+import {
+  concurrency,
+  measureRun,
+  startContender,
+  type Contender,
+  type Place,
+} from './measure-run.ts'
 import { onServer, type Resources } from './on-server.ts'
-import { sampleSecret } from '../sample-webhook.ts'
-import { WaitingDeliveries, WaitingJobs } from './waiting-work.ts'
+import { WaitingJobs } from './waiting-jobs.ts'
 
 const webhooks = 20_000
-const concurrency = 64
 const rounds = 5
 
 /**
- * How graphile-worker is run. By default it does one job after the other, with a pool of ten connections
- * and no batches; the others are what its page on performance advises, for as many jobs at once.
+ * Configurations of graphile-worker. By default, it runs one job at a time, with ten connections and no
+ * batches. The others follow its performance page, with as many jobs at once as evroute.
  */
 const peers = {
   'graphile-worker': { webhooks: 1_000, worker: {} },
@@ -37,35 +41,22 @@ const peerNames = Object.keys(peers) as readonly Peer[]
 const names = ['evroute', ...peerNames] as const
 type Name = (typeof names)[number]
 
-/** How fast the same signed webhooks are delivered from the same server by graphile-worker. */
+/** Compares evroute with graphile-worker: each delivers the same signed webhooks from the same server. */
 export async function benchPeer(): Promise<BenchReport> {
   return await onServer(async (place, resources) => {
-    const contenders = new Map<Name, Contender>([['evroute', await evroute(place, resources)]])
+    const url = await place.server.newDatabase('evroute')
+    const evroute = await startContender(place, { url, processes: 1, webhooks }, resources)
+    const contenders = new Map<Name, Contender>([['evroute', evroute]])
     for (const name of peerNames) contenders.set(name, await peer(name, place, resources))
     const measure = async (name: Name): Promise<number> => {
       const contender = contenders.get(name)
-      if (contender === undefined) throw new Error(`Nobody delivers as ${name}`)
+      if (contender === undefined) throw new Error(`There is no contender ${name}`)
       return await measureRun(place, contender)
     }
-    // What is compiled and read on the way is nobody's cost.
+    // Warm-up: compiles the code and opens connections.
     for (const name of names) await measure(name)
     return report(await inTurn(names, rounds, measure))
   })
-}
-
-async function evroute({ server, sink }: Place, resources: Resources): Promise<Contender> {
-  const url = await server.newDatabase('evroute')
-  const destinationId = 'crm'
-  const opened = await WaitingDeliveries.open(url, { destinationId })
-  const work = resources.keep(opened, (each) => each.close())
-  const endpoints = [{ url: `${sink.origin}/` }]
-  const about = { id: destinationId, sourceIds: [destinationId], sharedSecret: sampleSecret }
-  const destinations = [{ ...about, endpoints, concurrency }]
-  return {
-    work,
-    deliverers: await resources.evroute({ url, destinations, processes: 1 }),
-    webhooks,
-  }
 }
 
 async function peer(name: Peer, { server, sink }: Place, resources: Resources): Promise<Contender> {
@@ -85,7 +76,7 @@ function report(results: ReadonlyMap<Name, readonly number[]>): BenchReport {
     bench: 'postgres-peer',
     measured: `signed webhooks from the same server, evroute with ${concurrency} at once, ${rounds} rounds; ${options.join('; ')}`,
     cases: [{ rate: median(own), unit: 'webhooks/s', beside: Object.fromEntries(beside) }],
-    mustReach: '3 of graphile-worker by default; the tuned ones are there to compare',
+    mustReach: '3 times graphile-worker with its defaults (the tuned ones are for comparison)',
     packages: ['pg', 'graphile-worker', 'undici'],
   }
 }

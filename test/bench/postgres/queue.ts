@@ -6,7 +6,7 @@ import { median } from '../table.ts'
 import { onServer } from './on-server.ts'
 import { WaitingDeliveries } from './waiting-work.ts'
 
-/** Deliveries of a run, by how many are claimed and settled at once. */
+/** Deliveries per run, by batch size. */
 const counts: ReadonlyMap<number, number> = new Map([
   [1, 1_000],
   [10, 5_000],
@@ -23,7 +23,7 @@ interface Rates {
   readonly settled: number[]
 }
 
-/** How fast a store gives deliveries out and settles them, one batch after the other and nothing sent. */
+/** Measures how fast a store claims and settles deliveries, batch by batch. Nothing is sent. */
 export async function benchQueue(): Promise<BenchReport> {
   return await onServer(async ({ server }, resources) => {
     const url = await server.newDatabase('queue')
@@ -92,7 +92,7 @@ async function settle(store: Store, leased: readonly LeasedDelivery[]): Promise<
 function report(results: ReadonlyMap<number, Rates>): BenchReport {
   return {
     bench: 'postgres-queue',
-    measured: `deliveries claimed and settled one batch after the other, with the log of their requests and nothing sent, ${rounds} rounds`,
+    measured: `deliveries claimed and settled batch by batch, with the log of their requests, nothing sent, ${rounds} rounds`,
     cases: [...results].map(([batch, { claimed, settled }]) => ({
       name: `${batch} at once`,
       rate: median(settled),
@@ -100,7 +100,7 @@ function report(results: ReadonlyMap<number, Rates>): BenchReport {
       beside: {},
       figures: { claimedPerSecond: Math.round(median(claimed)) },
     })),
-    mustReach: 'nothing: what a store allows is above what is delivered from it',
+    mustReach: 'nothing; the rate of the store is an upper bound for deliveries',
     packages: ['pg'],
   }
 }

@@ -1,4 +1,4 @@
 import { Logger } from 'graphile-worker'
 
-/** Tells nobody of each job: neither side is to be measured with its log. */
+/** Drops all messages, because no contender is measured with its log. */
 export const silentLogger = new Logger(() => () => undefined)

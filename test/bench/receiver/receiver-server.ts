@@ -1,14 +1,14 @@
-// The receiver, or an express app that only reads raw bodies, in a process of its own.
+// The receiver, or an express app that only reads raw bodies, in its own process.
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { Receiver } from '../../../dist/receiver/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import { sampleSecret } from '../sample-webhook.ts'
 
-/** Who answers: the limit knows no signatures and keeps nothing of what came. */
+/** Which server to start. `limit` verifies no signatures and keeps nothing. */
 export type ReceiverName = 'evroute' | 'limit'
 
-/** What it is asked: its port, or the milliseconds of CPU that it has used. */
+/** Asks for the port, or for the CPU time so far, in milliseconds. */
 export type ReceiverQuestion = 'port' | 'cpuMs'
 
 function cpuMs(): number {

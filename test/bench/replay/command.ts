@@ -6,41 +6,40 @@ import { stopwatch } from '../../../dist/runtime/index.js'
 import { sampleSecret } from '../sample-webhook.ts'
 import { binaryPath } from '../start/spawned.ts'
 
-const tellFigures = new URL('tell-figures.js', import.meta.url).href
+const reportUsage = new URL('report-usage.js', import.meta.url).href
 
-/** What is replayed. */
+/** What to replay, and how. */
 export interface ReplayRequest {
   readonly path: string
-  /** The endpoint. */
   readonly url: string
-  /** How many webhooks have to come of it. */
+  /** The number of webhooks that it must deliver. */
   readonly events: number
-  /** Replays the calls of this type only. */
+  /** Replays only calls of this type. */
   readonly type?: string
-  /** Where the deliveries are kept; in memory by default. */
+  /** The URL of the store; in memory by default. */
   readonly store?: string
 }
 
-/** What its process used, as `tell-figures.js` tells it. */
-interface Used {
-  /** The most memory that it had. */
+/** What the process used, as `report-usage.js` writes it. */
+interface Usage {
+  /** Peak memory. */
   readonly peakMemoryMb: number
-  /** CPU of all its threads. */
+  /** CPU time of all its threads, in microseconds. */
   readonly cpuUs: number
-  /** The part of the time in which its main thread waited. */
+  /** The share of the time in which its main thread was idle. */
   readonly idleShare: number
 }
 
-/** What a replay took. */
-export interface Replayed extends Used {
+/** The measurements of a replay. */
+export interface Replayed extends Usage {
   /** From the start of the command to its end. */
   readonly eventsPerSecond: number
 }
 
 /**
- * Runs `evroute replay` in a process of its own.
+ * Runs `evroute replay` in its own process.
  *
- * @throws Error where it does not deliver what it should
+ * @throws Error unless it delivers every event
  */
 export async function replay(request: ReplayRequest): Promise<Replayed> {
   const { path, url, events, type, store } = request
@@ -48,13 +47,13 @@ export async function replay(request: ReplayRequest): Promise<Replayed> {
   if (type !== undefined) flags.push('--type', type)
   if (store !== undefined) flags.push('--store', store)
   const elapsedMs = stopwatch()
-  const { stderr, figures } = await run(['replay', path, ...flags])
+  const { stderr, usage } = await run(['replay', path, ...flags])
   const seconds = elapsedMs() / 1_000
   if (!stderr.includes(`${events.toLocaleString('en')} delivered`)) throw new Error(stderr)
-  return { eventsPerSecond: events / seconds, ...(JSON.parse(figures) as Used) }
+  return { eventsPerSecond: events / seconds, ...(JSON.parse(usage) as Usage) }
 }
 
-/** The bodies that a replay would send. */
+/** Returns the bodies that a replay would send. */
 export async function plannedBodies(path: string, url: string): Promise<readonly string[]> {
   const { stdout } = await run(['replay', path, '--to', url, '--dry-run', '--json'])
   const records = stdout
@@ -66,17 +65,17 @@ export async function plannedBodies(path: string, url: string): Promise<readonly
 
 async function run(
   args: readonly string[],
-): Promise<{ readonly stdout: string; readonly stderr: string; readonly figures: string }> {
+): Promise<{ readonly stdout: string; readonly stderr: string; readonly usage: string }> {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', tellFigures, binaryPath, ...args], {
+  const child = spawn(process.execPath, ['--import', reportUsage, binaryPath, ...args], {
     env: { PATH, HOME },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
-  const [stdout, stderr, figures] = await Promise.all([
+  const [stdout, stderr, usage] = await Promise.all([
     text(child.stdout as Readable),
     text(child.stderr as Readable),
     text(child.stdio[3] as Readable),
     once(child, 'exit'),
   ])
-  return { stdout, stderr, figures }
+  return { stdout, stderr, usage }
 }

@@ -13,14 +13,17 @@ import { Histories } from './history.ts'
 
 const rows = 20_000
 const rounds = 5
-/** Requests that a command has in flight to one endpoint. */
+/** Requests that a command has in flight per endpoint. */
 const connections = 10
 
 const stores = ['memory:', 'sqlite:'] as const
 const names = [...stores, 'limit'] as const
 type Name = (typeof names)[number]
 
-/** How fast the rows of a file become settled webhooks, beside a loop that only signs and posts them. */
+/**
+ * Measures how fast the rows of a file become settled webhooks, compared with a loop that only signs and
+ * posts them.
+ */
 export async function benchReplayDelivered(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
   const sink = await Sink.start()
@@ -36,8 +39,8 @@ export async function benchReplayDelivered(): Promise<BenchReport> {
         name === 'limit'
           ? await bareReplay({ path: bodiesPath, origin: sink.origin, connections })
           : await replayInto(name, { path, folder, origin: sink.origin })
-      const came = JSON.stringify(await sink.arrivals())
-      if (came !== expected) throw new Error(`${name} sent ${came} instead of ${expected}`)
+      const arrivals = JSON.stringify(await sink.arrivals())
+      if (arrivals !== expected) throw new Error(`${name} sent ${arrivals} instead of ${expected}`)
       return measured
     })
     return report(results)
@@ -47,7 +50,7 @@ export async function benchReplayDelivered(): Promise<BenchReport> {
   }
 }
 
-/** A process for each run, as a command has. */
+/** Starts a process for each run, like the command. */
 async function bareReplay(question: BareReplayQuestion): Promise<BareReplayAnswer> {
   const url = new URL('bare-replay.ts', import.meta.url)
   const program = await Program.start<BareReplayQuestion, BareReplayAnswer>(url)
@@ -69,15 +72,15 @@ async function replayInto(
   return await replay({ ...request, store: `sqlite:${file}` })
 }
 
-/** What was measured, round by round. */
+/** The measurements by name, in the order of the rounds. */
 type Results = ReadonlyMap<Name, readonly (BareReplayAnswer & { readonly peakMemoryMb?: number })[]>
 
 function report(results: Results): BenchReport {
   return {
     bench: 'replay-delivered',
-    measured: `webhooks of ${rows.toLocaleString('en')} rows of NDJSON, from the start of \`replay\` to its end, beside a loop that signs and posts the same bytes over ${connections} connections, ${rounds} rounds`,
+    measured: `webhooks of ${rows.toLocaleString('en')} rows of NDJSON, from the start of \`replay\` to its end, compared with a loop that signs and posts the same bytes over ${connections} connections, ${rounds} rounds`,
     cases: stores.map((store) => caseOf(store, results)),
-    mustReach: 'at least 0.6 of limit; the main thread never idle while the endpoint has room',
+    mustReach: 'at least 0.6 of the limit; the main thread never idle while the endpoint has room',
     packages: ['undici'],
   }
 }

@@ -4,19 +4,19 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip } from 'node:zlib'
 
-/** How a file of calls is written. */
+/** Whether a file of calls is compressed. */
 export type HistoryFormat = 'plain' | 'gz'
 
-/** The formats in which it is measured. */
+/** The formats to measure. */
 export const historyFormats: readonly HistoryFormat[] = ['plain', 'gz']
 
-/** One call of so many identifies a user. */
+/** One call in 50 is an `identify`. */
 export const identifyEvery = 50
 
-/** Rows that are written at once. */
+/** Rows per write. */
 const rowsAtOnce = 1_000
 
-/** Files of calls, one in a line, written when they are asked for first. */
+/** Files with one call per line, written on first use. */
 export class Histories {
   readonly #folder: string
   readonly #written = new Map<string, Promise<void>>()
@@ -26,11 +26,7 @@ export class Histories {
     this.#folder = folder
   }
 
-  /**
-   * One of so many calls.
-   *
-   * @returns its path
-   */
+  /** Returns the path of a file with this many calls. */
   async of(rows: number, format: HistoryFormat): Promise<string> {
     const path = join(this.#folder, `${rows}.${format}`)
     const written = this.#written.get(path) ?? write(path, rows, format)
@@ -44,7 +40,7 @@ async function write(path: string, rows: number, format: HistoryFormat): Promise
   const lines = Readable.from(linesOf(rows))
   const file = createWriteStream(path)
   if (format === 'plain') await pipeline(lines, file)
-  // Nobody waits for the last per cent.
+  // The fastest level, because the size of the file doesn't matter.
   else await pipeline(lines, createGzip({ level: constants.Z_BEST_SPEED }), file)
 }
 
@@ -58,7 +54,7 @@ function* linesOf(rows: number): Generator<string> {
   }
 }
 
-/** A call as histories have them; no two are alike, so that they compress no better than real ones. */
+/** A typical call. No two are alike, so that a file compresses no better than a real one. */
 function callOf(index: number): object {
   return {
     type: index % identifyEvery === 0 ? 'identify' : 'track',
@@ -79,7 +75,7 @@ function callOf(index: number): object {
 const events = ['Product Viewed', 'Product Added', 'Checkout Started', 'Order Completed']
 const firstAtMs = Date.UTC(2026, 0, 2)
 
-/** Sixteen digits that look like those of an id. */
+/** Sixteen hexadecimal digits that look random. */
 function hexOf(number: number): string {
   const digits = (factor: number): string =>
     (Math.imul(number + 1, factor) >>> 0).toString(16).padStart(8, '0')

@@ -1,4 +1,4 @@
-// Reads files of calls, in a process of its own: with the importer, or as barely as it can be done.
+// Reads files of calls in its own process, with the importer or with a minimal loop.
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import { openInput, readRows } from '../../../dist/importer/index.js'
@@ -6,7 +6,7 @@ import { stopwatch } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import type { HistoryFormat } from './history.ts'
 
-/** Who reads. */
+/** `evroute` reads with the importer, `limit` with a minimal loop. */
 export type ParserName = 'evroute' | 'limit'
 
 /** A file to read. */
@@ -21,7 +21,7 @@ export interface ParserAnswer {
   readonly rowsPerSecond: number
 }
 
-/** Bytes that are read at once, as the importer does. */
+/** Bytes per read, as in the importer. */
 const readBytes = 128 * 1024
 
 async function importRows({ path }: ParserQuestion): Promise<number> {
@@ -33,23 +33,23 @@ async function importRows({ path }: ParserQuestion): Promise<number> {
 }
 
 /**
- * The limit: the bytes of a stream, cut at line feeds, and each line decoded and parsed; faster than
- * `readline`, and than cutting the decoded text. It tells no format and knows no line numbers, a row may
- * have any size, and the first that is broken ends it.
+ * The limit: splits the bytes of a stream at line feeds, then decodes and parses each line. That is faster
+ * than `readline`, and than splitting the decoded text. It detects no format, counts no lines, limits no
+ * sizes, and fails at the first invalid row.
  */
 async function parseLines({ path, format }: ParserQuestion): Promise<number> {
   const file = createReadStream(path, { highWaterMark: readBytes })
   const input = format === 'gz' ? file.pipe(createGunzip({ chunkSize: readBytes })) : file
   let rows = 0
-  let begun: Buffer = Buffer.alloc(0)
+  let partial: Buffer = Buffer.alloc(0)
   for await (const chunk of input as AsyncIterable<Buffer>) {
-    const bytes = begun.length === 0 ? chunk : Buffer.concat([begun, chunk])
+    const bytes = partial.length === 0 ? chunk : Buffer.concat([partial, chunk])
     let start = 0
     for (let end = bytes.indexOf('\n'); end !== -1; end = bytes.indexOf('\n', start)) {
       if (isObject(JSON.parse(bytes.toString('utf8', start, end)))) rows++
       start = end + 1
     }
-    begun = bytes.subarray(start)
+    partial = bytes.subarray(start)
   }
   return rows
 }

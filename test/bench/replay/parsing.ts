@@ -14,7 +14,7 @@ const names = ['evroute', 'limit'] as const
 
 type Parser = Program<ParserQuestion, ParserAnswer>
 
-/** How fast a million rows are read, beside the barest loop that does that. */
+/** Measures how fast a million rows are read, compared with a minimal loop. */
 export async function parsingCases(histories: Histories): Promise<readonly BenchCase[]> {
   const evroute = await startParser('evroute')
   const limit = await startParser('limit')
@@ -42,7 +42,7 @@ async function parsingCase(
   const parse = async (name: ParserName, count: number): Promise<number> => {
     const path = await histories.of(count, format)
     const answer = await parsers[name].ask({ path, format })
-    if (answer.rows !== count) throw new Error(`${name} has read ${answer.rows} of ${count} rows`)
+    if (answer.rows !== count) throw new Error(`${name} read ${answer.rows} of ${count} rows`)
     return answer.rowsPerSecond
   }
   await inTurn(names, warmUpRounds, (name) => parse(name, warmUpRows))

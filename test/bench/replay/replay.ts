@@ -7,7 +7,7 @@ import { Histories } from './history.ts'
 import { parsingCases } from './parsing.ts'
 import { replayingCases } from './replaying.ts'
 
-/** How fast files of calls are read and replayed to an endpoint, and how much memory that takes. */
+/** Measures how fast files of calls are read and replayed to an endpoint, and how much memory that takes. */
 export async function benchReplay(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
   const sink = await Sink.start()
@@ -16,12 +16,12 @@ export async function benchReplay(): Promise<BenchReport> {
     return {
       bench: 'replay',
       measured:
-        'NDJSON of 1,000,000 rows parsed; files of 10,000 replayed, from start to end of the command, whose memory is also that of longer ones',
+        '1,000,000 rows of NDJSON parsed; 10,000 rows replayed, from the start of the command to its end; memory also for larger files',
       cases: [
         ...(await parsingCases(histories)),
         ...(await replayingCases(histories, `${sink.origin}/`)),
       ],
-      mustReach: 'parsing 0.6 of the limit; replay less than 150 MB whatever the size',
+      mustReach: 'parsing 0.6 of the limit; replay below 150 MB for a file of any size',
     }
   } finally {
     await sink.end()

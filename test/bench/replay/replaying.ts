@@ -4,15 +4,15 @@ import { median } from '../table.ts'
 import { replay, type Replayed } from './command.ts'
 import { historyFormats, identifyEvery, type Histories, type HistoryFormat } from './history.ts'
 
-/** Delivering a million takes longer than a benchmark may. */
+/** Delivering a million would take too long. */
 const rows = 10_000
 const rounds = 5
-/** So many more show whether memory grows with what is delivered. */
+/** Shows whether memory grows with the number of deliveries. */
 const manyRows = 100_000
-/** And so many whether it grows with what is read: of these only the calls that identify are sent. */
+/** Shows whether memory grows with the number of rows read; only their `identify` calls are sent. */
 const readRows = 1_000_000
 
-/** How fast histories are replayed to an endpoint, and how much memory that takes. */
+/** Measures how fast files are replayed to an endpoint, and how much memory that takes. */
 export async function replayingCases(
   histories: Histories,
   url: string,
@@ -28,7 +28,7 @@ export async function replayingCases(
   return cases
 }
 
-/** Replays whose memory alone counts. */
+/** Replays of which only the memory counts. */
 interface LongReplays {
   readonly many: Replayed
   readonly read: Replayed

@@ -1,6 +1,6 @@
-// Answers webhooks at once, but for those to /hang, which it never answers; tells how many came. It reads
-// no more of HTTP than where a request ends: one that parsed it all would be as busy as its senders, and
-// it, not they, would be measured.
+// Answers webhooks at once, except those to `/hang`, which it never answers, and counts them. Of HTTP, it
+// finds only the end of each request. If it parsed more, it would be as busy as the senders, and limit the
+// rate that is measured.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { systemClock } from '../../../dist/runtime/index.js'
 import { answerQuestions } from '../program.ts'
@@ -17,7 +17,7 @@ let arrivals = nothing
 let firstSignedAtMs = 0
 let awaited = { signed: 0, come: (): void => undefined }
 
-/** A request at the beginning of some bytes. */
+/** A complete request at the start of a buffer. */
 interface Framed {
   readonly head: string
   readonly bodyBytes: number
@@ -37,7 +37,7 @@ function framed(bytes: Buffer): Framed | undefined {
 function serve(socket: Socket): void {
   let unread: Buffer = Buffer.alloc(0)
   socket.setNoDelay(true)
-  // A sender that ends its connections at once is no error of ours.
+  // Senders may close their connections at any time.
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk: Buffer) => {
     unread = unread.length === 0 ? chunk : Buffer.concat([unread, chunk])

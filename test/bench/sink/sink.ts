@@ -1,32 +1,32 @@
 import { Program } from '../program.ts'
 
-/** What came to a sink. */
+/** What a sink received. */
 export interface Arrivals {
-  /** Webhooks. */
   readonly requests: number
-  /** Of those, with a signature. */
+  /** Requests with a signature. */
   readonly signed: number
-  /** Bytes of their bodies. */
   readonly bodyBytes: number
 }
 
 /**
- * What a sink is asked: where it is; what came since it was asked that last; or to answer when so many
- * signed webhooks have come from now on.
+ * Asks for the port; for the arrivals since that was last asked; or to answer once this many more signed
+ * webhooks have arrived.
  */
-export type SinkQuestion = 'place' | 'arrivals' | { readonly signed: number }
+export type SinkQuestion = 'port' | 'arrivals' | { readonly signed: number }
 
-/** What it answers to all of them. */
+/** The answer to every question. */
 export interface SinkAnswer {
   readonly port: number
   readonly arrivals: Arrivals
-  /** When the first of the signed ones came, in milliseconds since 1970. */
+  /** When the first signed webhook arrived, in milliseconds since 1970. */
   readonly firstSignedAtMs: number
 }
 
-/** Takes webhooks in a process of its own, and answers them so cheaply that nobody waits for it. */
+/**
+ * Receives webhooks in its own process, and answers them so cheaply that it doesn't slow the senders down.
+ */
 export class Sink {
-  /** Where it answers, without a slash at the end. What is posted to `/hang` it never answers. */
+  /** Its origin, without a trailing slash. It never answers requests to `/hang`. */
   readonly origin: string
   readonly #program: Program<SinkQuestion, SinkAnswer>
 
@@ -35,28 +35,27 @@ export class Sink {
     this.origin = `http://127.0.0.1:${port}`
   }
 
-  /** Starts one on a free port of this machine. */
+  /** Starts a sink on a free port of 127.0.0.1. */
   static async start(): Promise<Sink> {
     const url = new URL('sink-program.ts', import.meta.url)
     const program = await Program.start<SinkQuestion, SinkAnswer>(url)
-    return new Sink(program, await program.ask('place'))
+    return new Sink(program, await program.ask('port'))
   }
 
-  /** What came since it was asked last. */
+  /** Returns what arrived since the previous call. */
   async arrivals(): Promise<Arrivals> {
     return (await this.#program.ask('arrivals')).arrivals
   }
 
   /**
-   * Waits until so many signed webhooks have come from now on.
+   * Waits for this many more signed webhooks.
    *
-   * @returns when the first of them came, in milliseconds since 1970
+   * @returns when the first of them arrived, in milliseconds since 1970
    */
   async arrivalOf(signed: number): Promise<number> {
     return (await this.#program.ask({ signed })).firstSignedAtMs
   }
 
-  /** Ends it. */
   end(): Promise<void> {
     return this.#program.end()
   }

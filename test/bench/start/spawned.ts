@@ -3,15 +3,14 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { stopwatch } from '../../../dist/runtime/index.js'
 
-/** The command as it is installed. */
+/** The path of the `evroute` command. */
 export const binaryPath: string = fileURLToPath(new URL('../../../bin/evroute.js', import.meta.url))
 
 /**
- * Runs Node to its end as a shell would, with nothing of this process's environment that changes how it
- * starts.
+ * Runs Node until it exits. Of this process's environment, it gets only PATH and HOME.
  *
- * @returns how long that took, in milliseconds
- * @throws Error where it does not end with 0
+ * @returns how long it took, in milliseconds
+ * @throws Error unless it exits with 0
  */
 export async function runNode(argv: readonly string[]): Promise<number> {
   const { PATH = '', HOME = '' } = process.env
@@ -19,6 +18,6 @@ export async function runNode(argv: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, argv, { env: { PATH, HOME }, stdio: 'ignore' })
   const [code] = (await once(child, 'exit')) as [number | null]
   const tookMs = elapsedMs()
-  if (code !== 0) throw new Error(`node ${argv.join(' ')} has ended with ${String(code)}`)
+  if (code !== 0) throw new Error(`node ${argv.join(' ')} ended with exit code ${String(code)}`)
   return tookMs
 }

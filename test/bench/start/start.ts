@@ -12,11 +12,11 @@ const calls = 10
 const warmUpRounds = 2
 const rounds = 15
 
-/** What is started; the limit is Node itself, with nothing to do. */
+/** What to start; `limit` is Node with nothing to do. */
 const names = ['limit', '--version', 'send --dry-run', 'first webhook'] as const
 type Name = (typeof names)[number]
 
-/** How long the command takes to start, and to come to its first webhook. */
+/** Measures how long the command takes to start, and until its first webhook arrives. */
 export async function benchStart(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
   const sink = await Sink.start()
@@ -53,7 +53,7 @@ function measureOnce(name: Name, file: string, sink: Sink): Promise<number> {
   }
 }
 
-/** From the start of the process to the arrival of its first webhook. */
+/** Measures from the start of the process until its first webhook arrives. */
 async function firstWebhook(file: string, sink: Sink): Promise<number> {
   const arrived = sink.arrivalOf(calls)
   const startedAtMs = systemClock.nowMs()
@@ -69,7 +69,7 @@ function report(results: ReadonlyMap<Name, readonly number[]>): BenchReport {
     .map((name) => caseOf(name, results.get(name) ?? [], limitMs))
   return {
     bench: 'start',
-    measured: `starts of the command beside those of \`node -e 0\`, ${rounds} rounds`,
+    measured: `starts of the command, compared with \`node -e 0\`, ${rounds} rounds`,
     cases,
     mustReach:
       '--version 0.5 of the limit (twice its time), send --dry-run 0.33 (three times), the first webhook within 600 ms',
@@ -81,7 +81,7 @@ function caseOf(name: Name, ownMs: readonly number[], limitMs: readonly number[]
     name,
     rate: 1_000 / median(ownMs),
     unit: 'starts/s',
-    // Of times: the longer one has the lower rate.
+    // Ratios of times, inverted, because a longer time is a lower rate.
     beside: { limit: ratiosOf(limitMs, ownMs) },
     figures: { ms: Math.round(median(ownMs)), limitMs: Math.round(median(limitMs)) },
   }

@@ -1,16 +1,16 @@
-// Given to Node with --import: tells, over its fourth stream, what the process used.
+// Loaded with `node --import`. At exit, writes what the process used to file descriptor 3.
 import { writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 
-function tell() {
+function report() {
   const { user, system } = process.cpuUsage()
-  const figures = {
+  const usage = {
     peakMemoryMb: process.resourceUsage().maxRSS / 1_024,
     cpuUs: user + system,
     idleShare: 1 - performance.eventLoopUtilization().utilization,
   }
-  writeSync(3, JSON.stringify(figures))
+  writeSync(3, JSON.stringify(usage))
 }
 
-// The thread of a store is started with the same options.
-if (isMainThread) process.on('exit', tell)
+// The store's thread also loads this file.
+if (isMainThread) process.on('exit', report)
