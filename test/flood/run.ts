@@ -1,4 +1,5 @@
-// 100,000 webhooks through one `listen` with expectations, met and unmet: `npm run test:flood`.
+// Sends 100,000 webhooks to one `listen`, with expectations that are met and others that are not: `npm run
+// test:flood`.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +10,7 @@ import { Agent, request } from 'undici'
 
 const webhooks = 100_000
 const connections = 50
-/** Memory may grow by so much after the first tenth, in megabytes. */
+/** How much memory may grow after the first tenth, in megabytes. */
 const grownMbMax = 60
 
 const met = [
@@ -27,14 +28,14 @@ const listen = spawn(process.execPath, [binary, 'listen', ...flags, ...expected]
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 process.once('exit', () => listen.kill('SIGKILL'))
-/** What it wrote: that it is ready, and in the end its summary. */
+/** Its output: the first line says that it is ready, the last one is its summary. */
 const lines: string[] = []
 const output = createInterface(listen.stdout).on('line', (line) => lines.push(line))
 await once(output, 'line')
 const { url, pid } = JSON.parse(lines[0] ?? '') as { readonly url: string; readonly pid: number }
 const dispatcher = new Agent({ connections })
 
-/** What the process has in memory, in megabytes; Linux only. */
+/** Resident memory of the process, in megabytes; Linux only. */
 async function memoryMb(): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024
@@ -75,5 +76,5 @@ assert.equal(code, 5)
 assert.equal(summary.received, webhooks)
 const states = summary.expectations.map(({ state }) => state === 'met')
 assert.deepEqual(states, [...met.map(() => true), ...unmet.map(() => false)])
-assert.ok(Math.max(...samples) - (samples[0] ?? 0) < grownMbMax, 'memory has grown')
+assert.ok(Math.max(...samples) - (samples[0] ?? 0) < grownMbMax, 'memory grew too much')
 await dispatcher.close()

@@ -1,4 +1,4 @@
-// Delivers what waits in a database until it is told to stop: one of several processes, which can be suspended.
+// Delivers from a database until SIGTERM. A scenario runs several such processes, and suspends one.
 import { once } from 'node:events'
 import { Dispatcher } from '../../src/delivery/index.ts'
 import { createRuntime, silentLog } from '../../src/runtime/index.ts'
@@ -6,7 +6,7 @@ import { PostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
 
 const [databaseUrl = '', endpointUrl = '', leaseMs = '', destinations = ''] = process.argv.slice(2)
-const lookEveryMs = 500
+const wakeEveryMs = 500
 
 const store = await PostgresStore.open(databaseUrl, { leaseMs: Number(leaseMs) })
 const targets = Array.from({ length: Number(destinations) }, (_, index) => {
@@ -20,11 +20,11 @@ const dispatcher = new Dispatcher({
   runtime: createRuntime({ log: silentLog }),
   requestsMax: 32,
 })
-const looks = setInterval(() => dispatcher.wake(), lookEveryMs)
+const waking = setInterval(() => dispatcher.wake(), wakeEveryMs)
 dispatcher.wake()
 process.stdout.write('ready\n')
 await once(process, 'SIGTERM')
-clearInterval(looks)
+clearInterval(waking)
 await dispatcher.stop()
 for (const { sender } of targets) await sender.close()
 await store.close()

@@ -10,25 +10,23 @@ import { openStore, type Store } from '../../src/store/index.ts'
 import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
 import { eventsTo } from '../delivery/dispatching.ts'
 
-/** A dispatcher with a store in a file, and an endpoint of its own. */
+/** A dispatcher with a store in a file, and the endpoint that it delivers to. */
 export interface LimitedEndpoint {
-  /** Takes deliveries. */
   readonly dispatcher: Dispatcher
-  /** Where they wait. */
   readonly store: Store
-  /** What the endpoint was sent: the body, and how it answered. */
+  /** The requests that the endpoint received, and how it answered them. */
   readonly requests: readonly {
     readonly body: string
     readonly status: number
     readonly atMs: number
   }[]
-  /** Adds that many deliveries per second for a time. */
+  /** Adds deliveries at a constant rate. */
   readonly addFor: (seconds: number, perSecond: number, prefix: string) => Promise<void>
-  /** How often its breaker opened. */
+  /** How often the endpoint's breaker opened. */
   readonly opened: () => number
 }
 
-/** Delivers to a real endpoint for as long as the work goes on; the endpoint answers with `status`. */
+/** Runs `work` with a dispatcher and a real endpoint, which answers `status` after `afterMs`. */
 export async function withEndpoint<Result>(
   answer: { readonly status: (nowMs: number) => number; readonly afterMs: number },
   work: (endpoint: LimitedEndpoint) => Promise<Result>,

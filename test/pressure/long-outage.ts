@@ -9,29 +9,29 @@ import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
 const hourMs = 60 * 60 * 1_000
 
-/** How an outage of twelve hours goes. */
+/** Options of an outage of twelve hours. */
 export interface LongOutageOptions {
-  /** Deliveries of which more than half have failed once when the endpoint goes down. */
+  /** The number of deliveries. More than half of them fail once before the endpoint goes down. */
   readonly deliveries: number
-  /** What the delivering process does meanwhile; where it stops, another process purges. */
+  /** What the delivering process does during the outage. If it stops, a different process purges. */
   readonly process: 'keeps running' | 'restarts' | 'stops'
-  /** Where the store goes. */
+  /** The folder for the store. */
   readonly folder: string
 }
 
-/** What an outage led to. */
+/** The result of an outage. */
 export interface LongOutage {
   readonly windowMs: number
-  /** The longest time from the first attempt of a delivery to its last one. */
+  /** The longest time from the first to the last attempt of a delivery. */
   readonly latestRoundMs: number
-  /** Deliveries that were tried before the endpoint was back, and delivered then. */
+  /** Deliveries that were tried before the endpoint was back, and delivered afterwards. */
   readonly deliveredTried: number
   /** Deliveries that expired in the store. */
   readonly windowOver: number
   readonly ledger: DeliveryLedger
 }
 
-/** When each delivery was first and last tried. */
+/** Records when each delivery was first tried, and the longest time until a later attempt. */
 class Rounds {
   readonly first = new Map<string, number>()
   latestMs = 0
@@ -43,7 +43,7 @@ class Rounds {
   }
 }
 
-/** Lets an endpoint be down for twelve hours, on a manual clock and a store in a file. */
+/** Simulates an endpoint that is down for twelve hours, with a manual clock and a store in a file. */
 export async function longOutage(options: LongOutageOptions): Promise<LongOutage> {
   const clock = new ManualClock(startMs)
   const { runtime, gaveUp } = recordingRuntime(clock)
@@ -53,10 +53,10 @@ export async function longOutage(options: LongOutageOptions): Promise<LongOutage
   const sender = new ScriptedSender((count, { body }) => {
     const isTried = rounds.first.has(body)
     rounds.note(body, clock.nowMs())
-    // Three of five fail: too few to open the breaker.
-    const isTaken = state === 'up' || (state === 'shaky' && count % 5 >= 3)
-    if (isTaken && state === 'up' && isTried) deliveredTried++
-    return answered(isTaken ? 200 : 503)
+    // Three of five fail, too few to open the breaker.
+    const isAccepted = state === 'up' || (state === 'shaky' && count % 5 >= 3)
+    if (isAccepted && state === 'up' && isTried) deliveredTried++
+    return answered(isAccepted ? 200 : 503)
   })
   const targets = [target('crm', sender)]
   const url = `sqlite:${join(options.folder, 'store.db')}`

@@ -1,4 +1,4 @@
-// Every scenario at full scale: `npm run test:pressure`, or `-- <name> ...` for some of them.
+// Runs every scenario at full scale: `npm run test:pressure`. With `-- <name> ...`, it runs only these.
 import { readdir } from 'node:fs/promises'
 import { inspect, parseArgs } from 'node:util'
 import { stopwatch } from '../../src/runtime/index.ts'
@@ -11,7 +11,7 @@ const known = files.map((file) => file.replace(/\.ts$/, '')).sort()
 const { positionals } = parseArgs({ allowPositionals: true })
 const unknown = positionals.find((name) => !known.includes(name))
 if (unknown !== undefined) {
-  throw new Error(`There is no scenario ${unknown}: ${known.join(', ')}`)
+  throw new Error(`There is no scenario ${unknown}. Choose from: ${known.join(', ')}`)
 }
 
 const rows: string[][] = []
@@ -21,7 +21,7 @@ for (const name of positionals.length > 0 ? positionals : known) {
   }
   process.stdout.write(`${name}: ${module.scenario.title}\n`)
   const elapsedMs = stopwatch()
-  const findings = await module.scenario.run().catch(brokenOff)
+  const findings = await module.scenario.run().catch(failureOf)
   const seconds = (elapsedMs() / 1_000).toFixed(1)
   for (const { must, measured, holds } of findings) {
     rows.push([name, holds ? 'yes' : 'NO', must, measured, seconds])
@@ -30,8 +30,8 @@ for (const name of positionals.length > 0 ? positionals : known) {
 }
 process.stdout.write(`\n${table(['scenario', 'holds', 'must', 'measured', 'seconds'], rows)}\n`)
 
-/** A scenario that fails costs its own findings, not those of the others. */
-function brokenOff(error: unknown): readonly PressureFinding[] {
+/** A scenario that throws doesn't keep the others from running. */
+function failureOf(error: unknown): readonly PressureFinding[] {
   process.stderr.write(`${inspect(error)}\n`)
-  return [{ must: 'the scenario runs to its end', measured: String(error), holds: false }]
+  return [{ must: 'the scenario finishes', measured: String(error), holds: false }]
 }

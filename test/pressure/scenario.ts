@@ -9,13 +9,13 @@ export interface PressureFinding {
 }
 
 /**
- * A situation that broke a promise once, at a scale that a test suite has no time for. A file in
- * `scenarios/` exports one as `scenario`. It is bounded in time, talks to 127.0.0.1 only, and stops
- * every process that it started.
+ * A situation in which evroute once broke a promise, at a scale for which the test suite has no time. Each
+ * file in `scenarios/` exports one as `scenario`. A scenario is bounded in time, uses only 127.0.0.1, and
+ * stops every process that it starts.
  */
 export interface PressureScenario {
-  /** One line: the situation. */
+  /** The situation, in one line. */
   readonly title: string
-  /** Puts the product under pressure and says what it found. */
+  /** Puts evroute under pressure, and returns the findings. */
   readonly run: () => Promise<readonly PressureFinding[]>
 }

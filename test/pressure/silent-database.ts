@@ -4,13 +4,13 @@ import { createService } from '../../src/service/create-service.ts'
 import type { PostgresServer } from '../support/postgres.ts'
 import { PostgresLine } from '../support/postgres-line.ts'
 
-/** What clients of a service are answered while its database is silent, and once it is back. */
+/** How a service answers clients while its database is silent, and once it is back. */
 export interface SilentDatabase {
-  /** How many requests were answered, by status; with `+` where the answer has `Retry-After`. */
+  /** The number of requests by status; `+` marks answers with `Retry-After`. */
   readonly statuses: Readonly<Record<string, number>>
-  /** The longest that one of them took. */
+  /** The longest time that an answer took while the database was silent. */
   readonly slowestMs: number
-  /** The status of the first request that is sent after the database is back. */
+  /** The status of the first answer after the database is back. */
   readonly statusAfter: number
   /** Connections to the database at the end. */
   readonly connections: number
@@ -18,12 +18,12 @@ export interface SilentDatabase {
 
 const writeKey = 'wk_example'
 
-/** How often requests come. */
+/** Requests per second. */
 const perSecond = 100
 
 /**
- * Runs a service whose database stops answering, without ending a connection, while requests come for
- * some seconds.
+ * Runs a service whose database stops answering without closing a connection, while requests keep arriving
+ * for some seconds.
  */
 export async function silentDatabase({
   seconds,
@@ -61,8 +61,8 @@ export async function silentDatabase({
     line.fallSilent()
     line.isMute = true
     const posts: Promise<string>[] = []
-    for (let place = 0; place < seconds * perSecond; place++) {
-      posts.push(post(`m_${place}`))
+    for (let index = 0; index < seconds * perSecond; index++) {
+      posts.push(post(`m_${index}`))
       await sleep(systemClock, 1_000 / perSecond)
     }
     const statuses: Record<string, number> = {}

@@ -6,7 +6,7 @@ const takes = 50
 const inflow = 25
 const drainMsMax = 65_000
 
-/** Takes 50 in each second and answers the rest 429; 503 for five seconds in between. */
+/** Accepts 50 requests per second and answers 429 to the others; answers 503 for five seconds in between. */
 function limited(): (nowMs: number) => number {
   let startMs: number | undefined
   let second = 0
@@ -21,7 +21,7 @@ function limited(): (nowMs: number) => number {
   }
 }
 
-/** The most of one answer in a second of the clock. */
+/** The highest number of answers with this status in any second. */
 function mostPerSecond({ requests }: LimitedEndpoint, status: number): number {
   const counts = new Map<number, number>()
   for (const request of requests.filter((each) => each.status === status)) {
@@ -54,20 +54,20 @@ async function drain(endpoint: LimitedEndpoint): Promise<readonly PressureFindin
       holds: backlog > 500 && drainSeconds < 2 * idealSeconds,
     },
     {
-      must: 'no second has more than 10 answers 429, the concurrency',
-      measured: `${mostPerSecond(endpoint, 429)}, ${refused} in all`,
+      must: 'at most 10 answers in any second are 429, which is the concurrency',
+      measured: `${mostPerSecond(endpoint, 429)}, ${refused} in total`,
       holds: mostPerSecond(endpoint, 429) <= 10,
     },
     {
-      must: 'only the answers 503 open the breaker',
+      must: 'only the 503 answers open the breaker',
       measured: `${openedTimes} times`,
       holds: openedTimes <= 1,
     },
   ]
 }
 
-/** An endpoint that says 429 when it is sent too much, and was down for a moment. */
+/** An endpoint that answers 429 to too many requests, and is down once for a few seconds. */
 export const scenario: PressureScenario = {
-  title: 'an endpoint takes 50/s and answers the rest 429; 25/s come in; 5 s of 503 once',
+  title: 'an endpoint accepts 50/s, answers 429 to the others, and 503 for 5 s; 25/s arrive',
   run: () => withEndpoint({ status: limited(), afterMs: 10 }, drain),
 }

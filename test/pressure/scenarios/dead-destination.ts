@@ -14,7 +14,7 @@ const durationMs = 25_000
 const eventsPerSecond = 100
 const token = 'a-token-that-is-not-a-secret'
 
-/** A service that sends to a healthy endpoint and to one where nothing listens. */
+/** Starts a service that sends to a healthy endpoint, and to one where nothing listens. */
 async function start(healthyUrl: string, file: string): Promise<Service> {
   const { configuration } = await readServiceConfiguration(
     {
@@ -34,7 +34,7 @@ async function start(healthyUrl: string, file: string): Promise<Service> {
   return Service.start({ configuration, runtime: createRuntime({ log }) })
 }
 
-/** What the source saw. */
+/** The answers that the source got. */
 interface Posted {
   events: number
   refused: number
@@ -86,22 +86,22 @@ async function run(): Promise<readonly PressureFinding[]> {
     const left = await service.pending()
     return [
       {
-        must: 'the source is never refused',
+        must: 'no call of the source is refused',
         measured: `${posted.refused} of ${posted.events}, slowest ${posted.slowestMs.toFixed(0)} ms`,
         holds: posted.refused === 0,
       },
       {
-        must: 'the other destination gets every event',
+        must: 'the healthy destination gets every event',
         measured: `${received} of ${posted.events}`,
         holds: received === posted.events,
       },
       {
-        must: `no more than ${backlogMax} deliveries wait for the dead one`,
+        must: `at most ${backlogMax} deliveries wait for the dead destination`,
         measured: `${pending}`,
         holds: pending <= backlogMax,
       },
       {
-        must: 'discard empties its backlog, but for a probe that is being sent',
+        must: 'discarding empties its backlog, except for a probe in flight',
         measured: `${deliveries} discarded, ${left} left`,
         holds: deliveries > 0 && left <= 1,
       },
@@ -114,7 +114,7 @@ async function run(): Promise<readonly PressureFinding[]> {
   }
 }
 
-/** A destination that is down for good, beside one that is well. */
+/** A destination that is permanently down, beside a healthy one. */
 export const scenario: PressureScenario = {
   title: '100 events/s to a dead destination with a small backlog, and to a healthy one',
   run,

@@ -89,12 +89,12 @@ async function eraseUser(url: string): Promise<readonly PressureFinding[]> {
     const others = await findInPostgres({ query }, url, 'shopper_0008')
     return [
       {
-        must: 'no column of the database names the user after the erasure',
+        must: 'no column of the database contains the user after the erasure',
         measured: left.length === 0 ? `none, after ${seconds} s` : left.join(),
         holds: left.length === 0,
       },
       {
-        must: 'another user is still found, so that the search finds something',
+        must: 'the same search still finds a different user',
         measured: others.join(),
         holds: others.length > 0,
       },
@@ -116,6 +116,6 @@ async function run(): Promise<readonly PressureFinding[]> {
 
 /** A deletion request after half of the user's failed deliveries were purged. */
 export const scenario: PressureScenario = {
-  title: `one of ${users} users is erased, half of whose ${eventsEach} deliveries were purged before`,
+  title: `one of ${users} users is erased after half of the user's ${eventsEach} deliveries were purged`,
   run,
 }

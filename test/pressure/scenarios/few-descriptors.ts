@@ -13,9 +13,9 @@ const descriptors = 100
 const program = new URL('../../delivery/deliver-with-few-descriptors.ts', import.meta.url)
 const hooks = new URL('../../support/typescript.js', import.meta.url)
 
-/** The destinations may have 600 connections, and the process has room for about 50. */
+/** Up to 600 connections, in a process that has room for about 50. */
 export const scenario: PressureScenario = {
-  title: `${destinations} destinations and a process with ${descriptors} descriptors`,
+  title: `${destinations} destinations, but only ${descriptors} file descriptors`,
   run: async () => {
     const server = createServer((request, response) => {
       request.resume()
@@ -37,12 +37,12 @@ export const scenario: PressureScenario = {
     }
     return [
       {
-        must: 'everything is delivered, although descriptors are short',
-        measured: `${delivered} of ${destinations * events}, ${shortages} requests found none`,
+        must: 'everything is delivered although file descriptors run out',
+        measured: `${delivered} of ${destinations * events}, ${shortages} requests found no descriptor`,
         holds: delivered === destinations * events && shortages > 0,
       },
       {
-        must: 'no endpoint is marked down, and the log says it once',
+        must: 'no endpoint is marked down, and the log reports the shortage once',
         measured: `${breakers} marked down, ${warnings.length} lines`,
         holds: breakers === 0 && warnings.length === 1,
       },

@@ -18,7 +18,7 @@ const hangsMs = 20_000
 const answerMsMax = 2_000
 const token = 'not-a-real-token'
 
-/** The longest time that an answer took, and the statuses of all answers. */
+/** The statuses of all answers, and the longest time that one took. */
 interface Answers {
   slowestMs: number
   readonly statuses: Set<number>
@@ -59,7 +59,7 @@ async function measure(service: Service, line: PostgresLine): Promise<readonly P
   const metrics: Answers = { slowestMs: 0, statuses: new Set() }
   line.isMute = true
   line.fallSilent()
-  // What the store said a moment ago still holds.
+  // The service reuses a check of the store for up to a second.
   await sleep(systemClock, 1_000)
   const hangingMs = stopwatch()
   while (hangingMs() < hangsMs) {
@@ -107,7 +107,7 @@ async function run(): Promise<readonly PressureFinding[]> {
   }
 }
 
-/** A PostgreSQL that takes everything and answers nothing. */
+/** A PostgreSQL that accepts everything and answers nothing. */
 export const scenario: PressureScenario = {
   title: 'a database hangs for 20 s',
   run,

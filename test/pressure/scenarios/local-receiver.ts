@@ -11,10 +11,10 @@ import { strangerFinding } from '../stranger.ts'
 const secret = 'not-a-real-secret'
 const webhook = '{"type":"track","userId":"u_1","event":"Paid"}'
 
-/** A body that costs as much as one can: its levels multiply what an indentation of it would take. */
+/** A body that is as expensive as possible: its nesting multiplies the size of an indented copy. */
 const deepBody = `${'{"a":['.repeat(2_000)}1${']}'.repeat(2_000)}`
 
-/** Posts, and gives the time until the answer in milliseconds. */
+/** Posts a body, and returns the time until the answer in milliseconds. */
 async function post(
   url: string,
   body: string,
@@ -26,7 +26,7 @@ async function post(
   return waitedMs()
 }
 
-/** An application that counts the webhooks that are forwarded to it. */
+/** Starts an application that counts forwarded webhooks. */
 async function startApplication() {
   let forwarded = 0
   const server = createServer((incoming, answer) => {
@@ -43,7 +43,10 @@ async function startApplication() {
   }
 }
 
-/** A web page and another program post what they can for ten seconds; a signed webhook comes every 20 ms. */
+/**
+ * Web pages and programs post as fast as they can for ten seconds, while a signed webhook arrives every 20
+ * ms.
+ */
 async function attack(): Promise<readonly PressureFinding[]> {
   const application = await startApplication()
   await using receiver = new Receiver({ secret, forwardTo: [{ type: null, url: application.url }] })
@@ -71,12 +74,12 @@ async function attack(): Promise<readonly PressureFinding[]> {
   const { received: total } = receiver.counts
   return [
     {
-      must: 'signed webhooks of no page are forwarded, and nothing else is',
-      measured: `${application.forwarded()} forwarded of ${sent} such, ${total - sent} others`,
+      must: 'exactly the signed webhooks that no web page sent are forwarded',
+      measured: `${application.forwarded()} forwarded of ${sent}; ${total - sent} others arrived`,
       holds: application.forwarded() === sent,
     },
     strangerFinding({
-      did: `${total - sent} webhooks of 8 web pages and 40 programs that nest 4,000 levels`,
+      did: `${total - sent} webhooks from 8 web pages, and from 40 programs with 4,000 levels of nesting`,
       waitMs: waitMsMax,
       grownBytes: memoryMax - before,
       refused: 0,
@@ -84,8 +87,8 @@ async function attack(): Promise<readonly PressureFinding[]> {
   ]
 }
 
-/** A web page and a stranger's program at a receiver with a secret. */
+/** Web pages and programs without the secret attack a receiver. */
 export const scenario: PressureScenario = {
-  title: 'a web page and a program without the secret post to a local receiver that forwards',
+  title: 'web pages and programs without the secret post to a local receiver that forwards',
   run: attack,
 }

@@ -12,11 +12,11 @@ const batchesPerSecond = 25
 const lastsMs = 30_000
 const answerMs = 20
 
-/** Measures how long the store is asked when more is due. */
-class Looks {
+/** Measures how long calls of `nextDue` take in total. */
+class NextDueTimer {
   tookMs = 0
 
-  of(store: DeliveryStore): DeliveryStore {
+  wrap(store: DeliveryStore): DeliveryStore {
     return new Proxy(store, {
       get: (target, name) => {
         if (name === 'nextDue') return (request: never) => this.#measure(target.nextDue(request))
@@ -36,7 +36,7 @@ class Looks {
   }
 }
 
-/** Adds events to one destination after the other, as a process that only takes calls in does. */
+/** Adds events to one destination after another, like a process that only ingests. */
 async function ingest(store: DeliveryStore): Promise<number> {
   const elapsedMs = stopwatch()
   let added = 0
@@ -55,12 +55,12 @@ async function ingest(store: DeliveryStore): Promise<number> {
 
 async function run(): Promise<readonly PressureFinding[]> {
   const server = await PostgresServer.start()
-  let hear: Dispatcher['wake'] = () => undefined
+  let wake: Dispatcher['wake'] = () => undefined
   const ingesting = await PostgresStore.open(server.url())
   const delivering = await PostgresStore.open(server.url(), {
-    onNotification: (dueTimes) => hear(dueTimes),
+    onNotification: (dueTimes) => wake(dueTimes),
   })
-  const looks = new Looks()
+  const timer = new NextDueTimer()
   let sent = 0
   const sender = {
     post: async () => {
@@ -76,31 +76,31 @@ async function run(): Promise<readonly PressureFinding[]> {
       sender,
     }
   })
-  const store = looks.of(delivering)
+  const store = timer.wrap(delivering)
   const dispatcher = new Dispatcher({ store, targets, runtime: createRuntime() })
-  hear = (dueTimes) => dispatcher.wake(dueTimes)
-  const looking = setInterval(() => dispatcher.wake(), 1_000)
+  wake = (dueTimes) => dispatcher.wake(dueTimes)
+  const waking = setInterval(() => dispatcher.wake(), 1_000)
   try {
     dispatcher.wake()
     const elapsedMs = stopwatch()
     const added = await ingest(ingesting)
     await sleep(500)
     const left = added - sent
-    const part = looks.tookMs / elapsedMs()
+    const share = timer.tookMs / elapsedMs()
     return [
       {
-        must: 'claims keep up: half a second later at most 250 deliveries wait',
+        must: 'claims keep up: half a second after the last event, at most 250 deliveries wait',
         measured: `${added} added, ${left} wait`,
         holds: left <= perSecond / 2,
       },
       {
         must: 'nextDue takes less than 10 % of the time',
-        measured: `${(100 * part).toFixed(1)} %`,
-        holds: part < 0.1,
+        measured: `${(100 * share).toFixed(1)} %`,
+        holds: share < 0.1,
       },
     ]
   } finally {
-    clearInterval(looking)
+    clearInterval(waking)
     await dispatcher.stop()
     await delivering.close()
     await ingesting.close()
@@ -108,7 +108,7 @@ async function run(): Promise<readonly PressureFinding[]> {
   }
 }
 
-/** Roles apart: one process takes calls in, another delivers. */
+/** Separate roles: one process ingests, another delivers. */
 export const scenario: PressureScenario = {
   title: '5,000 destinations, 500 events/s from a process that does not deliver',
   run,

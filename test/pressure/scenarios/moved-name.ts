@@ -12,7 +12,7 @@ const ttlSeconds = 2
 const secondsMax = 65
 const body = '{"version":1,"type":"track","userId":"u_1","event":"Ping"}'
 
-/** Ten connections are busy all the time: none of them would ever close by itself. */
+/** Ten connections are always busy, so none of them closes by itself. */
 export const scenario: PressureScenario = {
   title: 'a name moves to another address while its connections are busy',
   run: async () => {
@@ -60,7 +60,7 @@ export const scenario: PressureScenario = {
     const staleSeconds = (lastMs.before - movedAtMs) / 1_000
     return [
       {
-        must: `nothing goes to the old address after a minute and the ${ttlSeconds} s of DNS`,
+        must: `no request goes to the old address later than a minute plus the ${ttlSeconds} s of the DNS TTL`,
         measured: `${staleSeconds.toFixed(1)} s, then ${requests.after} requests to the new one`,
         holds: staleSeconds <= 60 + ttlSeconds && requests.after > 0,
       },

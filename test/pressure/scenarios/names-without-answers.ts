@@ -8,20 +8,20 @@ import { createRuntime, stopwatch } from '../../../src/runtime/index.ts'
 import { openStore } from '../../../src/store/index.ts'
 import { checkDestination } from '../../../src/webhook/index.ts'
 import { DnsServer } from '../../support/dns-server.ts'
+import { p99 } from '../p99.ts'
 import type { PressureScenario } from '../scenario.ts'
 
 const deadCount = 40
 const eventsPerSecond = 10
 const seconds = 15
 
-/** Every request to the healthy destination needs a new connection, and so a name. */
+/** Every request to the healthy destination needs a new connection, and so a DNS look-up. */
 export const scenario: PressureScenario = {
-  title: `${deadCount} destinations whose names are never answered, beside one that is healthy`,
+  title: `${deadCount} destinations whose DNS look-ups get no answer, beside a healthy one`,
   run: async () => {
     const quietMs = await latenciesMs(0)
     const underPressureMs = await latenciesMs(deadCount)
     const expected = eventsPerSecond * seconds
-    const [quietP99, p99] = [percentile(quietMs, 0.99), percentile(underPressureMs, 0.99)]
     return [
       {
         must: 'every event reaches the healthy destination',
@@ -29,9 +29,9 @@ export const scenario: PressureScenario = {
         holds: underPressureMs.length === expected,
       },
       {
-        must: 'its p99 is at most 1 s, where one look-up gives way to another',
-        measured: `${Math.round(p99)} ms, ${Math.round(quietP99)} ms without the others`,
-        holds: p99 <= 1_000,
+        must: 'its p99 is at most 1 s, the time after which a look-up without an answer no longer blocks others',
+        measured: `${p99(underPressureMs)} ms, ${p99(quietMs)} ms without the others`,
+        holds: p99(underPressureMs) <= 1_000,
       },
     ]
   },
@@ -84,9 +84,4 @@ async function latenciesMs(deadDestinations: number): Promise<readonly number[]>
     await dns.close()
   }
   return latencies
-}
-
-function percentile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Infinity
 }

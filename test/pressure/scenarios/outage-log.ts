@@ -12,12 +12,15 @@ import type { PressureFinding, PressureScenario } from '../scenario.ts'
 
 const endpointCount = 20
 const outageMs = 30_000
-/** How often an event is posted, which goes to all of the endpoints. */
+/** The interval between events, each of which goes to all endpoints. */
 const postEveryMs = 20
-/** For each endpoint: it is down, its breaker opens and is probed, its webhooks time out or fail for good. */
+/**
+ * An endpoint may log that it is down, that its breaker opens and is probed, and that webhooks time out or
+ * fail for good.
+ */
 const linesPerEndpointMax = 8
 
-/** A server that refuses webhooks in one of three ways; none takes any. */
+/** Starts a server that refuses every webhook: it hangs, or answers 503 or 404. */
 async function endpointOf(index: number): Promise<Server> {
   const server = createServer((_request, response) => {
     if (index % 3 === 0) return
@@ -51,7 +54,7 @@ async function configurationFor(endpoints: readonly Server[], file: string) {
   return configuration
 }
 
-/** Posts events for a time. */
+/** Posts events for this long. */
 async function postTo(url: string, durationMs: number): Promise<void> {
   const elapsedMs = stopwatch()
   while (elapsedMs() < durationMs) {
@@ -83,7 +86,7 @@ async function run(): Promise<readonly PressureFinding[]> {
   })
   try {
     await postTo(service.address.url, outageMs / 2)
-    // From here on the store takes no events either.
+    // From now on, the store accepts no events either.
     await dropTable(file, 'seen')
     await postTo(service.address.url, outageMs / 2)
   } finally {
@@ -101,8 +104,8 @@ async function run(): Promise<readonly PressureFinding[]> {
   ]
 }
 
-/** 20 endpoints that are down while events come in, and a store that fails then. */
+/** 20 endpoints are down while events arrive, and then the store fails, too. */
 export const scenario: PressureScenario = {
-  title: '20 endpoints hang, answer 503 or 404 for 30 s; the store fails after 15',
+  title: '20 endpoints hang, answer 503 or 404 for 30 s; the store fails after 15 s',
   run,
 }

@@ -7,9 +7,9 @@ import { silentDatabase } from '../silent-database.ts'
 
 const seconds = 15
 
-/** A database that hangs: the connections stay, and nothing comes back on them. */
+/** A database that hangs: its connections stay open, but it sends nothing. */
 export const scenario: PressureScenario = {
-  title: `the database falls silent while 100 requests come every second for ${seconds} s`,
+  title: `the database is silent for ${seconds} s while 100 requests arrive per second`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'evroute-pressure-'))
     const server = await PostgresServer.start()
@@ -23,12 +23,12 @@ export const scenario: PressureScenario = {
           holds: Object.keys(statuses).join() === '503+',
         },
         {
-          must: 'within 6 s',
+          must: 'each is answered within 6 s',
           measured: `the slowest after ${(slowestMs / 1_000).toFixed(1)} s`,
           holds: slowestMs < 6_000,
         },
         {
-          must: 'the next one is answered 200 once the database is back; at most 40 connections',
+          must: 'once the database is back, the next one is answered 200, and at most 40 connections are open',
           measured: `${statusAfter}, ${connections} connections`,
           holds: statusAfter === 200 && connections <= 40,
         },

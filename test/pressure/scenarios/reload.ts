@@ -8,7 +8,7 @@ import type { PressureScenario } from '../scenario.ts'
 
 const destinationCount = 5_000
 
-/** What a service does when its file changes, from reading it to sending by it. */
+/** Reloads a changed configuration, from reading the file until it is in use. */
 export const scenario: PressureScenario = {
   title: `one of ${destinationCount} destinations changes`,
   run: async () => {
@@ -23,7 +23,7 @@ export const scenario: PressureScenario = {
     const service = await Service.start({ configuration, runtime })
     try {
       await delay(2_000)
-      // The first reload finds code that was not compiled yet.
+      // Warm-up: the first reload compiles the code.
       await read(1).then(({ configuration: next }) => service.reconfigure(next))
       const pauses = pausesMs()
       const elapsedMs = stopwatch()
@@ -39,7 +39,7 @@ export const scenario: PressureScenario = {
           holds: changes.length === 1 && tookMs < 5_000,
         },
         {
-          must: 'the event loop is never held longer than 250 ms',
+          must: 'the event loop is never blocked for 250 ms',
           measured: `${Math.round(longestMs)} ms`,
           holds: longestMs < 250,
         },
@@ -71,10 +71,10 @@ function documentWith(changed: number): object {
 function pausesMs(): { readonly end: () => number } {
   let longestMs = 0
   let elapsedMs = stopwatch()
-  let timer = setImmediate(function look() {
+  let timer = setImmediate(function turn() {
     longestMs = Math.max(longestMs, elapsedMs())
     elapsedMs = stopwatch()
-    timer = setImmediate(look)
+    timer = setImmediate(turn)
   })
   return {
     end: () => {

@@ -22,7 +22,7 @@ export const scenario: PressureScenario = {
       const outage = await inFolder((folder) => longOutage({ deliveries: 400, process, folder }))
       const { latestRoundMs, windowMs, deliveredTried, ledger } = outage
       findings.push({
-        must: `the process ${process}: no round later than 4 h after the first`,
+        must: `if the process ${process}, no attempt is later than 4 h after the first`,
         measured: `${(latestRoundMs / 3_600_000).toFixed(1)} h, ${deliveredTried} of 400 delivered late`,
         holds: latestRoundMs <= windowMs && deliveredTried === 0 && ledger.pending === 0,
       })
@@ -31,7 +31,7 @@ export const scenario: PressureScenario = {
   },
 }
 
-/** Lets the windows of many destinations end at once. */
+/** Expires the retry windows of many deliveries to many destinations at once. */
 async function expireAtOnce(folder: string): Promise<PressureFinding> {
   const store = await openStore(`sqlite:${join(folder, 'many.db')}`)
   await fill(store)
@@ -51,7 +51,7 @@ async function expireAtOnce(folder: string): Promise<PressureFinding> {
   await retention.stop()
   await store.close()
   return {
-    must: 'at least 2,000 expire per second, and no add waits a second meanwhile',
+    must: 'at least 2,000 deliveries expire per second, and no add takes a second meanwhile',
     measured: `${rate.toFixed(0)}/s, the slowest add ${longestAddMs.toFixed(0)} ms`,
     holds: rate >= 2_000 && longestAddMs < 1_000,
   }

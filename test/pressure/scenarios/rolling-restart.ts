@@ -16,7 +16,7 @@ import type { PressureFinding, PressureScenario } from '../scenario.ts'
 const postEveryMs = 20
 const gapMsMax = 1_500
 
-/** An endpoint that knows the longest time in which nothing came. */
+/** Starts an endpoint that records the longest gap between requests. */
 async function startEndpoint() {
   const server = createServer((request, response) => {
     request.resume()
@@ -60,18 +60,18 @@ async function untilReady({ address }: Service): Promise<void> {
   }
 }
 
-/** Posts events until the signal aborts; resolves with how many were taken. */
+/** Posts events until the signal aborts; resolves with the number of accepted ones. */
 async function post({ address }: Service, until: AbortSignal): Promise<number> {
-  let taken = 0
+  let accepted = 0
   while (await sleep(systemClock, postEveryMs, until)) {
     const { status } = await fetch(`${address.url}/v1/track`, {
       method: 'POST',
       headers: { 'x-write-key': 'wk_example' },
       body: JSON.stringify({ userId: 'u_1', event: 'Ping' }),
     })
-    if (status === 200) taken++
+    if (status === 200) accepted++
   }
-  return taken
+  return accepted
 }
 
 /** Replaces two deliverers, each once its successor is ready, while an endpoint gets webhooks. */
@@ -81,10 +81,10 @@ async function roll(
 ): Promise<readonly PressureFinding[]> {
   const ingest = await start(configuration, 'ingest')
   const deliverers = [await start(configuration, 'deliver'), await start(configuration, 'deliver')]
-  const enough = new AbortController()
+  const stopPosting = new AbortController()
   try {
     for (const deliverer of deliverers) await untilReady(deliverer)
-    const posting = post(ingest, enough.signal)
+    const posting = post(ingest, stopPosting.signal)
     await sleep(systemClock, 1_000)
     seen.gapMs = 0
     for (let round = 0; round < 2; round++) {
@@ -94,11 +94,11 @@ async function roll(
       await deliverers.shift()?.close(5_000)
     }
     await sleep(systemClock, 1_000)
-    enough.abort()
-    const taken = await posting
-    // Whatever waits for a deliverer that joins comes within its time.
+    stopPosting.abort()
+    const accepted = await posting
+    // Deliveries that wait until a new deliverer has joined arrive within that time.
     const waitedMs = stopwatch()
-    while (seen.arrivals < taken && waitedMs() < 15_000) await sleep(systemClock, 100)
+    while (seen.arrivals < accepted && waitedMs() < 15_000) await sleep(systemClock, 100)
     const { gapMs } = seen
     return [
       {
@@ -107,13 +107,13 @@ async function roll(
         holds: gapMs <= gapMsMax,
       },
       {
-        must: 'everything is delivered, once',
-        measured: `${seen.arrivals} of ${taken}`,
-        holds: seen.arrivals === taken,
+        must: 'every event is delivered exactly once',
+        measured: `${seen.arrivals} of ${accepted}`,
+        holds: seen.arrivals === accepted,
       },
     ]
   } finally {
-    enough.abort()
+    stopPosting.abort()
     for (const service of [ingest, ...deliverers]) await service.close()
   }
 }
@@ -129,8 +129,9 @@ async function run(): Promise<readonly PressureFinding[]> {
   }
 }
 
-/** A deployment that looks at nothing but `/readyz`. */
+/** A deployment that watches only `/readyz`. */
 export const scenario: PressureScenario = {
-  title: 'two deliverers are replaced one after the other, as /readyz says',
+  title:
+    'two deliverers are replaced one after the other, each once /readyz of its successor answers 200',
   run,
 }

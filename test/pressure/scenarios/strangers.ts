@@ -17,7 +17,7 @@ import { strangerFinding } from '../stranger.ts'
 const batch = JSON.stringify({ batch: [{ type: 'track', userId: 'u_1', event: 'Ping' }] })
 const headers = { authorization: `Basic ${btoa('wk_example:')}` }
 
-/** Opens connections and does on them what a stranger might; they stay open. */
+/** Opens connections and misuses them as an attacker might. They stay open. */
 type Attack = (port: number) => Promise<readonly Socket[]>
 
 async function dial(port: number): Promise<Socket> {
@@ -29,7 +29,7 @@ async function dial(port: number): Promise<Socket> {
 const head = (fields: readonly string[]): string =>
   ['POST /v1/batch HTTP/1.1', 'Host: localhost', ...fields, '', ''].join('\r\n')
 
-/** 3,000 small bodies without a key on one connection, each of which inflates to 500 KB. */
+/** 3,000 small bodies without a write key on one connection; each inflates to 500 KB. */
 const pipelinedGzip: Attack = async (port) => {
   const bomb = gzipSync(`{"batch":[${' '.repeat(511_000)}]}`)
   const one = Buffer.concat([Buffer.from(head([`Content-Length: ${bomb.length}`])), bomb])
@@ -38,7 +38,7 @@ const pipelinedGzip: Attack = async (port) => {
   return [socket]
 }
 
-/** 133 connections that stop within their bodies. */
+/** 133 connections that stall in the middle of their bodies. */
 const stalledBodies: Attack = (port) =>
   Promise.all(
     Array.from({ length: 133 }, async () => {
@@ -48,7 +48,7 @@ const stalledBodies: Attack = (port) =>
     }),
   )
 
-/** 200 connections that ask for large answers, and read none of them. */
+/** 200 connections that ask for large answers and don't read them. */
 const unreadAnswers: Attack = (port) =>
   Promise.all(
     Array.from({ length: 200 }, async () => {
@@ -60,7 +60,7 @@ const unreadAnswers: Attack = (port) =>
     }),
   )
 
-/** Runs an attack for ten seconds, and asks as a good client does meanwhile. */
+/** Runs an attack for ten seconds, while a good client sends requests. */
 async function under(name: string, attack: Attack): Promise<readonly PressureFinding[]> {
   const app = trackingApp({
     sourceOf: (key) => (key === 'wk_example' ? { id: 'website', enabled: true } : undefined),
@@ -95,10 +95,9 @@ async function under(name: string, attack: Attack): Promise<readonly PressureFin
   ]
 }
 
-/** Strangers at an open tracking port. */
+/** Attackers at a public tracking port. */
 export const scenario: PressureScenario = {
-  title:
-    'strangers take all they can of an open tracking port, and a good client sends beside them',
+  title: 'strangers attack a public tracking port while a good client sends',
   run: async () => [
     ...(await under('3,000 gzip bodies without a key, pipelined', pipelinedGzip)),
     ...(await under('133 bodies that stall', stalledBodies)),

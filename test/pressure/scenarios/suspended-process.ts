@@ -17,7 +17,7 @@ const requestsMax = 32
 const worker = new URL('../deliver-from-postgres.ts', import.meta.url)
 const typescript = new URL('../../support/typescript.js', import.meta.url)
 
-/** An endpoint that takes 200 ms, and notes which process sent it each delivery. */
+/** Starts an endpoint that answers after 200 ms, and records which process sent each delivery. */
 async function startEndpoint() {
   const arrivals: { readonly body: string; readonly process: string; readonly atMs: number }[] = []
   const server = createServer((request, response) => {
@@ -67,7 +67,7 @@ async function suspend(
     const suspendedAtMs = systemClock.nowMs()
     first!.kill('SIGSTOP')
     await sleep(systemClock, suspendedMs)
-    // The rest is for the process that comes back, too: only its old leases must not be used.
+    // The resumed process may deliver the rest as well. It only must not use its old leases.
     const continuedAtMs = systemClock.nowMs()
     first!.kill('SIGCONT')
     const elapsedMs = stopwatch()
@@ -80,17 +80,17 @@ async function suspend(
     )
     return [
       {
-        must: 'everything is delivered, and the books say so',
+        must: 'everything is delivered, and the ledger agrees',
         measured: `${delivered} of ${deliveries}`,
         holds: delivered === deliveries && deliveries === destinations * eventsEach,
       },
       {
-        must: `sent twice: at most the ${requestsMax} requests that the suspended process had in flight`,
+        must: `at most the ${requestsMax} requests that the suspended process had in flight are sent twice`,
         measured: `${twice}`,
         holds: twice <= requestsMax,
       },
       {
-        must: 'the other process goes on meanwhile',
+        must: 'the other process keeps delivering meanwhile',
         measured: `${ofOther.length} in ${suspendedMs / 1_000} s`,
         holds: ofOther.length > 0,
       },
@@ -119,6 +119,6 @@ async function run(): Promise<readonly PressureFinding[]> {
 
 /** A process that the operating system suspends for longer than its leases last. */
 export const scenario: PressureScenario = {
-  title: `one of two processes stands still for ${suspendedMs / 1_000} s, its leases last ${leaseMs / 1_000} s`,
+  title: `one of two processes is suspended for ${suspendedMs / 1_000} s; its leases last ${leaseMs / 1_000} s`,
   run,
 }
