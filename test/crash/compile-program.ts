@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-/** What threads run, which nothing imports. */
+/** Programs of threads, which nothing imports. */
 const threadPrograms = [
   'src/store/threaded/store-thread.ts',
   'src/webhook/threads/sender-thread.ts',
@@ -17,15 +17,15 @@ const compilerOptions = {
 }
 
 /**
- * Compiles a program and all that it imports into a folder, once: a program that is started over and
- * over must not spend its time on compiling. Types are not checked.
+ * Compiles a program and everything that it imports into a folder, because a program that is restarted many
+ * times must not be compiled each time. Types are not checked.
  *
- * @returns the path of what Node can run
+ * @returns the path of the compiled program
  */
 export async function compileProgram(program: URL, folder: string): Promise<string> {
   const start = fileURLToPath(program)
   const paths = new Set([start, ...threadPrograms])
-  // The set grows while it is read, until every import was followed.
+  // The loop adds to the set until every import has been followed.
   for (const path of paths) {
     const text = await readFile(path, 'utf8')
     for (const { fileName } of ts.preProcessFile(text).importedFiles) {

@@ -3,19 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** What a receiver is told to do. */
+/** Options of {@link CountingReceiver}. */
 export interface ReceiverOptions {
   /** Messages that are refused once, with 503. */
   readonly refusedOnce: ReadonlySet<string>
-  /** How long the next answer takes, in milliseconds. */
+  /** Returns the delay of the next answer, in milliseconds. */
   readonly delayMs: () => number
-  /** Is told which process sent a request, as soon as it arrived. */
+  /** Called when a request arrives, with the process that sent it. */
   readonly requested: (process: number) => void
-  /** Is told of every message that was taken, right after the answer was handed to the socket. */
+  /** Called for every accepted message, right after its answer was written to the socket. */
   readonly answered: (messageId: string, process: number) => void
 }
 
-/** A real endpoint on a free port that takes messages, a few of them not at the first time. */
+/** A real endpoint on a free port, which accepts messages, some of them only the second time. */
 export class CountingReceiver {
   readonly #server: Server
   readonly #options: ReceiverOptions
@@ -24,12 +24,12 @@ export class CountingReceiver {
   private constructor(options: ReceiverOptions) {
     this.#options = options
     this.#server = createServer((request, response) => {
-      // A request whose sender was killed can break off anywhere.
+      // A request can break off anywhere if its sender is killed.
       this.#serve(request, response).catch(() => response.destroy())
     })
   }
 
-  /** Starts one that listens. */
+  /** Starts a receiver. */
   static async start(options: ReceiverOptions): Promise<CountingReceiver> {
     const receiver = new CountingReceiver(options)
     receiver.#server.listen(0, '127.0.0.1')
@@ -37,12 +37,12 @@ export class CountingReceiver {
     return receiver
   }
 
-  /** Where a process finds it: its own URL tells who asks, however late a request is read. */
+  /** Returns the URL for a process. Its path identifies the sender, even if the request is read late. */
   urlFor(process: number): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${process}`
   }
 
-  /** Messages that were refused. */
+  /** The number of messages that were refused. */
   get refusals(): number {
     return this.#refused.size
   }
@@ -65,7 +65,7 @@ export class CountingReceiver {
   }
 
   #answer(messageId: string, process: number, response: ServerResponse): void {
-    // Its sender is gone.
+    // The sender was killed.
     if (response.destroyed) return
     const { refusedOnce, answered } = this.#options
     if (refusedOnce.has(messageId) && !this.#refused.has(messageId)) {

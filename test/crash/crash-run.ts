@@ -5,56 +5,56 @@ import { CountingReceiver } from './counting-receiver.ts'
 import type { Fault } from './deliverer-settings.ts'
 import type { Evidence } from './findings.ts'
 import { drawKillMoment, type DelivererEvent, type KillMoment } from './kill-plan.ts'
-import { Life, type LifeReport } from './life.ts'
+import { DelivererRun, type DelivererReport } from './deliverer-run.ts'
 import { seededRandom } from './seeded-random.ts'
 import { Watchdog } from './watchdog.ts'
 import { Witness } from './witness.ts'
 
-/** What a run is made of. */
+/** Options of a run. */
 export interface CrashRunOptions {
-  /** The compiled deliverer. */
+  /** The path of the compiled deliverer. */
   readonly program: string
-  /** Where the store goes. */
+  /** The folder for the store. */
   readonly folder: string
-  /** How many messages there are. */
+  /** The number of messages. */
   readonly messages: number
-  /** After which events to kill: one kill each, in this order. */
+  /** The events after which to kill, one kill each, in this order. */
   readonly killEvents: readonly DelivererEvent[]
-  /** Numbers from 0 to 1 come from it: how often an event happens before a kill, and how long answers take. */
+  /** Seed of the random numbers, which decide when exactly to kill, and how long answers take. */
   readonly seed: number
-  /** What the deliverer does wrong; nothing by default. */
+  /** A fault that the deliverer simulates; none by default. */
   readonly fault?: Fault | undefined
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface CrashResult extends Evidence {
-  /** Processes that were killed. */
+  /** The number of kills. */
   readonly kills: number
-  /** Of those, processes that had nothing left to do. */
+  /** Kills of processes that had nothing left to do. */
   readonly killsAtRest: number
   /** Messages that were refused once. */
   readonly refusals: number
-  /** Calls that were not acknowledged when their process was killed, and sent again to the next. */
+  /** Calls that a killed process had not acknowledged, and that were sent again to the next one. */
   readonly sentAgain: number
-  /** From the start of a process to its readiness, at the most, in milliseconds. */
+  /** The longest time from a restart until the process was ready, in milliseconds. */
   readonly restartMsMax: number
-  /** Of a restart, to open the store, at the most, in milliseconds. */
+  /** The longest time that a restart took to open the store, in milliseconds. */
   readonly openMsMax: number
-  /** All of it, in milliseconds. */
+  /** The duration of the run, in milliseconds. */
   readonly durationMs: number
 }
 
-/** A run fails when nothing new happens for that long. */
+/** A run fails if it makes no progress for this long. */
 const stallMs = 30_000
 const answerDelayMsMax = 5
-/** One message of so many is refused once. */
+/** One message in ten is refused once. */
 const refusedEvery = 10
 
 /**
- * Kills a delivering process over and over while it accepts and delivers, starts it again on the same
- * file, and looks on from outside.
+ * Kills a process again and again while it accepts and delivers, restarts it on the same file, and records
+ * from outside what happens.
  *
- * @throws Error when nothing new happens any more, or when a process ends that was not to
+ * @throws Error if there is no progress, or if a process ends that should not
  */
 export async function runCrashes(options: CrashRunOptions): Promise<CrashResult> {
   const run = new CrashRun(options)
@@ -64,25 +64,25 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashResult>
 class CrashRun {
   readonly #options: CrashRunOptions
   /** Decides when to kill. */
-  readonly #fate: () => number
-  /** Decides the rest: apart, because nobody knows how many answers there will be. */
-  readonly #chance: () => number
+  readonly #killRandom: () => number
+  /** Decides the rest. It is separate, because the number of answers differs from run to run. */
+  readonly #random: () => number
   readonly #witness = new Witness(() => this.#watchdog.progressed())
   readonly #messageIds: string[]
   readonly #storePath: string
-  readonly #lives: LifeReport[] = []
+  readonly #reports: DelivererReport[] = []
   readonly #watchdog: Watchdog
-  #life: { readonly process: number; readonly life: Life } | undefined
+  #current: { readonly process: number; readonly run: DelivererRun } | undefined
   #sentAgain = 0
 
   constructor(options: CrashRunOptions) {
     this.#options = options
-    this.#fate = seededRandom(options.seed + 1)
-    this.#chance = seededRandom(options.seed + 2)
+    this.#killRandom = seededRandom(options.seed + 1)
+    this.#random = seededRandom(options.seed + 2)
     this.#storePath = join(options.folder, 'evroute.db')
     this.#messageIds = Array.from({ length: options.messages }, (_, index) => `m_${index + 1}`)
     for (const messageId of this.#messageIds) this.#witness.expect(messageId)
-    this.#watchdog = new Watchdog(stallMs, () => this.#life?.life.description ?? 'no process')
+    this.#watchdog = new Watchdog(stallMs, () => this.#current?.run.description ?? 'no process')
   }
 
   async result(): Promise<CrashResult> {
@@ -90,13 +90,13 @@ class CrashRun {
     const receiver = await this.#startReceiver()
     try {
       const kills = this.#options.killEvents.length
-      for (let process = 0; process <= kills; process++) await this.#live(process, receiver)
-      const restarts = this.#lives.slice(1)
+      for (let process = 0; process <= kills; process++) await this.#runProcess(process, receiver)
+      const restarts = this.#reports.slice(1)
       return {
         records: this.#witness.records,
         audit: await this.#audit(),
         kills,
-        killsAtRest: this.#lives.filter(({ killedAtRest }) => killedAtRest).length,
+        killsAtRest: this.#reports.filter(({ killedAtRest }) => killedAtRest).length,
         refusals: receiver.refusals,
         sentAgain: this.#sentAgain,
         restartMsMax: Math.max(...restarts.map(({ readyMs = 0 }) => readyMs)),
@@ -105,7 +105,7 @@ class CrashRun {
       }
     } finally {
       this.#watchdog.stop()
-      this.#life?.life.kill()
+      this.#current?.run.kill()
       await receiver.close()
     }
   }
@@ -113,30 +113,30 @@ class CrashRun {
   #startReceiver(): Promise<CountingReceiver> {
     return CountingReceiver.start({
       refusedOnce: this.#refusedOnce(),
-      delayMs: () => Math.floor(this.#chance() * (answerDelayMsMax + 1)),
+      delayMs: () => Math.floor(this.#random() * (answerDelayMsMax + 1)),
       requested: (process) => {
-        if (this.#life?.process === process) this.#life.life.requested()
+        if (this.#current?.process === process) this.#current.run.requested()
       },
       answered: (messageId, process) => {
         this.#witness.answered(messageId, process)
-        if (this.#life?.process === process) this.#life.life.answered()
+        if (this.#current?.process === process) this.#current.run.answered()
       },
     })
   }
 
-  /** One of every ten: evenly, so that no row of refusals opens the circuit breaker. */
+  /** Chooses one of every ten, evenly, so that no series of refusals opens the circuit breaker. */
   #refusedOnce(): ReadonlySet<string> {
     const refused = new Set<string>()
     for (let start = 0; start < this.#messageIds.length; start += refusedEvery) {
-      const messageId = this.#messageIds[start + Math.floor(this.#chance() * refusedEvery)]
+      const messageId = this.#messageIds[start + Math.floor(this.#random() * refusedEvery)]
       if (messageId !== undefined) refused.add(messageId)
     }
     return refused
   }
 
-  async #live(process: number, receiver: CountingReceiver): Promise<void> {
+  async #runProcess(process: number, receiver: CountingReceiver): Promise<void> {
     const { program, fault } = this.#options
-    const life = new Life({
+    const run = new DelivererRun({
       process,
       argv: [
         program,
@@ -149,10 +149,10 @@ class CrashRun {
       witness: this.#witness,
       progressed: () => this.#watchdog.progressed(),
     })
-    this.#life = { process, life }
-    this.#lives.push(await Promise.race([life.over(), this.#watchdog.stalled]))
-    this.#sentAgain += life.unacknowledged
-    this.#life = undefined
+    this.#current = { process, run }
+    this.#reports.push(await Promise.race([run.ended(), this.#watchdog.stalled]))
+    this.#sentAgain += run.unacknowledged
+    this.#current = undefined
   }
 
   #nextKill(process: number): KillMoment | undefined {
@@ -160,10 +160,10 @@ class CrashRun {
     const event = killEvents[process]
     if (event === undefined) return undefined
     const left = { messages: this.#messageIds.length, kills: killEvents.length - process }
-    return drawKillMoment(event, left, this.#fate)
+    return drawKillMoment(event, left, this.#killRandom)
   }
 
-  /** By somebody who had no part in it. */
+  /** Audits the store from this process, which took no part in the deliveries. */
   async #audit(): Promise<Evidence['audit']> {
     const store = await openStore(`sqlite:${this.#storePath}`)
     try {

@@ -9,7 +9,7 @@ import type { Fault } from './deliverer-settings.ts'
 import { figuresOf, findingsOf } from './findings.ts'
 import type { DelivererEvent } from './kill-plan.ts'
 
-/** More than a run may stand still, so that its own report comes first. */
+/** Longer than a run may make no progress, so that its own error comes first. */
 const timeoutMs = 60_000
 const seed = 20_260_102
 
@@ -40,18 +40,18 @@ describe('a delivering process that is killed', { timeout: timeoutMs }, () => {
     expect(result).toMatchObject({ kills: 5, killsAtRest: 0, refusals: 40 })
   })
 
-  test('fails this test if it acknowledges before the commit', async () => {
-    // So many that it is killed long before the last ones are stored, which it does at its end.
+  test('is found to lose messages if it acknowledges them before the commit', async () => {
+    // Enough messages that it is killed long before it stores the last ones.
     const result = await crash(1_000, ['acknowledged'], 'ack-before-commit')
     expect(findingsOf(result)).toContainEqual(
-      expect.stringMatching(/^\d+ messages were acknowledged and lost: m_\d+/),
+      expect.stringMatching(/^Messages acknowledged and lost: \d+ \(m_\d+/),
     )
   })
 
-  test('fails this test if it never returns the leases of a killed process', async () => {
+  test('is found to leave deliveries pending if it never returns the leases of a killed process', async () => {
     const result = await crash(100, ['requested'], 'leases-never-returned')
     expect(findingsOf(result)).toContainEqual(
-      expect.stringMatching(/^\d+ deliveries pending, not 0$/),
+      expect.stringMatching(/^Deliveries pending: \d+, not 0$/),
     )
   })
 })

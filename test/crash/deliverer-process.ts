@@ -9,40 +9,40 @@ export interface ProcessEnd {
   readonly errors: string
 }
 
-/** A deliverer in a process of its own. */
+/** A deliverer in its own process. */
 export class DelivererProcess {
-  /** Resolves once it is gone and all that it said was handed on. */
+  /** Resolves once the process has ended and all its output has been passed on. */
   readonly ended: Promise<ProcessEnd>
   readonly #child: ChildProcessWithoutNullStreams
   #errors = ''
 
-  /** Starts one; `heard` gets every line that it completes. */
+  /** Starts a deliverer; `heard` gets each complete line of its output. */
   constructor(argv: readonly string[], heard: (line: string) => void) {
     this.#child = spawn(process.execPath, argv, { stdio: 'pipe' })
     let rest = ''
     this.#child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n')
-      // A line that the kill cut off was never said.
+      // An incomplete line doesn't count: the kill cut it off.
       rest = lines.pop() ?? ''
       for (const line of lines) heard(line)
     })
     this.#child.stderr.setEncoding('utf8').on('data', (chunk: string) => (this.#errors += chunk))
-    // What it no longer reads is not acknowledged, and sent again.
+    // Calls that it doesn't read are not acknowledged, so they are sent again.
     this.#child.stdin.on('error', () => undefined)
     this.ended = this.#end()
   }
 
-  /** Tells it a line. */
-  tell(line: string): void {
+  /** Writes a line to its stdin. */
+  send(line: string): void {
     this.#child.stdin.write(`${line}\n`)
   }
 
-  /** Lets it end by itself. */
+  /** Closes its stdin, so that it ends by itself. */
   dismiss(): void {
     this.#child.stdin.end()
   }
 
-  /** Ends it at once, without a chance to do anything. */
+  /** Kills it with SIGKILL. */
   kill(): void {
     this.#child.kill('SIGKILL')
   }

@@ -1,26 +1,26 @@
 import type { RetryPolicy } from '../../src/delivery/index.ts'
 import { limits } from '../../src/model/index.ts'
 
-/** What the deliverer is told to do wrong, so that the test can show that it would notice. */
+/** A fault that the deliverer simulates, to show that the test notices it. */
 export type Fault = 'ack-before-commit' | 'leases-never-returned'
 
-/** Every fault there is. */
+/** All faults. */
 export const faults: readonly Fault[] = ['ack-before-commit', 'leases-never-returned']
 
-/** Requests in flight at the endpoint at the most. */
+/** The most requests in flight at the endpoint. */
 export const concurrency = 10
 
-/** Nothing starts while so many settlements are not written yet. */
+/** No round starts while this many settlements are unwritten. */
 export const requestsMax = 40
 
 /**
- * Deliveries that were started and are not settled, at the most, at any moment. A round starts only
- * while fewer than `requestsMax` settlements are unwritten and an endpoint has fewer than `concurrency`
- * requests; the one whose end makes room for it may be on its way between the two.
+ * The most deliveries that can be started and unsettled at any moment. A round starts only while fewer than
+ * `requestsMax` settlements are unwritten and the endpoint has fewer than `concurrency` requests. A round
+ * that has just ended may be counted in neither.
  */
 export const unsettledMax: number = requestsMax + concurrency
 
-/** Soon again: what was refused is in the way of nobody for long. */
+/** Short delays, so that refused messages are retried soon. */
 export const retryPolicy: RetryPolicy = Object.freeze({
   firstDelayMs: 20,
   factor: 2,

@@ -1,6 +1,6 @@
-// Delivers from a file until it is killed: the URL of the endpoint, the file, and perhaps a fault are its
-// arguments. A line on stdin is a call; `finish` asks it to say when it is idle. On stdout it says what it
-// has done, a line each, as soon as it is done. It ends with its stdin.
+// Delivers from a file until it is killed. Its arguments are the URL of the endpoint, the path of the file,
+// and optionally a fault. Each line on stdin is a call; `finish` makes it report when it is idle. On stdout,
+// it reports each step as a line, as soon as the step is done. It ends when its stdin is closed.
 import { createInterface } from 'node:readline'
 import { Dispatcher } from '../../src/delivery/index.ts'
 import { Intake } from '../../src/intake/index.ts'
@@ -42,7 +42,7 @@ const intake = new Intake({
 async function accept(line: string): Promise<void> {
   const calls = [JSON.parse(line) as unknown]
   for (const result of await intake.accept({ sourceId, calls })) {
-    if (result.kind === 'rejected') throw new Error(`It was rejected: ${line}`)
+    if (result.kind === 'rejected') throw new Error(`The call was rejected: ${line}`)
     say(`acknowledged ${result.event.messageId} ${result.outcome}`)
   }
 }
@@ -59,7 +59,7 @@ async function close(): Promise<void> {
   await store.close()
 }
 
-// What an earlier process left behind goes out without being asked for.
+// Deliver what the previous process left behind.
 dispatcher.wake()
 say('ready')
 createInterface({ input: process.stdin })

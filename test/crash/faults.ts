@@ -9,34 +9,34 @@ import type {
 type Add = (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
 
 /**
- * Answers for events before they are stored. It stores them when the next ones arrive, so that the last
- * ones it answered for are never in the store: whenever it is killed, it loses them.
+ * Acknowledges events before they are stored. It stores them only when the next ones arrive. So the last
+ * acknowledged events are not in the store, and are lost whenever the process is killed.
  */
 export class EarlyAnswers {
   readonly #add: Add
-  #behind: readonly NewEvent[] = []
+  #unstored: readonly NewEvent[] = []
 
   constructor(add: Add) {
     this.#add = add
   }
 
-  /** Answers at once. */
+  /** Acknowledges events at once, and stores the previous ones. */
   add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    const before = this.#behind
-    this.#behind = events
+    const before = this.#unstored
+    this.#unstored = events
     if (before.length > 0) void this.#add(before)
     return Promise.resolve(events.map(() => 'routed'))
   }
 
-  /** Stores what was answered for last. */
+  /** Stores the last events. */
   async flush(): Promise<void> {
-    if (this.#behind.length > 0) await this.#add(this.#behind)
+    if (this.#unstored.length > 0) await this.#add(this.#unstored)
   }
 }
 
 /**
- * Remembers in a file what was given out, and never gives out again what a process held that died: a
- * lease without an end, as a row would have it that nobody ever sets back.
+ * Records leases in a file, and never leases a delivery again that a killed process held, as if leases never
+ * expired.
  */
 export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore {
   const lostIds = heldIds(path)
@@ -50,9 +50,9 @@ export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore
     },
     claim: async (request) => {
       const claimed = await store.claim(request)
-      const given = claimed.filter(({ id }) => !lostIds.has(id))
-      note('leased', given)
-      return given
+      const leased = claimed.filter(({ id }) => !lostIds.has(id))
+      note('leased', leased)
+      return leased
     },
     settle: async (batch) => {
       const effective = await store.settle(batch)

@@ -15,7 +15,7 @@ function recordsOf(...records: readonly MessageRecord[]): ReadonlyMap<string, Me
   return new Map(records.map((record, index) => [`m_${index + 1}`, record]))
 }
 
-/** What a store says that delivered so many. */
+/** The audit of a store that delivered this many messages. */
 function auditOf(count: number): StoreAudit {
   const ended = { delivered: count, failed: 0, expired: 0 }
   const events = { accepted: count, routed: count, deliveries: count }
@@ -28,12 +28,12 @@ function auditOf(count: number): StoreAudit {
 }
 
 describe('findings of a run', () => {
-  test('are none where every message was acknowledged, taken and settled', () => {
+  test('are empty if every message was acknowledged, delivered and settled', () => {
     const records = recordsOf(delivered, delivered)
     expect(findingsOf({ records, audit: auditOf(2) })).toEqual([])
   })
 
-  test('are none where a process died between an answer and its settlement', () => {
+  test('are empty if a process was killed between an answer and its settlement', () => {
     const records = recordsOf({
       acknowledgements: ['routed', 'duplicate'],
       answeredTo: [0, 2],
@@ -44,52 +44,52 @@ describe('findings of a run', () => {
   })
 
   test.each<readonly [string, Partial<MessageRecord>]>([
-    ['were never acknowledged', { acknowledgements: [] }],
-    ['were acknowledged and lost', { answeredTo: [] }],
-    ['were accepted twice', { acknowledgements: ['routed', 'routed'] }],
-    ['were taken twice from one process', { answeredTo: [1, 1] }],
-    ['were sent again after they were settled', { answeredTo: [1, 2] }],
-    ['came to another end', { settlements: [{ process: 1, state: 'expired' }] }],
-  ])('name messages that %s', (words, difference) => {
+    ['never acknowledged', { acknowledgements: [] }],
+    ['acknowledged and lost', { answeredTo: [] }],
+    ['accepted twice', { acknowledgements: ['routed', 'routed'] }],
+    ['delivered twice by one process', { answeredTo: [1, 1] }],
+    ['sent again after they were settled', { answeredTo: [1, 2] }],
+    ['not settled as delivered', { settlements: [{ process: 1, state: 'expired' }] }],
+  ])('name messages that were %s', (words, difference) => {
     const records = recordsOf(delivered, { ...delivered, ...difference })
     expect(findingsOf({ records, audit: auditOf(2) })).toContainEqual(
-      expect.stringMatching(new RegExp(`^1 messages ${words}.*: m_2$`)),
+      expect.stringMatching(new RegExp(`^Messages ${words}: 1 \\(m_2\\)$`)),
     )
   })
 
-  test('name more duplicates than there may be', () => {
+  test('report more duplicates than are allowed', () => {
     const records = recordsOf({ ...delivered, answeredTo: [1, 1] })
     expect(findingsOf({ records, audit: auditOf(1) })).toContain(
-      '1 duplicates are more than the 0 there may be',
+      'Duplicates: 1, more than the allowed 0',
     )
   })
 
-  test('name a process that had more unsettled than it may', () => {
+  test('report a process with more unsettled answers than are allowed', () => {
     const unsettled = { ...delivered, settlements: [] }
     const records = recordsOf(...Array.from({ length: unsettledMax + 1 }, () => unsettled))
     expect(findingsOf({ records, audit: auditOf(records.size) })).toEqual([
-      `${unsettledMax + 1} answers were unsettled at once, of ${unsettledMax} at the most`,
+      `Unsettled answers of one process: ${unsettledMax + 1}, more than the allowed ${unsettledMax}`,
     ])
   })
 
   test.each<readonly [string, StoreAudit]>([
     ['accepted 1 is not', { ...auditOf(1), ledger: { ...auditOf(1).ledger, filtered: 1 } }],
-    ['2 events routed, not 1', auditOf(2)],
-    ['0 deliveries delivered, not 1', auditOf(0)],
+    ['Events routed: 2, not 1', auditOf(2)],
+    ['Deliveries delivered: 0, not 1', auditOf(0)],
     [
-      '1 deliveries pending, not 0',
+      'Deliveries pending: 1, not 0',
       { ...auditOf(1), ledger: { ...auditOf(1).ledger, pending: 1 } },
     ],
-    ['1 deliveries without a body, not 0', { ...auditOf(1), withoutBody: 1 }],
+    ['Deliveries without a body: 1, not 0', { ...auditOf(1), withoutBody: 1 }],
     [
-      '1 deliveries counted as pending, not 0',
+      'Deliveries counted as pending: 1, not 0',
       { ...auditOf(1), counted: { ...auditOf(1).counted, pending: 1 } },
     ],
     [
-      '2 deliveries counted or purged as delivered, not 1',
+      'Deliveries counted or purged as delivered: 2, not 1',
       { ...auditOf(1), purged: { delivered: 1, failed: 0, expired: 0 } },
     ],
-  ])('name books in which %s', (words, audit) => {
+  ])('report a wrong audit: %s', (words, audit) => {
     expect(findingsOf({ records: recordsOf(delivered), audit })).toContainEqual(
       expect.stringContaining(words),
     )

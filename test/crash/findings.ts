@@ -1,34 +1,34 @@
 import type { StoreAudit } from '../../src/delivery/index.ts'
-import { imbalances } from '../../src/model/index.ts'
+import { imbalances, type DeliveryLedger } from '../../src/model/index.ts'
 import { unsettledMax } from './deliverer-settings.ts'
 import type { MessageRecord } from './witness.ts'
 
-/** What was seen of a run, from outside and in its store. */
+/** What a run showed, from outside and in its store. */
 export interface Evidence {
-  /** Every message that was to be sent. */
+  /** All messages, by messageId. */
   readonly records: ReadonlyMap<string, MessageRecord>
-  /** What the store said of itself in the end. */
+  /** The audit of the store after the run. */
   readonly audit: StoreAudit
 }
 
-/** What comes out of it in figures. */
+/** The figures of a run. */
 export interface Figures {
   /** Messages that were acknowledged. */
   readonly acknowledged: number
   /** Messages that were answered 2xx. */
   readonly answered: number
-  /** Answers beyond the first of each message. */
+  /** 2xx answers beyond the first one of each message. */
   readonly duplicates: number
   /**
-   * As many duplicates as there may be: answers to a process that died before it said that it had
-   * settled them, each of which may be sent once more.
+   * The most duplicates that are allowed: answers to processes that were killed before they reported the
+   * settlement. Each of these deliveries may be sent once more.
    */
   readonly duplicatesMax: number
-  /** Of those answers, the most to one process. */
+  /** The most of those answers to a single process. */
   readonly unsettledAtOnce: number
 }
 
-/** Counts. */
+/** Computes the figures of a run. */
 export function figuresOf({ records }: Pick<Evidence, 'records'>): Figures {
   const all = [...records.values()]
   const unsettled = new Map<number, number>()
@@ -45,7 +45,7 @@ export function figuresOf({ records }: Pick<Evidence, 'records'>): Figures {
   }
 }
 
-/** Everything that is not as it must be; an empty list means that nothing was lost or done in vain. */
+/** Lists everything that is wrong; empty if nothing was lost and nothing was sent in vain. */
 export function findingsOf(evidence: Evidence): readonly string[] {
   return [
     ...findingsOfMessages(evidence.records),
@@ -55,18 +55,25 @@ export function findingsOf(evidence: Evidence): readonly string[] {
 }
 
 function findingsOfMessages(records: ReadonlyMap<string, MessageRecord>): readonly string[] {
-  const faults: readonly (readonly [string, (record: MessageRecord) => boolean])[] = [
-    ['were never acknowledged', (record) => !isAcknowledged(record)],
-    ['were acknowledged and lost', (record) => isAcknowledged(record) && !isAnswered(record)],
-    ['were accepted twice', isAcceptedTwice],
-    ['were taken twice from one process', isAnsweredTwiceByOne],
-    ['were sent again after they were settled', isAnsweredAfterEnd],
-    ['came to another end than delivered', isNotDelivered],
-  ]
-  return faults.flatMap(([words, isFaulty]) => {
-    const ids = [...records].filter(([, record]) => isFaulty(record)).map(([id]) => id)
+  return faultyMessages([...records], {
+    'never acknowledged': (record) => !isAcknowledged(record),
+    'acknowledged and lost': (record) => isAcknowledged(record) && !isAnswered(record),
+    'accepted twice': isAcceptedTwice,
+    'delivered twice by one process': isAnsweredTwiceByOne,
+    'sent again after they were settled': isAnsweredAfterEnd,
+    'not settled as delivered': isNotDelivered,
+  })
+}
+
+/** Counts the messages with each fault, and names a few of them. */
+export function faultyMessages<Record>(
+  records: readonly (readonly [messageId: string, record: Record])[],
+  faults: Readonly<{ [fault: string]: (record: Record) => boolean }>,
+): readonly string[] {
+  return Object.entries(faults).flatMap(([fault, isFaulty]) => {
+    const ids = records.filter(([, record]) => isFaulty(record)).map(([id]) => id)
     const examples = ids.slice(0, examplesMax).join(', ')
-    return ids.length === 0 ? [] : [`${ids.length} messages ${words}: ${examples}`]
+    return ids.length === 0 ? [] : [`Messages ${fault}: ${ids.length} (${examples})`]
   })
 }
 
@@ -74,11 +81,11 @@ function findingsOfFigures(figures: Figures): readonly string[] {
   const { duplicates, duplicatesMax, unsettledAtOnce } = figures
   const findings: string[] = []
   if (duplicates > duplicatesMax) {
-    findings.push(`${duplicates} duplicates are more than the ${duplicatesMax} there may be`)
+    findings.push(`Duplicates: ${duplicates}, more than the allowed ${duplicatesMax}`)
   }
   if (unsettledAtOnce > unsettledMax) {
     findings.push(
-      `${unsettledAtOnce} answers were unsettled at once, of ${unsettledMax} at the most`,
+      `Unsettled answers of one process: ${unsettledAtOnce}, more than the allowed ${unsettledMax}`,
     )
   }
   return findings
@@ -86,28 +93,34 @@ function findingsOfFigures(figures: Figures): readonly string[] {
 
 function findingsOfAudit({ records, audit }: Evidence): readonly string[] {
   const { ledger, counted, purged, withoutBody } = audit
-  const expected: readonly (readonly [string, number, number])[] = [
-    ['events routed', ledger.routed, records.size],
-    ['deliveries delivered', ledger.delivered, records.size],
-    ['deliveries pending', ledger.pending, 0],
-    ['deliveries without a body', withoutBody, 0],
-    ['deliveries counted as pending', counted.pending, ledger.pending],
+  return wrongFigures(ledger, [
+    ['Events routed', ledger.routed, records.size],
+    ['Deliveries delivered', ledger.delivered, records.size],
+    ['Deliveries pending', ledger.pending, 0],
+    ['Deliveries without a body', withoutBody, 0],
+    ['Deliveries counted as pending', counted.pending, ledger.pending],
     ...(['delivered', 'failed', 'expired'] as const).map(
       (state) =>
         [
-          `deliveries counted or purged as ${state}`,
+          `Deliveries counted or purged as ${state}`,
           counted[state] + purged[state],
           ledger[state],
         ] as const,
     ),
-  ]
+  ])
+}
+
+/** Lists the equations of a ledger that don't balance, and the figures that are not as expected. */
+export function wrongFigures(
+  ledger: DeliveryLedger,
+  figures: readonly (readonly [name: string, actual: number, expected: number])[],
+): readonly string[] {
+  const wrong = figures.filter(([, actual, expected]) => actual !== expected)
   return [
     ...imbalances({ ...ledger, read: ledger.accepted, rejected: 0 }).map(
       ({ equation }) => equation,
     ),
-    ...expected
-      .filter(([, figure, right]) => figure !== right)
-      .map(([words, figure, right]) => `${figure} ${words}, not ${right}`),
+    ...wrong.map(([name, actual, expected]) => `${name}: ${actual}, not ${expected}`),
   ]
 }
 
@@ -139,12 +152,13 @@ function isNotDelivered({ settlements }: MessageRecord): boolean {
   return settlements.some(({ state }) => state !== 'delivered')
 }
 
-/** The processes that had it taken and did not say that they settled it. */
+/** The processes that got a 2xx for it, but didn't report its settlement. */
 function unsettledBy({ answeredTo, settlements }: MessageRecord): readonly number[] {
   const settledBy = new Set(settlements.map(({ process }) => process))
   return [...new Set(answeredTo)].filter((process) => !settledBy.has(process))
 }
 
-function sum(numbers: readonly number[]): number {
+/** Adds up some numbers. */
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }

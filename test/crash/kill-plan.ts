@@ -1,20 +1,20 @@
-/** What happens around a deliverer, as the test sees it; `loaded` and `opened` are part of its start. */
+/** An event of a deliverer that a test can see; `loaded` and `opened` are parts of its start. */
 export type DelivererEvent =
   'loaded' | 'opened' | 'acknowledged' | 'requested' | 'answered' | 'settled'
 
-/** The moment of a kill: right after something happened for that time since the start. */
+/** When to kill a process: right after the `count`-th event of this kind since its start. */
 export interface KillMoment {
   readonly event: DelivererEvent
   readonly count: number
 }
 
-/** One in five falls into the start, in the long run. */
+/** In the long run, one kill in five happens during the start. */
 const deck: readonly DelivererEvent[] = [
   ...(['loaded', 'opened', 'acknowledged', 'acknowledged', 'requested'] as const),
   ...(['requested', 'answered', 'answered', 'answered', 'settled'] as const),
 ]
 
-/** After which events to kill, in random order. */
+/** Draws the events after which to kill, in random order. */
 export function randomKillEvents(kills: number, random: () => number): readonly DelivererEvent[] {
   const events: DelivererEvent[] = []
   while (events.length < kills) {
@@ -25,8 +25,8 @@ export function randomKillEvents(kills: number, random: () => number): readonly 
 }
 
 /**
- * Draws the moment of the next kill: at random, and so that in all likelihood every kill that is left
- * finds messages that are not acknowledged yet.
+ * Draws the moment of the next kill. It is random, but early enough that the remaining kills will most likely
+ * still find unacknowledged messages.
  */
 export function drawKillMoment(
   event: DelivererEvent,

@@ -21,9 +21,9 @@ const { values } = parseArgs({
 })
 const fault = faults.find((candidate) => candidate === values.control)
 if (values.control !== undefined && fault === undefined) {
-  throw new Error(`--control is one of ${faults.join(', ')}`)
+  throw new Error(`Cannot use --control ${values.control}. Choose from: ${faults.join(', ')}`)
 }
-// A fault shows at once: it needs no scale.
+// A fault shows at a small scale.
 const scale = fault === undefined ? { kills: 50, messages: 20_000 } : { kills: 5, messages: 2_000 }
 const kills = Number(values.kills ?? scale.kills)
 const messages = Number(values.messages ?? scale.messages)
@@ -38,10 +38,10 @@ function report(result: CrashResult): string {
     ['answered', figures.answered],
     ['refused once', result.refusals],
     ['duplicates', figures.duplicates],
-    ['at most', figures.duplicatesMax],
-    ['sent again unacknowledged', result.sentAgain],
+    ['allowed', figures.duplicatesMax],
+    ['unacknowledged, sent again', result.sentAgain],
     ['longest restart', `${Math.round(result.restartMsMax)} ms`],
-    ['of it to open', `${Math.round(result.openMsMax)} ms`],
+    ['longest open', `${Math.round(result.openMsMax)} ms`],
     ['seconds', (result.durationMs / 1_000).toFixed(1)],
     ['seed', seed],
   ]
@@ -61,10 +61,10 @@ const findings = findingsOf(result)
 process.stdout.write(`\n${report(result)}\n\n`)
 for (const finding of findings) process.stdout.write(`! ${finding}\n`)
 if (findings.length === 0)
-  process.stdout.write('Nothing acknowledged was lost, and the books balance.\n')
+  process.stdout.write('No acknowledged message was lost, and the ledger balances.\n')
 const isAsExpected = fault === undefined ? findings.length === 0 : findings.length > 0
 if (fault !== undefined) {
-  process.stdout.write(`${fault}: ${isAsExpected ? 'noticed, as it must be' : 'NOT NOTICED'}\n`)
+  process.stdout.write(`${fault}: ${isAsExpected ? 'noticed, as expected' : 'NOT NOTICED'}\n`)
 }
 if (isAsExpected) await rm(folder, { recursive: true })
 else process.exitCode = 1

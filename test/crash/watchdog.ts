@@ -1,20 +1,20 @@
 import { stopwatch } from '../../src/runtime/index.ts'
 
-/** Notices when there is no progress any more. */
+/** Detects that there is no more progress. */
 export class Watchdog {
-  /** Rejects once there was none for too long. */
+  /** Rejects after too long without progress. */
   readonly stalled: Promise<never>
   readonly #timer: NodeJS.Timeout
   #elapsedMs = stopwatch()
 
   /**
-   * @param stallMs - how long it may stand still
-   * @param describe - tells where things stand
+   * @param stallMs - how long there may be no progress
+   * @param describe - describes the state, for the error
    */
   constructor(stallMs: number, describe: () => string) {
     const { promise, reject } = deferred()
     this.stalled = promise
-    // Whoever waits for something else as well need not look at it.
+    // It may reject while nothing awaits it.
     promise.catch(() => undefined)
     this.#timer = setInterval(() => {
       if (this.#elapsedMs() < stallMs) return
@@ -22,12 +22,12 @@ export class Watchdog {
     }, stallMs / 10)
   }
 
-  /** There was some progress. */
+  /** Records progress. */
   progressed(): void {
     this.#elapsedMs = stopwatch()
   }
 
-  /** Looks no more. */
+  /** Stops watching. */
   stop(): void {
     clearInterval(this.#timer)
   }

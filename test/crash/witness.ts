@@ -1,12 +1,12 @@
 import type { AddOutcome } from '../../src/delivery/index.ts'
 
-/** What was seen of one message. Processes are numbered in the order they were started. */
+/** What was observed of one message. Processes are numbered in the order in which they start. */
 export interface MessageRecord {
-  /** What its acknowledgements said. */
+  /** The outcome of each acknowledgement. */
   readonly acknowledgements: readonly AddOutcome[]
-  /** To which process each 2xx went. */
+  /** The process that got each 2xx. */
   readonly answeredTo: readonly number[]
-  /** Which process said that it is settled, and how. */
+  /** The process that reported each settlement, and the state. */
   readonly settlements: readonly { readonly process: number; readonly state: string }[]
 }
 
@@ -14,39 +14,39 @@ type Growing<Lists> = {
   [Key in keyof Lists]: Lists[Key] extends readonly (infer Item)[] ? Item[] : never
 }
 
-/** Keeps what is seen of messages, from outside of the processes that deliver them. */
+/** Records what happens to messages, from outside the processes that deliver them. */
 export class Witness {
   readonly #records = new Map<string, Growing<MessageRecord>>()
   readonly #progressed: () => void
 
-  /** @param progressed - is told of what is new: a message that is sent for ever is no progress */
+  /** @param progressed - called for everything new; a message that is sent again is no progress */
   constructor(progressed: () => void) {
     this.#progressed = progressed
   }
 
-  /** Everything that was seen, by messageId. */
+  /** All records, by messageId. */
   get records(): ReadonlyMap<string, MessageRecord> {
     return this.#records
   }
 
-  /** A message is going to be sent. */
+  /** Adds a message that will be sent. */
   expect(messageId: string): void {
     this.#records.set(messageId, { acknowledgements: [], answeredTo: [], settlements: [] })
   }
 
-  /** A process answered for it. */
+  /** Records that a process acknowledged a message. */
   acknowledged(messageId: string, outcome: AddOutcome): void {
     this.#record(messageId).acknowledgements.push(outcome)
     this.#progressed()
   }
 
-  /** The endpoint took it from a process. */
+  /** Records that the endpoint accepted a message from a process. */
   answered(messageId: string, process: number): void {
     const { answeredTo } = this.#record(messageId)
     if (answeredTo.push(process) === 1) this.#progressed()
   }
 
-  /** A process said that it came to its end. */
+  /** Records that a process reported a settlement. */
   settled(messageId: string, process: number, state: string): void {
     const { settlements } = this.#record(messageId)
     if (settlements.push({ process, state }) === 1) this.#progressed()
@@ -54,7 +54,7 @@ export class Witness {
 
   #record(messageId: string): Growing<MessageRecord> {
     const record = this.#records.get(messageId)
-    if (record === undefined) throw new Error(`Nobody sent ${messageId}`)
+    if (record === undefined) throw new Error(`No message ${messageId} was sent`)
     return record
   }
 }

@@ -5,28 +5,27 @@ import { text } from 'node:stream/consumers'
 
 /** A webhook that arrived. */
 export interface Arrival {
-  /** The destination that it was for. */
+  /** Its destination. */
   readonly destinationId: string
-  /** What it is about. */
   readonly messageId: string
   /** The number of the process that sent it. */
   readonly process: number
 }
 
-/** What a receiver is told to do. */
+/** Options of {@link BusyReceiver}. */
 export interface BusyReceiverOptions {
-  /** How long the next answer takes, in milliseconds. */
+  /** Returns the delay of the next answer, in milliseconds. */
   readonly delayMs: () => number
-  /** Is told of every webhook as soon as it arrived. */
+  /** Called for every webhook when it arrives. */
   readonly requested: (arrival: Arrival) => void
-  /** Is told of every webhook that was taken, right after the answer was handed to the socket. */
+  /** Called for every accepted webhook, right after its answer was written to the socket. */
   readonly answered: (arrival: Arrival) => void
 }
 
-/** What tells the receiver who sends: a header that each process adds. */
+/** The header in which each process sends its number. */
 export const processHeader = 'x-process'
 
-/** Real endpoints on a free port, one for each destination, that count what they have in flight. */
+/** Real endpoints on one port, one for each destination, which count their requests in flight. */
 export class BusyReceiver {
   readonly #server: Server
   readonly #options: BusyReceiverOptions
@@ -36,12 +35,12 @@ export class BusyReceiver {
   private constructor(options: BusyReceiverOptions) {
     this.#options = options
     this.#server = createServer((request, response) => {
-      // A request whose sender was killed can break off anywhere.
+      // A request can break off anywhere if its sender is killed.
       this.#serve(request, response).catch(() => response.destroy())
     })
   }
 
-  /** Starts one that listens. */
+  /** Starts a receiver. */
   static async start(options: BusyReceiverOptions): Promise<BusyReceiver> {
     const receiver = new BusyReceiver(options)
     receiver.#server.listen(0, '127.0.0.1')
@@ -49,13 +48,13 @@ export class BusyReceiver {
     return receiver
   }
 
-  /** The endpoint of a destination. */
+  /** Returns the endpoint's URL for a destination. */
   urlFor(destinationId: string): string {
     const { port } = this.#server.address() as AddressInfo
     return `http://127.0.0.1:${port}/${destinationId}`
   }
 
-  /** The most requests that each destination's endpoint had at the same time. */
+  /** The most concurrent requests of each endpoint, by destination. */
   get inFlightMax(): ReadonlyMap<string, number> {
     return this.#inFlightMax
   }
@@ -71,7 +70,7 @@ export class BusyReceiver {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const destinationId = request.url?.slice(1) ?? ''
     const ended = this.#begin(destinationId)
-    // Of a sender that is killed nothing is in flight any more.
+    // A request is no longer in flight if its sender is killed.
     response.once('close', ended)
     const { messageId } = JSON.parse(await text(request)) as { readonly messageId: string }
     const arrival = { destinationId, messageId, process: Number(request.headers[processHeader]) }

@@ -10,39 +10,39 @@ import { ServiceProcess } from './service-process.ts'
 import { deliveryKey, type SharedEvidence, type SharedRecord } from './shared-findings.ts'
 import { Tally } from './tally.ts'
 
-/** What is sent where. */
+/** A source, and the destinations of its messages. */
 export interface Source {
   readonly id: string
   readonly destinationIds: readonly string[]
-  /** One batch of so many is its. */
+  /** One batch in this many belongs to it. */
   readonly batchEvery: number
 }
 
-/** What an installation is made of. */
+/** Options of {@link Installation}. */
 export interface InstallationOptions {
-  /** Where the configurations of the processes go. */
+  /** The folder for the configurations of the processes. */
   readonly folder: string
-  /** The database. */
+  /** The URL of the database. */
   readonly store: string
-  /** What each destination's endpoint may have in flight. */
+  /** The concurrency of each destination. */
   readonly caps: Readonly<Record<string, number>>
-  /** Sources; the last one has the batches that no other one has. */
+  /** The sources. The last one gets all batches that belong to no other. */
   readonly sources: readonly Source[]
-  /** Deliveries that are to be made at the least. */
+  /** The least number of deliveries. */
   readonly deliveries: number
-  /** Deliveries that may be under way: enough for a backlog, and never all at once. */
-  readonly underwayMax: number
+  /** Deliveries that may be outstanding: enough for a backlog, but never all at once. */
+  readonly outstandingMax: number
   /** How long endpoints take to answer, in milliseconds. */
   readonly answerMs: { readonly least: number; readonly greatest: number }
-  /** Numbers from 0 to 1 come from it: whom clients post to, and how long answers take. */
+  /** Seed of the random numbers, which decide where clients post, and how long answers take. */
   readonly seed: number
-  /** It fails when nothing new happens for that long. */
+  /** A run fails if it makes no progress for this long. */
   readonly stallMs: number
 }
 
 interface GrowingRecord extends SharedRecord {
   isAcknowledged: boolean
-  readonly takenFrom: Map<string, number[]>
+  readonly deliveredBy: Map<string, number[]>
 }
 
 interface FailedRow {
@@ -51,18 +51,18 @@ interface FailedRow {
   readonly count: number
 }
 
-/** How often it is looked whether everything came to its end. */
-const lookEveryMs = 100
+/** The interval between checks for pending deliveries. */
+const pollEveryMs = 100
 
 /**
- * Services on one database, clients that post to them, and what they deliver to. It counts what happens:
- * `acknowledged`, `requested` and `answered` in all, and by process: `1 answered`.
+ * Services on one database, with their clients and endpoints. It counts what is `acknowledged`, `requested`
+ * and `answered`, in total and by process (`1 answered`).
  */
 export class Installation {
   readonly tally = new Tally()
-  /** Whether clients post however much is under way: to see that they are refused. */
+  /** Whether clients ignore the limit of outstanding deliveries, so that they get refused. */
   postsAnyway = false
-  /** Rejects once nothing new happens any more, or a process ended by itself. */
+  /** Rejects if there is no progress, or if a process ends unexpectedly. */
   readonly broken: Promise<never>
   readonly #options: InstallationOptions
   readonly #random: () => number
@@ -72,11 +72,11 @@ export class Installation {
   #break: (error: unknown) => void = () => undefined
   #receiver: BusyReceiver | undefined
   #started = 0
-  /** What was acknowledged since somebody asked for what is fresh. */
-  readonly #fresh = new Set<string>()
-  #underway = 0
+  /** Messages that were acknowledged since {@link forgetRecent}. */
+  readonly #recent = new Set<string>()
+  #outstanding = 0
   #deliveries = 0
-  #mayEnd = false
+  #isEndAllowed = false
 
   constructor(options: InstallationOptions) {
     this.#options = options
@@ -87,7 +87,7 @@ export class Installation {
     this.broken.catch(() => undefined)
   }
 
-  /** Starts what webhooks are delivered to. */
+  /** Starts the endpoints. */
   async open(): Promise<void> {
     this.#receiver = await BusyReceiver.start({
       delayMs: () => this.#answerMs(),
@@ -96,24 +96,27 @@ export class Installation {
     })
   }
 
-  /** Starts a process; it need not be ready. */
+  /** Starts a process, without waiting until it is ready. */
   async start(): Promise<ServiceProcess> {
     const number = ++this.#started
     const { folder } = this.#options
     const document = this.#documentFor(number)
     const process = await ServiceProcess.start({ number, document, folder, tally: this.tally })
     this.#processes.push(process)
-    process.lives().catch((error: unknown) => this.#break(error))
+    process.untilFailed().catch((error: unknown) => this.#break(error))
     return process
   }
 
-  /** Clients post until enough was delivered and {@link mayEnd} was said; resolves once all is acknowledged. */
+  /**
+   * Runs the clients until {@link allowEnd} was called and there are enough deliveries. Resolves once all
+   * messages are acknowledged.
+   */
   async load(): Promise<void> {
     const load = new Load({
       processes: () => this.#processes,
       message: (batch) => this.#newMessage(batch),
-      isEnough: () => this.#mayEnd && this.#deliveries >= this.#options.deliveries,
-      isBusy: () => !this.postsAnyway && this.#underway >= this.#options.underwayMax,
+      isEnough: () => this.#isEndAllowed && this.#deliveries >= this.#options.deliveries,
+      isBusy: () => !this.postsAnyway && this.#outstanding >= this.#options.outstandingMax,
       acknowledged: (message, process) => this.#acknowledged(message, process),
       random: this.#random,
       tally: this.tally,
@@ -121,34 +124,35 @@ export class Installation {
     await load.run()
   }
 
-  /** The load may end. */
-  mayEnd(): void {
-    this.#mayEnd = true
+  /** Allows the load to end. */
+  allowEnd(): void {
+    this.#isEndAllowed = true
   }
 
-  /** From now on `answered afresh` counts what was both acknowledged and answered since. */
-  beginAfresh(): void {
-    this.#fresh.clear()
+  /** From now on, `answered recent` counts messages that were both acknowledged and answered since. */
+  forgetRecent(): void {
+    this.#recent.clear()
   }
 
-  /** Waits for something, unless that will never come. */
-  or<Result>(work: Promise<Result>): Promise<Result> {
+  /** Waits for `work`, but rejects as soon as {@link broken} does. */
+  unlessBroken<Result>(work: Promise<Result>): Promise<Result> {
     return Promise.race([work, this.broken])
   }
 
-  /** Resolves once nothing waits in the store any more. */
+  /** Resolves once nothing is pending in the store. */
   async idle(): Promise<void> {
     const { store } = this.#options
     const log = await openDeliveryLog(store, { write: false })
     try {
-      while ((await this.or(log.audit())).ledger.pending > 0) await this.or(pause(lookEveryMs))
+      while ((await this.unlessBroken(log.audit())).ledger.pending > 0)
+        await this.unlessBroken(pause(pollEveryMs))
     } finally {
       await log.close()
     }
   }
 
-  /** Asks the database, on a connection that no service has. */
-  async ask<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+  /** Runs a statement on its own connection. */
+  async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await connect(this.#options.store)
     try {
       return (await client.query<Row>(sql, [...values])).rows
@@ -157,9 +161,10 @@ export class Installation {
     }
   }
 
-  /** Lets all processes end, and tells what was seen. */
+  /** Ends all processes, and returns what was observed. */
   async evidence(): Promise<SharedEvidence> {
-    for (const process of this.#processes) if (!process.isKilled) await this.or(process.close())
+    for (const process of this.#processes)
+      if (!process.isKilled) await this.unlessBroken(process.close())
     const killed = this.#processes.filter(({ isKilled }) => isKilled)
     const most = this.#receiver?.inFlightMax
     const caps = Object.entries(this.#options.caps)
@@ -172,7 +177,7 @@ export class Installation {
     }
   }
 
-  /** Ends whatever still runs. */
+  /** Kills all processes, and closes the endpoints. */
   async end(): Promise<void> {
     this.#watchdog.stop()
     await Promise.all(this.#processes.map((process) => process.kill()))
@@ -181,7 +186,7 @@ export class Installation {
 
   get #description(): string {
     const open = [...this.#records.values()].filter(({ isAcknowledged }) => !isAcknowledged)
-    return `${this.tally.description}; ${this.#underway} under way, ${open.length} not acknowledged`
+    return `${this.tally.description}; ${this.#outstanding} outstanding, ${open.length} not acknowledged`
   }
 
   #documentFor(process: number): object {
@@ -211,8 +216,8 @@ export class Installation {
     const { id = '', destinationIds = [] } = source ?? {}
     const messageId = `m_${this.#records.size + 1}`
     const message = { messageId, writeKey: writeKeyOf(id), destinationIds }
-    this.#records.set(messageId, { message, isAcknowledged: false, takenFrom: new Map() })
-    this.#underway += destinationIds.length
+    this.#records.set(messageId, { message, isAcknowledged: false, deliveredBy: new Map() })
+    this.#outstanding += destinationIds.length
     this.#deliveries += destinationIds.length
     return message
   }
@@ -220,23 +225,23 @@ export class Installation {
   #acknowledged({ messageId }: Message, process: number): void {
     const record = this.#records.get(messageId)
     if (record !== undefined) record.isAcknowledged = true
-    this.#fresh.add(messageId)
+    this.#recent.add(messageId)
     this.#watchdog.progressed()
     this.#note('acknowledged', process)
   }
 
   #answered({ destinationId, messageId, process }: Arrival): void {
-    const { takenFrom } = this.#records.get(messageId) ?? {}
-    const from = takenFrom?.get(destinationId)
+    const { deliveredBy } = this.#records.get(messageId) ?? {}
+    const from = deliveredBy?.get(destinationId)
     if (from === undefined) {
-      takenFrom?.set(destinationId, [process])
-      this.#underway--
+      deliveredBy?.set(destinationId, [process])
+      this.#outstanding--
       this.#watchdog.progressed()
     } else {
       from.push(process)
     }
     this.#note('answered', process)
-    if (this.#fresh.has(messageId)) this.tally.note('answered afresh')
+    if (this.#recent.has(messageId)) this.tally.note('answered recent')
   }
 
   #note(what: string, process: number): void {
@@ -250,7 +255,7 @@ export class Installation {
   }
 
   async #failedRequests(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.ask<FailedRow>(
+    const rows = await this.query<FailedRow>(
       `SELECT message_id, destination_id, count(*)::integer AS count
       FROM evroute_requests request JOIN evroute_deliveries delivery USING (destination_id)
       WHERE delivery.id = delivery_id AND outcome <> 'success' GROUP BY message_id, destination_id`,
@@ -258,7 +263,7 @@ export class Installation {
     return new Map(rows.map((row) => [deliveryKey(row.message_id, row.destination_id), row.count]))
   }
 
-  /** By somebody who had no part in it. */
+  /** Audits the store from this process, which took no part in the deliveries. */
   async #audit(): Promise<StoreAudit> {
     const log = await openDeliveryLog(this.#options.store, { write: false })
     try {
@@ -269,7 +274,7 @@ export class Installation {
   }
 }
 
-/** Connects to a database; that the connection is lost is shown by the next statement. */
+/** Connects to a database. A lost connection makes the next statement fail. */
 export async function connect(store: string): Promise<Client> {
   const client = new Client({ connectionString: store })
   client.on('error', () => undefined)

@@ -4,44 +4,47 @@ import type { ServiceProcess } from './service-process.ts'
 import type { SharedEvidence } from './shared-findings.ts'
 import { TimeLapse } from './time-lapse.ts'
 
-/** One of three processes is killed right after something happened to it for that time. */
+/** Kills a process right after its `count`-th event of this kind. */
 export interface SharedKill {
-  /** Which of the two that do not live on: 0 or 1. */
+  /** Which of the two processes that get killed: 0 or 1. */
   readonly slot: number
-  /** What happened: `ready` is the end of its start. */
+  /** The event; `ready` is the end of its start. */
   readonly event: 'ready' | 'acknowledged' | 'requested' | 'answered'
   readonly count: number
 }
 
-/** What a run is made of. */
+/** Options of a run. */
 export interface KillRunOptions extends InstallationOptions {
-  /** Whom to kill, one after the other. */
+  /** The kills, in this order. */
   readonly kills: readonly SharedKill[]
-  /** Whether time is let go by for what the processes wait for, which takes them a minute otherwise. */
+  /**
+   * Whether to skip the time that processes wait for leases and heartbeats, which otherwise is about a
+   * minute.
+   */
   readonly isHurried: boolean
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface KillResult extends SharedEvidence {
-  /** Deliveries of which more than one success is in the log. */
+  /** Deliveries with more than one success in the log. */
   readonly loggedTwice: number
-  /** By process, the webhooks that were taken from it. */
-  readonly takenFrom: ReadonlyMap<number, number>
-  /** Posts that nobody answered, and posts that were refused. */
+  /** The number of webhooks that endpoints accepted, by process. */
+  readonly deliveredBy: ReadonlyMap<number, number>
+  /** Posts that got no answer, and posts that were refused. */
   readonly unanswered: number
   readonly refused: number
-  /** From the last kill until nothing was pending, in milliseconds. */
+  /** The time from the last kill until nothing was pending, in milliseconds. */
   readonly idleMs: number
-  /** All of it, in milliseconds. */
+  /** The duration of the run, in milliseconds. */
   readonly durationMs: number
 }
 
 const slots = 2
 
 /**
- * Lets three services deliver from one database, and kills two of them over and over.
+ * Runs three services on one database, and kills two of them again and again.
  *
- * @throws Error when nothing new happens any more, or when a process ends that was not to
+ * @throws Error if there is no progress, or if a process ends that should not
  */
 export async function runSharedKills(options: KillRunOptions): Promise<KillResult> {
   const installation = new Installation(options)
@@ -57,8 +60,8 @@ class KillRun {
   readonly #installation: Installation
   readonly #options: KillRunOptions
   readonly #lapse: TimeLapse
-  readonly #mortals: ServiceProcess[] = []
-  /** What has come since the last kill. */
+  readonly #processes: ServiceProcess[] = []
+  /** The processes that were started since the last kill. */
   #newcomers: ServiceProcess[] = []
 
   constructor(installation: Installation, options: KillRunOptions) {
@@ -71,15 +74,15 @@ class KillRun {
     const elapsedMs = stopwatch()
     const installation = this.#installation
     const { tally } = installation
-    // The first one is alone for a moment, and sends at once; the last one lives on.
-    for (let slot = 0; slot <= slots; slot++) this.#mortals[slot] = await this.#startReady()
-    this.#newcomers = this.#mortals.slice(1)
+    // The first process is alone at first, so it sends at once. The last one is never killed.
+    for (let slot = 0; slot <= slots; slot++) this.#processes[slot] = await this.#startReady()
+    this.#newcomers = this.#processes.slice(1)
     const loaded = installation.load()
     const { kills } = this.#options
-    for (const [place, kill] of kills.entries()) await this.#kill(kill, kills.length - place - 1)
-    installation.mayEnd()
+    for (const [index, kill] of kills.entries()) await this.#kill(kill, kills.length - index - 1)
+    installation.allowEnd()
     const sinceKillMs = stopwatch()
-    await installation.or(loaded)
+    await installation.unlessBroken(loaded)
     if (this.#options.isHurried) await this.#lapse.endLeases()
     await installation.idle()
     const idleMs = sinceKillMs()
@@ -87,7 +90,7 @@ class KillRun {
     return {
       ...(await installation.evidence()),
       loggedTwice: await this.#loggedTwice(),
-      takenFrom: new Map(numbers.map((each) => [each, tally.count(`${each} answered`)])),
+      deliveredBy: new Map(numbers.map((each) => [each, tally.count(`${each} answered`)])),
       unanswered: tally.count('unanswered'),
       refused: tally.count('refused 503'),
       idleMs,
@@ -97,30 +100,33 @@ class KillRun {
 
   async #kill({ slot, event, count }: SharedKill, killsLeft: number): Promise<void> {
     const installation = this.#installation
-    const victim = this.#mortals[slot]
+    const victim = this.#processes[slot]
     if (victim === undefined) throw new Error(`There is no process ${slot}`)
-    await installation.or(installation.tally.reached(`${victim.number} ${event}`, count))
+    await installation.unlessBroken(installation.tally.reached(`${victim.number} ${event}`, count))
     await victim.kill()
     if (!this.#options.isHurried) {
-      this.#mortals[slot] = await installation.start()
+      this.#processes[slot] = await installation.start()
       return
     }
     await this.#lapse.takeOver(victim, this.#newcomers)
     if (killsLeft === 0) return
     const next = await this.#startReady()
-    this.#mortals[slot] = next
+    this.#processes[slot] = next
     this.#newcomers = [next]
   }
 
   async #startReady(): Promise<ServiceProcess> {
     const process = await this.#installation.start()
     if (this.#options.isHurried) await this.#lapse.meet(process)
-    else await this.#installation.or(this.#installation.tally.reached(`${process.number} ready`, 1))
+    else
+      await this.#installation.unlessBroken(
+        this.#installation.tally.reached(`${process.number} ready`, 1),
+      )
     return process
   }
 
   async #loggedTwice(): Promise<number> {
-    const [row] = await this.#installation.ask<{ count: string }>(
+    const [row] = await this.#installation.query<{ count: string }>(
       `SELECT count(*) FROM (SELECT FROM (
           SELECT destination_id, delivery_id FROM evroute_requests WHERE outcome = 'success'
           UNION ALL

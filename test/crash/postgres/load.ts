@@ -3,39 +3,39 @@ import { request } from 'undici'
 import type { ServiceProcess } from './service-process.ts'
 import type { Tally } from './tally.ts'
 
-/** A client waits so long before it posts again what was not taken. */
-const againMs = 20
-/** Events of one post. */
+/** How long a client waits before it posts a batch again. */
+const retryMs = 20
+/** Events per post. */
 const batchSize = 5
 /** Clients that post at the same time. */
 const clients = 8
 
-/** A message to be sent, and where it is to arrive. */
+/** A message, and the destinations at which it must arrive. */
 export interface Message {
   readonly messageId: string
   readonly writeKey: string
   readonly destinationIds: readonly string[]
 }
 
-/** What load is made of. */
+/** Options of {@link Load}. */
 export interface LoadOptions {
-  /** The processes; those that have a URL are posted to. */
+  /** The processes; clients post to those that have a URL. */
   readonly processes: () => readonly ServiceProcess[]
   /** Makes the next message of a batch. */
   readonly message: (batch: number) => Message
-  /** Whether enough was sent. */
+  /** Whether enough messages were sent. */
   readonly isEnough: () => boolean
-  /** Whether so much is under way that no more is sent for now. */
+  /** Whether to pause, because too many deliveries are outstanding. */
   readonly isBusy: () => boolean
-  /** Is told that a service has answered for a message. */
+  /** Called when a service has acknowledged a message. */
   readonly acknowledged: (message: Message, process: number) => void
-  /** Numbers from 0 to 1: to whom to post. */
+  /** Returns random numbers from 0 to 1, which choose the process to post to. */
   readonly random: () => number
-  /** Is told of `refused` and `unanswered` posts. */
+  /** Counts `refused` and `unanswered` posts. */
   readonly tally: Tally
 }
 
-/** Clients that post to the living processes, again and again until they are answered 200. */
+/** Clients that post batches to running processes. A batch is posted until it is answered 200. */
 export class Load {
   readonly #options: LoadOptions
   #batches = 0
@@ -44,7 +44,7 @@ export class Load {
     this.#options = options
   }
 
-  /** Resolves once enough was sent, and all of it was acknowledged. */
+  /** Resolves once enough messages were sent and all were acknowledged. */
   async run(): Promise<void> {
     await Promise.all(Array.from({ length: clients }, () => this.#client()))
   }
@@ -53,7 +53,7 @@ export class Load {
     const { isEnough, message, isBusy } = this.#options
     while (!isEnough()) {
       if (isBusy()) {
-        await pause(againMs)
+        await pause(retryMs)
         continue
       }
       const batch = ++this.#batches
@@ -72,7 +72,7 @@ export class Load {
         return
       }
       tally.note(answer === undefined ? 'unanswered' : `refused ${answer.status}`)
-      await pause(againMs)
+      await pause(retryMs)
     }
   }
 
@@ -83,13 +83,13 @@ export class Load {
   }
 }
 
-/** What a service answers to a batch. */
+/** A service's answer to a batch. */
 interface Answer {
   readonly status: number
   readonly rejected: readonly unknown[]
 }
 
-/** Posts a batch; undefined when nobody answered. */
+/** Posts a batch; undefined without an answer. */
 async function post(
   url: string | undefined,
   messages: readonly Message[],

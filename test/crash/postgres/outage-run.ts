@@ -6,56 +6,56 @@ import type { SharedEvidence } from './shared-findings.ts'
 import { TimeLapse } from './time-lapse.ts'
 
 /**
- * What keeps a database from being used for a while.
+ * Why a database cannot be used for a while.
  *
- * - `restarted`: the server ends as after a crash, and is started again
- * - `locked`: somebody else holds locks on tables, and does nothing
- * - `exhausted`: others have all the connections that there may be
+ * - `restarted`: the server crashes, and is started again
+ * - `locked`: an idle session holds locks on tables
+ * - `exhausted`: other clients hold all connections
  */
 export type DatabaseOutage = 'restarted' | 'locked' | 'exhausted'
 
-/** What a run is made of. */
+/** Options of a run. */
 export interface OutageRunOptions extends InstallationOptions {
-  /** Is stopped and started. */
+  /** The server to stop and start. */
   readonly server: PostgresServer
-  /** Services that share it. */
+  /** The number of services that share it. */
   readonly processes: number
-  /** What happens, one after the other. */
+  /** The outages, in this order. */
   readonly outages: readonly DatabaseOutage[]
-  /** Whether locks are held for no longer than until somebody waits for them, and leases end early. */
+  /** Whether to release locks as soon as a service waits for them, and to end leases early. */
   readonly isHurried: boolean
 }
 
-/** How services got over an outage. */
+/** How services recovered from an outage. */
 export interface Recovery {
   readonly outage: DatabaseOutage
   /** How long it lasted, in milliseconds. */
   readonly lastedMs: number
-  /** Posts that were refused with 503 meanwhile. */
+  /** Posts that were refused with 503 during the outage. */
   readonly refused: number
-  /** From its end to the first call that was acknowledged, in milliseconds. */
+  /** The time from its end until the first call was acknowledged, in milliseconds. */
   readonly acknowledgedMs: number
-  /** From its end to the first webhook of a call that was acknowledged since, in milliseconds. */
+  /** The time from its end until the first webhook arrived of a call acknowledged since, in milliseconds. */
   readonly deliveredMs: number
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface OutageResult extends SharedEvidence {
   readonly recoveries: readonly Recovery[]
-  /** Posts that nobody answered. */
+  /** Posts that got no answer. */
   readonly unanswered: number
-  /** All of it, in milliseconds. */
+  /** The duration of the run, in milliseconds. */
   readonly durationMs: number
 }
 
-const lookEveryMs = 20
-/** So many of those who take connections try at the same time. */
+const pollEveryMs = 20
+/** Concurrent attempts to take connections. */
 const takersAtOnce = 4
 
 /**
- * Takes a database away from services under load, again and again.
+ * Makes a database unavailable to services under load, again and again.
  *
- * @throws Error when nothing new happens any more, or when a process ends
+ * @throws Error if there is no progress, or if a process ends
  */
 export async function runOutages(options: OutageRunOptions): Promise<OutageResult> {
   const installation = new Installation(options)
@@ -82,13 +82,14 @@ class OutageRun {
     const { processes, outages, isHurried } = this.#options
     for (let count = 1; count <= processes; count++) {
       const { number } = await installation.start()
-      await installation.or(installation.tally.reached(`${number} ready`, 1))
+      await installation.unlessBroken(installation.tally.reached(`${number} ready`, 1))
     }
     const loaded = installation.load()
     const recoveries: Recovery[] = []
-    for (const outage of outages) recoveries.push(await installation.or(this.#outlive(outage)))
-    installation.mayEnd()
-    await installation.or(loaded)
+    for (const outage of outages)
+      recoveries.push(await installation.unlessBroken(this.#recoverFrom(outage)))
+    installation.allowEnd()
+    await installation.unlessBroken(loaded)
     if (isHurried) await new TimeLapse(installation).endLeases()
     await installation.idle()
     return {
@@ -99,10 +100,10 @@ class OutageRun {
     }
   }
 
-  async #outlive(outage: DatabaseOutage): Promise<Recovery> {
+  async #recoverFrom(outage: DatabaseOutage): Promise<Recovery> {
     const { tally } = this.#installation
     const { deliveries, outages } = this.#options
-    // They come evenly over the load.
+    // The outages are spread evenly over the load.
     await tally.happened('answered', Math.floor(deliveries / (outages.length + 1)))
     const refusedBefore = tally.count('refused 503')
     const lastsMs = stopwatch()
@@ -112,9 +113,9 @@ class OutageRun {
     await end()
     const lastedMs = lastsMs()
     const sinceEndMs = stopwatch()
-    this.#installation.beginAfresh()
+    this.#installation.forgetRecent()
     const [acknowledgedMs, deliveredMs] = await Promise.all(
-      ['acknowledged', 'answered afresh'].map(async (what) => {
+      ['acknowledged', 'answered recent'].map(async (what) => {
         await tally.happened(what)
         return sinceEndMs()
       }),
@@ -128,7 +129,7 @@ class OutageRun {
     }
   }
 
-  /** Resolves once services have noticed, with what ends it. */
+  /** Resolves once services have noticed, with a function that ends the outage. */
   #begin(outage: DatabaseOutage): Promise<() => Promise<void>> {
     switch (outage) {
       case 'restarted':
@@ -156,13 +157,13 @@ class OutageRun {
     for (const table of ['evroute_deliveries', 'evroute_live_processes']) {
       await other.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
     }
-    await (isHurried ? this.#somebodyWaits() : refused)
+    await (isHurried ? this.#untilLockAwaited() : refused)
     return () => other.end()
   }
 
-  async #somebodyWaits(): Promise<void> {
+  async #untilLockAwaited(): Promise<void> {
     const sql = 'SELECT FROM pg_locks WHERE NOT granted'
-    while ((await this.#installation.ask(sql)).length === 0) await pause(lookEveryMs)
+    while ((await this.#installation.query(sql)).length === 0) await pause(pollEveryMs)
   }
 
   async #exhausted(): Promise<() => Promise<void>> {
@@ -175,18 +176,18 @@ class OutageRun {
     const take = async (): Promise<void> => {
       while (!isOver.signal.aborted) {
         const other = await connect(store).catch(() => undefined)
-        if (other === undefined) await pause(lookEveryMs)
+        if (other === undefined) await pause(pollEveryMs)
         else others.push(other)
       }
     }
-    // Several at once, and until somebody was refused, so that services do not get back what they lose.
+    // Several at once, until a post is refused, so that services cannot regain lost connections.
     const takers = Array.from({ length: takersAtOnce }, take)
     while (
       !isNoticed.signal.aborted ||
       (await others[0]?.query(`SELECT ${services}`))?.rowCount !== 0
     ) {
       await others[0]?.query(`SELECT pg_terminate_backend(pid) ${services}`)
-      await pause(lookEveryMs)
+      await pause(pollEveryMs)
     }
     isOver.abort()
     await Promise.all([...takers, noticed])

@@ -6,14 +6,14 @@ import { runOutages } from './outage-run.ts'
 import { sharedFiguresOf, sharedFindingsOf } from './shared-findings.ts'
 
 const seed = 20_260_102
-/** More than a run may stand still, so that its own report comes first. */
+/** Longer than a run may make no progress, so that its own error comes first. */
 const timeoutMs = 120_000
 const stallMs = 30_000
 const caps = { crm: 10, mail: 6, warehouse: 4 }
 const sources = [{ id: 'website', destinationIds: Object.keys(caps), batchEvery: 1 }]
 
 describe('services that share a PostgreSQL', { timeout: timeoutMs }, () => {
-  test('lose nothing when two of three are killed, and never send more at once than there may be', async () => {
+  test('lose nothing when two of three are killed, and never exceed the concurrency of a destination', async () => {
     const server = await PostgresServer.start()
     onTestFinished(() => server.end())
     const result = await runSharedKills({
@@ -27,7 +27,7 @@ describe('services that share a PostgreSQL', { timeout: timeoutMs }, () => {
         { slot: 1, event: 'requested', count: 30 },
         { slot: 0, event: 'acknowledged', count: 10 },
       ],
-      underwayMax: 400,
+      outstandingMax: 400,
       isHurried: true,
       answerMs: { least: 20, greatest: 100 },
       seed,
@@ -36,11 +36,11 @@ describe('services that share a PostgreSQL', { timeout: timeoutMs }, () => {
     expect(sharedFindingsOf(result)).toEqual([])
     expect(sharedFiguresOf(result).deliveries).toBeGreaterThanOrEqual(600)
     expect(result.killed.size).toBe(3)
-    // The two that were killed while they delivered, and the one that lived on.
-    for (const process of [1, 2, 3]) expect(result.takenFrom.get(process)).toBeGreaterThan(0)
+    // The two that were killed while they delivered, and the one that kept running.
+    for (const process of [1, 2, 3]) expect(result.deliveredBy.get(process)).toBeGreaterThan(0)
   })
 
-  test('go on by themselves when the server was away, tables were locked or connections used up', async () => {
+  test('recover by themselves after the server was down, tables were locked or connections ran out', async () => {
     const server = await PostgresServer.start(['fsync=off', 'max_connections=20'])
     onTestFinished(() => server.end())
     const result = await runOutages({
@@ -50,7 +50,7 @@ describe('services that share a PostgreSQL', { timeout: timeoutMs }, () => {
       caps,
       sources,
       deliveries: 300,
-      underwayMax: 400,
+      outstandingMax: 400,
       processes: 1,
       outages: ['restarted', 'restarted', 'locked', 'exhausted'],
       isHurried: true,

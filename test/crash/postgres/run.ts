@@ -1,4 +1,5 @@
-// Services that share a PostgreSQL, killed and cut off at full scale: `npm run test:crash:postgres`.
+// Kills services that share a PostgreSQL, and cuts them off from it, at full scale: `npm run
+// test:crash:postgres`.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,9 +24,9 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 const folder = await mkdtemp(join(tmpdir(), 'evroute-crash-'))
 const website = ['crm', 'mail', 'warehouse']
-/** One endpoint takes less at once than there are processes. */
+/** One destination has a lower concurrency than there are processes. */
 const caps = { crm: 10, mail: 6, warehouse: 4, legacy: 2 }
-/** As PostgreSQL is set up by itself, but for the connections. */
+/** PostgreSQL's defaults, except for the number of connections. */
 const settings = ['max_connections=60']
 
 const common: Omit<InstallationOptions, 'store'> = {
@@ -36,14 +37,14 @@ const common: Omit<InstallationOptions, 'store'> = {
     { id: 'website', destinationIds: website, batchEvery: 1 },
   ],
   deliveries: Number(values.deliveries),
-  underwayMax: 1_500,
+  outstandingMax: 1_500,
   answerMs: { least: 0, greatest: 200 },
   seed,
-  // A lease takes a minute to end.
+  // Longer than a lease, which ends after a minute.
   stallMs: 90_000,
 }
 
-/** One after the other of the two, each at a random moment of its life. */
+/** Alternates between the two processes, and kills each at a random moment. */
 function randomKills(random: () => number): readonly SharedKill[] {
   const events = [
     'ready',
@@ -53,10 +54,10 @@ function randomKills(random: () => number): readonly SharedKill[] {
     'answered',
     'answered',
   ] as const
-  return Array.from({ length: Number(values.kills) }, (_, place) => {
+  return Array.from({ length: Number(values.kills) }, (_, index) => {
     const event = events[Math.floor(random() * events.length)] ?? 'answered'
     const count = event === 'ready' ? 1 : 1 + Math.floor(random() * 100)
-    return { slot: place % 2, event, count }
+    return { slot: index % 2, event, count }
   })
 }
 
@@ -83,7 +84,7 @@ function conclude(evidence: SharedEvidence): void {
   const findings = sharedFindingsOf(evidence)
   for (const finding of findings) say(`! ${finding}`)
   if (findings.length > 0) process.exitCode = 1
-  else say('Nothing acknowledged was lost, and the books balance.')
+  else say('No acknowledged message was lost, and the ledger balances.')
 }
 
 async function kill(): Promise<void> {
@@ -91,10 +92,10 @@ async function kill(): Promise<void> {
   const kills = randomKills(seededRandom(seed + 1))
   const result = await runSharedKills({ ...common, store: server.url(), kills, isHurried: false })
   await server.end()
-  const senders = [...result.takenFrom.values()]
+  const senders = [...result.deliveredBy.values()]
   reportColumns([
     ['kills', result.killed.size],
-    ['processes that delivered', senders.filter((taken) => taken > 0).length],
+    ['processes that delivered', senders.filter((webhooks) => webhooks > 0).length],
     ['posts unanswered', result.unanswered],
     ['refused', result.refused],
     ['success logged twice', result.loggedTwice],

@@ -6,25 +6,25 @@ import { createInterface } from 'node:readline'
 import { binaryPath } from '../../support/binary.ts'
 import type { Tally } from './tally.ts'
 
-/** What a service process is started with. */
+/** Options of {@link ServiceProcess}. */
 export interface ServiceProcessOptions {
-  /** Stands for this process; no other one has it. */
+  /** The unique number of the process. */
   readonly number: number
-  /** What its configuration file holds. */
+  /** The content of its configuration file. */
   readonly document: object
-  /** Where that file goes. */
+  /** The folder for that file. */
   readonly folder: string
-  /** Is told of `<number> ready`. */
+  /** Counts `<number> ready`. */
   readonly tally: Tally
 }
 
-/** A service in a process of its own: `evroute serve`. */
+/** A service in its own process: `evroute serve`. */
 export class ServiceProcess {
-  /** Stands for this process. */
+  /** The unique number of the process. */
   readonly number: number
-  /** Where it takes calls; undefined until it is ready, and once it is to end. */
+  /** The URL for calls; undefined until it is ready, and once it is to end. */
   url: string | undefined
-  /** Whether it was ended with a signal that it could not hear. */
+  /** Whether it was killed with SIGKILL. */
   isKilled = false
   readonly #child: ChildProcess
   readonly #closed: Promise<readonly unknown[]>
@@ -44,14 +44,14 @@ export class ServiceProcess {
     })
   }
 
-  /** Starts one; it need not be ready. */
+  /** Starts a service, without waiting until it is ready. */
   static async start(options: ServiceProcessOptions): Promise<ServiceProcess> {
     const path = join(options.folder, `process-${options.number}.json`)
     await writeFile(path, JSON.stringify(options.document))
     return new ServiceProcess(path, options)
   }
 
-  /** Ends it at once, without a chance to do anything; resolves once it is gone. */
+  /** Kills it with SIGKILL; resolves once it has ended. */
   async kill(): Promise<void> {
     this.isKilled = true
     this.url = undefined
@@ -59,7 +59,7 @@ export class ServiceProcess {
     await this.#closed
   }
 
-  /** Lets it end by itself; resolves once it has. */
+  /** Asks it to end with SIGTERM; resolves once it has ended. */
   async close(): Promise<void> {
     this.#isDismissed = true
     this.url = undefined
@@ -71,9 +71,9 @@ export class ServiceProcess {
   /**
    * Never resolves.
    *
-   * @throws Error when it ends before anybody wants it to, with what it wrote to stderr
+   * @throws Error if it ends unexpectedly, with its stderr
    */
-  async lives(): Promise<never> {
+  async untilFailed(): Promise<never> {
     await this.#closed
     if (!this.isKilled && !this.#isDismissed) this.#expectGoodEnd()
     return await new Promise<never>(() => undefined)

@@ -2,22 +2,22 @@ import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../../../src/model/index.ts'
 import { deliveryKey, sharedFindingsOf, type SharedRecord } from './shared-findings.ts'
 
-/** A message to two destinations, by the processes from which the first one took it. */
-function recordOf(messageId: string, taken: readonly number[]): SharedRecord {
+/** A message to two destinations, by the processes that delivered it to the first one. */
+function recordOf(messageId: string, delivered: readonly number[]): SharedRecord {
   const message = { messageId, writeKey: 'wk_website', destinationIds: ['crm', 'mail'] }
-  const takenFrom = new Map([
-    ['crm', taken],
+  const deliveredBy = new Map([
+    ['crm', delivered],
     ['mail', [1]],
   ])
-  return { message, isAcknowledged: true, takenFrom }
+  return { message, isAcknowledged: true, deliveredBy }
 }
 
-/** What is found of messages, of which `m_1` was taken as it should be, where a process was killed. */
+/** The findings about two messages, when process 3 was killed. `m_1` was delivered as it should be. */
 function findingsOf(
-  taken: readonly number[],
+  delivered: readonly number[],
   failed: Readonly<Record<string, number>> = {},
 ): readonly string[] {
-  const records = [recordOf('m_1', [1]), recordOf('m_2', taken)]
+  const records = [recordOf('m_1', [1]), recordOf('m_2', delivered)]
   const deliveries = { delivered: 4, failed: 0, expired: 0 }
   return sharedFindingsOf({
     records,
@@ -33,22 +33,22 @@ function findingsOf(
   })
 }
 
-const fromOne = '1 messages were taken twice from one process: m_2'
-const again = '1 messages were taken again from one that lives: m_2'
+const fromOne = 'Messages delivered twice by one process: 1 (m_2)'
+const again = 'Messages delivered again by a running process: 1 (m_2)'
 
 describe('findings of an installation', () => {
-  test('are none where each was taken once, or again because its process was killed', () => {
+  test('are empty if each message was delivered once, or again because its process was killed', () => {
     expect(findingsOf([2])).toEqual([])
     expect(findingsOf([3, 2])).toEqual([])
   })
 
-  test('name what was taken again', () => {
+  test('name messages that were delivered again', () => {
     expect(findingsOf([1, 2])).toEqual([again])
     expect(findingsOf([1, 1])).toEqual([again, fromOne])
     expect(findingsOf([3, 3])).toEqual([fromOne])
   })
 
-  test('allow it for each request of the same delivery that failed', () => {
+  test('allow one more webhook for each failed request of the same delivery', () => {
     const key = deliveryKey('m_2', 'crm')
     expect(findingsOf([1, 1], { [key]: 1 })).toEqual([])
     expect(findingsOf([1, 2, 2], { [key]: 2 })).toEqual([])

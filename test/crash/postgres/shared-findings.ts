@@ -1,33 +1,33 @@
 import type { StoreAudit } from '../../../src/delivery/index.ts'
-import { imbalances } from '../../../src/model/index.ts'
+import { faultyMessages, sum, wrongFigures } from '../findings.ts'
 import type { Message } from './load.ts'
 
-/** What was seen of one message. */
+/** What was observed of one message. */
 export interface SharedRecord {
   readonly message: Message
-  /** Whether a process has answered for it. */
+  /** Whether a process acknowledged it. */
   readonly isAcknowledged: boolean
-  /** By destination, the numbers of the processes from which it was taken. */
-  readonly takenFrom: ReadonlyMap<string, readonly number[]>
+  /** The numbers of the processes whose webhooks were accepted, by destination. */
+  readonly deliveredBy: ReadonlyMap<string, readonly number[]>
 }
 
-/** What was seen of a run, from outside and in its store. */
+/** What a run showed, from outside and in its store. */
 export interface SharedEvidence {
   readonly records: readonly SharedRecord[]
   /** The processes that were killed. */
   readonly killed: ReadonlySet<number>
   /**
-   * Requests that failed, as the log has them, by their delivery as {@link deliveryKey} names it: what an
-   * endpoint took too late is sent again.
+   * Failed requests in the log, by {@link deliveryKey}. A webhook that the endpoint accepted too late is sent
+   * again.
    */
   readonly failedRequests: ReadonlyMap<string, number>
-  /** What each endpoint may have in flight, and the most that it had. */
+  /** The concurrency of each destination, and the most requests that it had in flight. */
   readonly inFlight: ReadonlyMap<string, { readonly cap: number; readonly most: number }>
-  /** What the store said of itself in the end. */
+  /** The audit of the store after the run. */
   readonly audit: StoreAudit
 }
 
-/** What comes out of it in figures. */
+/** The figures of a run. */
 export interface SharedFigures {
   readonly messages: number
   readonly deliveries: number
@@ -35,22 +35,22 @@ export interface SharedFigures {
   readonly duplicates: number
 }
 
-/** Names a delivery. */
+/** The key of a delivery in {@link SharedEvidence.failedRequests}. */
 export function deliveryKey(messageId: string, destinationId: string): string {
   return `${messageId} ${destinationId}`
 }
 
-/** Counts. */
+/** Computes the figures of a run. */
 export function sharedFiguresOf({ records }: Pick<SharedEvidence, 'records'>): SharedFigures {
-  const taken = records.flatMap(({ takenFrom }) => [...takenFrom.values()])
+  const delivered = records.flatMap(({ deliveredBy }) => [...deliveredBy.values()])
   return {
     messages: records.length,
     deliveries: sum(records.map(({ message }) => message.destinationIds.length)),
-    duplicates: sum(taken.map(({ length }) => length - 1)),
+    duplicates: sum(delivered.map(({ length }) => length - 1)),
   }
 }
 
-/** Everything that is not as it must be; an empty list means that nothing was lost or done in vain. */
+/** Lists everything that is wrong; empty if nothing was lost and nothing was sent in vain. */
 export function sharedFindingsOf(evidence: SharedEvidence): readonly string[] {
   return [
     ...findingsOfMessages(evidence),
@@ -60,75 +60,58 @@ export function sharedFindingsOf(evidence: SharedEvidence): readonly string[] {
 }
 
 function findingsOfMessages(evidence: SharedEvidence): readonly string[] {
-  const { records } = evidence
-  const faults: readonly (readonly [string, (record: SharedRecord) => boolean])[] = [
-    ['were never acknowledged', ({ isAcknowledged }) => !isAcknowledged],
-    ['were acknowledged and lost', isLost],
-    ['were taken again from one that lives', isTakenAgain(inVain(evidence), evidence)],
-    ['were taken twice from one process', isTakenAgain(fromOneProcess, evidence)],
-  ]
-  return faults.flatMap(([words, isFaulty]) => {
-    const ids = records.filter(isFaulty).map(({ message }) => message.messageId)
-    const examples = ids.slice(0, examplesMax).join(', ')
-    return ids.length === 0 ? [] : [`${ids.length} messages ${words}: ${examples}`]
+  const records = evidence.records.map((record) => [record.message.messageId, record] as const)
+  return faultyMessages(records, {
+    'never acknowledged': ({ isAcknowledged }) => !isAcknowledged,
+    'acknowledged and lost': isLost,
+    'delivered again by a running process': isRepeated(inVain(evidence), evidence),
+    'delivered twice by one process': isRepeated(byOneProcess, evidence),
   })
 }
 
 function findingsOfEndpoints({ inFlight }: SharedEvidence): readonly string[] {
   return [...inFlight]
     .filter(([, { cap, most }]) => most > cap)
-    .map(([id, { cap, most }]) => `${id} had ${most} requests in flight, of ${cap} at the most`)
+    .map(
+      ([id, { cap, most }]) => `Requests in flight to ${id}: ${most}, more than the allowed ${cap}`,
+    )
 }
 
 function findingsOfAudit({ records, audit }: SharedEvidence): readonly string[] {
   const { ledger, counted, purged, withoutBody } = audit
   const deliveries = sum(records.map(({ message }) => message.destinationIds.length))
-  const expected: readonly (readonly [string, number, number])[] = [
-    ['events routed', ledger.routed, records.length],
-    ['deliveries delivered', ledger.delivered, deliveries],
-    ['deliveries counted as delivered', counted.delivered + purged.delivered, deliveries],
-    ['deliveries failed or expired', ledger.failed + ledger.expired, 0],
-    ['deliveries pending', ledger.pending, 0],
-    ['deliveries counted as pending', counted.pending, 0],
-    ['deliveries without a body', withoutBody, 0],
-  ]
-  return [
-    ...imbalances({ ...ledger, read: ledger.accepted, rejected: 0 }).map(
-      ({ equation }) => equation,
-    ),
-    ...expected
-      .filter(([, figure, right]) => figure !== right)
-      .map(([words, figure, right]) => `${figure} ${words}, not ${right}`),
-  ]
+  return wrongFigures(ledger, [
+    ['Events routed', ledger.routed, records.length],
+    ['Deliveries delivered', ledger.delivered, deliveries],
+    ['Deliveries counted as delivered', counted.delivered + purged.delivered, deliveries],
+    ['Deliveries failed or expired', ledger.failed + ledger.expired, 0],
+    ['Deliveries pending', ledger.pending, 0],
+    ['Deliveries counted as pending', counted.pending, 0],
+    ['Deliveries without a body', withoutBody, 0],
+  ])
 }
 
-const examplesMax = 3
-
-function isLost({ message, isAcknowledged, takenFrom }: SharedRecord): boolean {
-  return isAcknowledged && message.destinationIds.some((id) => !takenFrom.has(id))
+function isLost({ message, isAcknowledged, deliveredBy }: SharedRecord): boolean {
+  return isAcknowledged && message.destinationIds.some((id) => !deliveredBy.has(id))
 }
 
-/** Whether a delivery was taken again more often than a request of it failed. */
-function isTakenAgain(
+/** Whether a delivery was repeated more often than requests of it failed. */
+function isRepeated(
   count: (from: readonly number[]) => number,
   { failedRequests }: Pick<SharedEvidence, 'failedRequests'>,
 ) {
-  return ({ message, takenFrom }: SharedRecord): boolean =>
-    [...takenFrom].some(([destinationId, from]) => {
+  return ({ message, deliveredBy }: SharedRecord): boolean =>
+    [...deliveredBy].some(([destinationId, from]) => {
       const failed = failedRequests.get(deliveryKey(message.messageId, destinationId)) ?? 0
       return count(from) > failed
     })
 }
 
-/** Only who died before it settled may have sent what another sends again. */
+/** Counts repetitions by running processes. A killed one may have died before it settled the delivery. */
 function inVain({ killed }: Pick<SharedEvidence, 'killed'>) {
   return (from: readonly number[]): number => from.filter((each) => !killed.has(each)).length - 1
 }
 
-function fromOneProcess(from: readonly number[]): number {
+function byOneProcess(from: readonly number[]): number {
   return from.length - new Set(from).size
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
 }

@@ -1,9 +1,9 @@
-/** Counts what happens, and lets others wait for it. */
+/** Counts events, and lets callers wait for a count. */
 export class Tally {
   readonly #counts = new Map<string, number>()
   #waiting: { readonly what: string; readonly count: number; readonly go: () => void }[] = []
 
-  /** Something happened once more. */
+  /** Counts one event. */
   note(what: string): void {
     const count = this.count(what) + 1
     this.#counts.set(what, count)
@@ -15,23 +15,23 @@ export class Tally {
     for (const { go } of reached) go()
   }
 
-  /** How often it happened so far. */
+  /** How often it has happened so far. */
   count(what: string): number {
     return this.#counts.get(what) ?? 0
   }
 
-  /** Resolves once it happened that often in all. */
+  /** Resolves once it has happened this often in total. */
   async reached(what: string, count: number): Promise<void> {
     if (this.count(what) >= count) return
     await new Promise<void>((go) => this.#waiting.push({ what, count, go }))
   }
 
-  /** Resolves once it happened that often from now on. */
+  /** Resolves once it has happened this often from now on. */
   happened(what: string, count = 1): Promise<void> {
     return this.reached(what, this.count(what) + count)
   }
 
-  /** Everything that was counted, for somebody who looks for a fault. */
+  /** All counts, for error messages. */
   get description(): string {
     return [...this.#counts].map(([what, count]) => `${what} ${count}`).join(', ')
   }

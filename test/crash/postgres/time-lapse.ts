@@ -4,21 +4,21 @@ import { systemCode } from '../../../src/model/index.ts'
 import type { Installation } from './installation.ts'
 import type { ServiceProcess } from './service-process.ts'
 
-/** How a process is known in the database. */
+/** How the database identifies a process. */
 interface Identity {
   readonly processId: string
   readonly holder: number
 }
 
-const lookEveryMs = 50
-/** What PostgreSQL calls it. */
+const pollEveryMs = 50
+/** PostgreSQL's error code. */
 const deadlockDetected = '40P01'
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
 /**
- * Lets time go by for what the processes of a database wait for: that one which died is gone, that one
- * which came has waited for long enough, and that leases end. It changes the times in the database as
- * they would be later, and only those of which nothing else could come then.
+ * Skips the time for which processes wait: until a killed process counts as gone, until a new one may send,
+ * and until leases end. It sets back times in the database, and only where waiting would have led to the
+ * same.
  */
 export class TimeLapse {
   readonly #installation: Installation
@@ -28,29 +28,29 @@ export class TimeLapse {
     this.#installation = installation
   }
 
-  /** Learns who a process is that has just come, before another one does. */
+  /** Looks up the identity of a process that has just started; call it before the next one starts. */
   async meet(process: ServiceProcess): Promise<void> {
     const { tally } = this.#installation
-    await this.#installation.or(tally.reached(`${process.number} ready`, 1))
-    const [row] = await this.#installation.ask<{ holder: string }>(
+    await this.#installation.unlessBroken(tally.reached(`${process.number} ready`, 1))
+    const [row] = await this.#installation.query<{ holder: string }>(
       'SELECT last_value AS holder FROM evroute_holders',
     )
     this.#identities.set(process, {
-      processId: await this.#installation.or(this.#newcomer()),
+      processId: await this.#installation.unlessBroken(this.#newcomer()),
       holder: Number(row?.holder),
     })
   }
 
   /**
-   * One is dead, and newcomers take its place with their next heartbeats. Whoever is there for long counts the
-   * dead one in until it beats again, so that all of them together never send too much.
+   * Lets newcomers take over from a killed process with their next heartbeats. An older process still counts
+   * the killed one until its own next heartbeat, so that they never send too much together.
    */
   async takeOver(dead: ServiceProcess, newcomers: readonly ServiceProcess[]): Promise<void> {
     const ids = newcomers.flatMap((each) => this.#identities.get(each)?.processId ?? [])
     const id = this.#identities.get(dead)?.processId ?? ''
     const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
     const literals = ids.map((each) => `'${each}'`).join(', ')
-    await this.#installation.ask(`BEGIN; ${lock};
+    await this.#installation.query(`BEGIN; ${lock};
       UPDATE evroute_live_processes SET beaten_at = ${now} - ${processGoneMs} WHERE process_id = '${id}';
       UPDATE evroute_live_processes SET version = version - ${processGoneMs}, destinations = (
           SELECT jsonb_object_agg(key, jsonb_build_array((value ->> 0)::bigint - ${processGoneMs}, value -> 1))
@@ -61,20 +61,20 @@ export class TimeLapse {
   }
 
   /**
-   * The leases of all but the processes that live end: of those that were met. Where there is only one
-   * process all may end, because what it has in hand is given to nobody but itself.
+   * Ends the leases of all processes except running ones passed to {@link meet}. With only one process, all
+   * leases may end, because only that process can claim the deliveries.
    */
   async endLeases(): Promise<void> {
     const holders = [...this.#identities.values()].map(({ holder }) => holder)
     const sql = `UPDATE evroute_deliveries SET leased_until = 0
       WHERE lease_holder IS NOT NULL AND lease_holder <> ALL ($1::bigint[])`
-    // Services change the same rows, in another order: of two who wait for each other one is ended.
-    while (!(await this.#changes(sql, [holders]))) await pause(lookEveryMs)
+    // Services update the same rows in a different order, so this may be aborted as a deadlock.
+    while (!(await this.#changes(sql, [holders]))) await pause(pollEveryMs)
   }
 
   async #changes(sql: string, values: readonly unknown[]): Promise<boolean> {
     try {
-      await this.#installation.ask(sql, values)
+      await this.#installation.query(sql, values)
       return true
     } catch (error) {
       if (systemCode(error) === deadlockDetected) return false
@@ -86,9 +86,9 @@ export class TimeLapse {
     const known = [...this.#identities.values()].map(({ processId }) => processId)
     const sql = 'SELECT process_id FROM evroute_live_processes WHERE process_id <> ALL ($1) LIMIT 1'
     for (;;) {
-      const [row] = await this.#installation.ask<{ process_id: string }>(sql, [known])
+      const [row] = await this.#installation.query<{ process_id: string }>(sql, [known])
       if (row !== undefined) return row.process_id
-      await pause(lookEveryMs)
+      await pause(pollEveryMs)
     }
   }
 }

@@ -4,45 +4,45 @@ import { DelivererProcess } from './deliverer-process.ts'
 import type { DelivererEvent, KillMoment } from './kill-plan.ts'
 import type { Witness } from './witness.ts'
 
-/** Calls that may wait for their acknowledgement. */
+/** Calls that may await their acknowledgement. */
 const unacknowledgedMax = 32
-/** Calls that may be on their way to the endpoint: enough for a backlog, and never all at once. */
-const underwayMax = 100
+/** Calls that may be undelivered: enough for a backlog, but never all at once. */
+const outstandingMax = 100
 
-/** What a life is made of. */
-export interface LifeOptions {
+/** Options of {@link DelivererRun}. */
+export interface DelivererRunOptions {
   /** The number of the process. */
   readonly process: number
-  /** What to start, with its arguments. */
+  /** The program to start, and its arguments. */
   readonly argv: readonly string[]
-  /** Messages to send, first one first; what was not acknowledged is put back. */
+  /** Messages to send, in this order. Those that were not acknowledged are put back at the front. */
   readonly messageIds: string[]
   /** When to kill it; undefined to let it end by itself. */
   readonly kill: KillMoment | undefined
-  /** Keeps what is seen. */
+  /** Records what happens. */
   readonly witness: Witness
-  /** Is told of every step of the start. */
+  /** Called at every step that the process reports of itself. */
   readonly progressed: () => void
 }
 
-/** How a life went. */
-export interface LifeReport {
-  /** From its start until it was ready, in milliseconds; undefined when it never was. */
+/** How the run of a process went. */
+export interface DelivererReport {
+  /** The time from its start until it was ready, in milliseconds; undefined if it never was. */
   readonly readyMs: number | undefined
-  /** Of that, to open the store, in milliseconds; undefined when it never did. */
+  /** The part of it that opening the store took, in milliseconds; undefined if it never did. */
   readonly openMs: number | undefined
-  /** Whether it was killed with nothing left to do, before the moment of its kill came. */
+  /** Whether it was killed with nothing left to do, before the moment of its kill. */
   readonly killedAtRest: boolean
 }
 
-/** One process from its start to its end: gives it calls, hears what it says, and kills it. */
-export class Life {
-  readonly #options: LifeOptions
+/** Runs one process from its start to its end: sends it calls, reads its reports, and kills it. */
+export class DelivererRun {
+  readonly #options: DelivererRunOptions
   readonly #deliverer: DelivererProcess
   readonly #elapsedMs = stopwatch()
   readonly #unacknowledged = new Set<string>()
   readonly #counts = new Map<DelivererEvent, number>()
-  #underway = 0
+  #outstanding = 0
   #loadedMs: number | undefined
   #openMs: number | undefined
   #readyMs: number | undefined
@@ -50,24 +50,24 @@ export class Life {
   #isKilled = false
   #isAtRest = false
 
-  constructor(options: LifeOptions) {
+  constructor(options: DelivererRunOptions) {
     this.#options = options
     this.#deliverer = new DelivererProcess(options.argv, (line) => this.#heard(line))
   }
 
-  /** A request of this process arrived. */
+  /** Records that a request of this process arrived. */
   requested(): void {
     this.#happened('requested')
   }
 
-  /** A message of this process was taken. */
+  /** Records that the endpoint accepted a message from this process. */
   answered(): void {
-    this.#underway--
+    this.#outstanding--
     this.#happened('answered')
-    this.#goOn()
+    this.#sendCalls()
   }
 
-  /** Where it stands, for somebody who looks for a fault. */
+  /** Its state, for error messages. */
   get description(): string {
     const counts = [...this.#counts].map(([event, count]) => `${event} ${count}`)
     const { process, messageIds, kill } = this.#options
@@ -77,16 +77,16 @@ export class Life {
   }
 
   /**
-   * Resolves once the process is gone.
+   * Resolves once the process has ended.
    *
-   * @throws Error when it ended by itself and should not have, with what it wrote to stderr
+   * @throws Error if it ended unexpectedly, with its stderr
    */
-  async over(): Promise<LifeReport> {
+  async ended(): Promise<DelivererReport> {
     const { code, signal, errors } = await this.#deliverer.ended
     const isAsked = this.#isKilled ? signal === 'SIGKILL' : code === 0 && this.#isFinishing
     if (!isAsked) {
       throw new Error(
-        `It ended by itself with ${signal ?? code ?? ''}: ${this.description}\n${errors}`,
+        `The process ended unexpectedly with ${signal ?? code ?? ''}: ${this.description}\n${errors}`,
       )
     }
     this.#options.messageIds.unshift(...this.#unacknowledged)
@@ -94,12 +94,12 @@ export class Life {
     return { readyMs: this.#readyMs, openMs: this.#openMs, killedAtRest }
   }
 
-  /** Messages that were sent and not acknowledged. */
+  /** The number of messages that were sent but not acknowledged. */
   get unacknowledged(): number {
     return this.#unacknowledged.size
   }
 
-  /** Ends it at once. */
+  /** Kills the process. */
   kill(): void {
     this.#isKilled = true
     this.#deliverer.kill()
@@ -107,12 +107,12 @@ export class Life {
 
   #heard(line: string): void {
     const [word = '', messageId, detail = ''] = line.split(' ')
-    if (messageId === undefined) this.#heardOfItself(word)
-    else this.#heardOf(messageId, word, detail)
-    this.#goOn()
+    if (messageId === undefined) this.#takeStep(word)
+    else this.#takeOutcome(messageId, word, detail)
+    this.#sendCalls()
   }
 
-  #heardOfItself(word: string): void {
+  #takeStep(word: string): void {
     this.#options.progressed()
     switch (word) {
       case 'loaded':
@@ -128,14 +128,14 @@ export class Life {
         break
       case 'idle':
         this.#isAtRest = true
-        // The moment of the kill did not come, and never will.
+        // The moment of its kill didn't come, and can't come any more.
         if (this.#options.kill === undefined) this.#deliverer.dismiss()
         else this.kill()
         break
     }
   }
 
-  #heardOf(messageId: string, word: string, detail: string): void {
+  #takeOutcome(messageId: string, word: string, detail: string): void {
     const { witness, process } = this.#options
     if (word === 'settled') {
       witness.settled(messageId, process, detail)
@@ -144,7 +144,7 @@ export class Life {
     }
     witness.acknowledged(messageId, detail as AddOutcome)
     this.#unacknowledged.delete(messageId)
-    if (detail === 'duplicate') this.#underway--
+    if (detail === 'duplicate') this.#outstanding--
     this.#happened('acknowledged')
   }
 
@@ -155,20 +155,20 @@ export class Life {
     if (kill?.event === event && kill.count === count) this.kill()
   }
 
-  /** Sends as much as may be on its way; a call for every answer keeps the pace. */
-  #goOn(): void {
+  /** Sends calls up to the limits, so that each answer lets it send one more. */
+  #sendCalls(): void {
     if (this.#readyMs === undefined || this.#isKilled || this.#isFinishing) return
     const { messageIds } = this.#options
-    while (this.#unacknowledged.size < unacknowledgedMax && this.#underway < underwayMax) {
+    while (this.#unacknowledged.size < unacknowledgedMax && this.#outstanding < outstandingMax) {
       const messageId = messageIds.shift()
       if (messageId === undefined) break
       this.#unacknowledged.add(messageId)
-      this.#underway++
+      this.#outstanding++
       const call = { type: 'track', event: 'Order Completed', userId: 'u_1', messageId }
-      this.#deliverer.tell(JSON.stringify(call))
+      this.#deliverer.send(JSON.stringify(call))
     }
     if (messageIds.length > 0 || this.#unacknowledged.size > 0) return
     this.#isFinishing = true
-    this.#deliverer.tell('finish')
+    this.#deliverer.send('finish')
   }
 }
