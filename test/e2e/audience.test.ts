@@ -39,14 +39,14 @@ test('a running service syncs an audience twice, and deletes a user', async () =
   expect(created).toMatchObject({ code: 0, stderr: '' })
   await endpoint.received(5)
   expect(endpoint.bodies[4]).toMatchObject({ type: 'delete', userId: 'u_2' })
-  // Beside the service, in its store.
+  // A second process reads the store that the service uses.
   const show = ['regulations', 'show', String(created.records[0]?.['id']), '--json']
   await expect
     .poll(async () => (await runBinary([...show, '--config', config])).records)
     .toMatchObject([{ overallStatus: 'FINISHED', erased: { members: 1 } }])
   service.signal('SIGTERM')
   expect(await service.ended).toMatchObject({ code: 0 })
-  // The service has ended: this process does the rest.
+  // Without the service, the command itself syncs the store.
   await writeFile(list, 'id\nu_2\nu_3\n')
   const offline = ['audience', 'sync', '--name', 'First-Time Shopper', '--file', list]
   expect(await runBinary([...offline, '--config', config])).toMatchObject({

@@ -3,7 +3,7 @@ import { runBinary } from '../support/binary.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
 
-/** Sends one call and returns the outcome. Waiting between tries takes no time. */
+/** Sends one call and returns the outcome. The clock is virtual, so retries take no time. */
 async function send(...argv: readonly string[]) {
   const flags = ['send', 'track', '--json', '--clock', 'virtual']
   const { code, records } = await runBinary([...flags, ...argv])
@@ -41,7 +41,7 @@ describe('an endpoint', () => {
     expect(delivery).toMatchObject({ state: 'expired', attempts: requests.length, reason })
   })
 
-  test('without a listener is tried until the window ends', async () => {
+  test('that refuses connections is tried until the window ends', async () => {
     const { code, delivery } = await send('--to', await unreachableUrl(), '--retry-for', '15s')
     expect(code).toBe(4)
     expect(delivery).toMatchObject({ state: 'expired', attempts: 2, reason: 'ECONNREFUSED' })
@@ -65,7 +65,7 @@ describe('an endpoint', () => {
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('that works is enough, and a failing one is not asked again', async () => {
+  test('that accepts the call is enough, and a failing one is not tried again', async () => {
     const works = await TestEndpoint.start(200)
     const broken = await TestEndpoint.start(503)
     const { code, delivery } = await send('--to', works.url, '--to', broken.url)
@@ -74,7 +74,7 @@ describe('an endpoint', () => {
     expect([works.requests.length, broken.requests.length]).toEqual([1, 1])
   })
 
-  test('that always answers 503 sees the whole schedule of four hours', async () => {
+  test('that always answers 503 is tried for the whole window of four hours', async () => {
     const endpoint = await TestEndpoint.start(503)
     const { code, requests, delivery } = await send('--to', endpoint.url, '--retry-for', '4h')
     expect(code).toBe(4)
@@ -82,7 +82,7 @@ describe('an endpoint', () => {
     expect(requests.length).toBeGreaterThanOrEqual(9)
     const times = requests.map(({ at }) => Date.parse(at as string))
     const virtualMs = times.at(-1)! - times[0]!
-    // The wait after it, of 72 minutes at the most, would have passed the end.
+    // The next wait, of at most 72 minutes, would have ended after the window.
     expect(virtualMs).toBeGreaterThan((4 * 60 - 72) * 60_000)
     expect(virtualMs).toBeLessThanOrEqual(4 * 60 * 60_000)
   })

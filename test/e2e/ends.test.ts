@@ -72,7 +72,7 @@ const asking: readonly (readonly string[])[] = [
   ['expect', 'type:track', '--api', 'URL'],
 ]
 
-/** Commands that go on until they are interrupted, and the code of that. */
+/** Commands that run until they are interrupted, and their exit codes then. */
 const lasting: readonly { readonly argv: readonly string[]; readonly code: number }[] = [
   { argv: ['listen', '--port', '0'], code: 0 },
   { argv: ['view', 'capture.ndjson'], code: 0 },
@@ -109,7 +109,7 @@ async function prepare() {
   return { folder, store, url }
 }
 
-/** Runs the command in a folder; a script around it gets its arguments. */
+/** Runs the command in a folder, by a shell script that gets it as its arguments. */
 function startIn(
   folder: string,
   argv: readonly string[],
@@ -134,10 +134,10 @@ const quietly =
   (code: number) =>
   (argv: readonly string[]): object => ({ argv: argv.join(' '), code, noise: '' })
 
-/** Prints only answers to its client: `mcp.test.ts` ends it in each way. */
+/** Prints only answers to its client. `mcp.test.ts` tests how it ends. */
 const answering = ['mcp']
 
-test('every command is tried here', async () => {
+test('this file tests every command', async () => {
   const { stdout } = await runBinary(['complete', '--', ''])
   const commands = stdout.split('\n').flatMap((line) => /^(\w+)\t/.exec(line)?.[1] ?? [])
   expect(commands.length).toBeGreaterThan(20)
@@ -149,7 +149,7 @@ test('every command is tried here', async () => {
   expect(commands.filter((name) => !printed.includes(name))).toEqual([])
 })
 
-test('a closed pipe ends every command that prints, quietly', async () => {
+test('every command that prints ends quietly when its output is closed', async () => {
   const { folder, store, url } = await prepare()
   const values = { URL: url, FOLDER: await temporaryFolder(), POSTGRES: 'postgres://127.0.0.1:9/x' }
   const ends = printing.map(async (argv, index) => {
@@ -167,7 +167,7 @@ test('Ctrl-C ends every command that reads its input', async () => {
   const { folder, store, url } = await prepare()
   const ends = reading.map(async (argv) => {
     const command = startIn(folder, filled(argv, { URL: url }), { env: { EVROUTE_STORE: store } })
-    // More than fits into a pipe, so that the command is reading once it is gone.
+    // More than fits into a pipe, so the command must be reading once all of it is written.
     command.stdin.write(Buffer.alloc(1024 * 1024, '\n'))
     await once(command.stdin, 'drain')
     command.signal('SIGINT')

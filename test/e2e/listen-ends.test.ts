@@ -8,14 +8,14 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 test.each([
   { signals: ['SIGQUIT'], code: 131 },
   { signals: ['SIGINT', 'SIGTERM'], code: 130 },
-] as const)('nothing of listen is left after $signals', async ({ signals, code }) => {
+] as const)('listen leaves nothing behind after $signals', async ({ signals, code }) => {
   const TMPDIR = await temporaryFolder()
   const witness = await TestEndpoint.start('hang')
   const program = `
     process.on('SIGTERM', () => undefined)
     fetch('${witness.url}').catch(() => undefined).finally(() => process.exit())`
   const flags = ['--port', '0', '--json', '--tls', 'valid', '--on-event', process.execPath]
-  // Node keeps files of its own there between starts.
+  // Node would keep its compile cache there.
   const env = { TMPDIR, NODE_DISABLE_COMPILE_CACHE: '1' }
   const command = startBinary(['listen', ...flags, '--', '-e', program], env)
   const { url, ca } = (await command.stdout.record('ready')) as { url: string; ca: string }
@@ -30,7 +30,7 @@ test.each([
   expect(await readdir(TMPDIR)).toEqual([])
 })
 
-test('listen outlives a terminal that it does not have, as under nohup', async () => {
+test('listen ignores SIGHUP if it has no terminal, as under nohup', async () => {
   const command = startBinary(['listen', '--port', '0', '--json'])
   await command.stdout.record('ready')
   command.signal('SIGHUP')

@@ -1,39 +1,27 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { spawn } from '@lydell/node-pty'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { binaryPath } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
-import { CapturedStream } from '../support/io.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { onTerminal } from './on-terminal.ts'
 
 const controlC = '\u0003'
 const hint = /h help · q quit · 0 received/
 
-/** A real shell command on a terminal of its own. */
-async function onTerminal(shellCommand: string, env: Readonly<Record<string, string>> = {}) {
+/** Runs a shell command on its own terminal. */
+async function shellOnTerminal(command: string, env: Readonly<Record<string, string>> = {}) {
   const folder = await temporaryFolder()
-  const screen = new CapturedStream()
-  const { PATH = '' } = process.env
-  const terminal = spawn('/bin/sh', ['-c', shellCommand], {
-    cwd: folder,
-    cols: 100,
-    rows: 24,
-    env: { PATH, TERM: 'xterm-256color', NO_COLOR: '1', NODE: process.execPath, ...env },
-  })
-  terminal.onData((text) => screen.write(text))
-  const ended = new Promise<number>((resolve) =>
-    terminal.onExit(({ exitCode }) => resolve(exitCode)),
-  )
-  onTestFinished(() => terminal.kill('SIGKILL'))
-  return { folder, screen, ended, terminal }
+  const options = { cwd: folder, cols: 100, rows: 24 }
+  const shellEnv = { NO_COLOR: '1', NODE: process.execPath, ...env }
+  return { folder, ...onTerminal('/bin/sh', ['-c', command], { ...options, env: shellEnv }) }
 }
 
-/** `listen` on a terminal, once it reads keys. */
+/** Starts `listen` on a terminal, and waits until it reads keys. */
 async function listening(flags = '', { wrap = (command: string) => command, env = {} } = {}) {
   const command = `"$NODE" "${binaryPath}" listen --port 0 ${flags}`
-  const { folder, screen, ended, terminal } = await onTerminal(wrap(command), env)
+  const { folder, screen, ended, terminal } = await shellOnTerminal(wrap(command), env)
   const [, url = ''] = await screen.matching(/(http:\/\/127\.0\.0\.1:\d+)/)
   await screen.matching(hint)
   /** Presses keys and resolves with the screen once it shows the expected text. */
@@ -51,12 +39,12 @@ async function listening(flags = '', { wrap = (command: string) => command, env 
   return { folder, screen, ended, terminal, url, press, post }
 }
 
-/** Tells the settings of the terminal before a command and after it. */
+/** Makes a command write the settings of the terminal to files, before it starts and after it ends. */
 function betweenSettings(command: string): string {
   return `stty -a > before; ${command}; code=$?; stty -a > after; exit $code`
 }
 
-async function settingsAreBack(folder: string): Promise<void> {
+async function expectSettingsRestored(folder: string): Promise<void> {
   const before = await readFile(join(folder, 'before'), 'utf8')
   expect(before).toContain('icanon')
   expect(await readFile(join(folder, 'after'), 'utf8')).toBe(before)
@@ -160,7 +148,7 @@ describe('an earlier request', () => {
 })
 
 describe('the screen of listen', () => {
-  test('keeps to a window that becomes narrow', async () => {
+  test('fits into a window that becomes narrow', async () => {
     const { screen, terminal, post } = await listening()
     screen.text = ''
     terminal.resize(40, 24)
@@ -174,7 +162,7 @@ describe('the screen of listen', () => {
     expect(lines.filter((line) => line.length > 40)).toEqual([])
   })
 
-  test('nothing of a payload steers the terminal', async () => {
+  test('shows no control characters of a payload', async () => {
     const { screen, press, post } = await listening('-v')
     screen.text = ''
     const nasty = 'a\u001b]0;title\u0007b\u001b[2Jc\u202ed\u009b31me\r\n'
@@ -189,13 +177,13 @@ describe('the screen of listen', () => {
     )
   })
 
-  test('is plain lines without keys on a dumb terminal, and with --no-input', async () => {
+  test('consists of plain lines without keys on a dumb terminal, and with --no-input', async () => {
     for (const [flags, env] of [
       ['', { TERM: 'dumb' }],
       ['--no-input', {}],
     ] as const) {
       const command = `"$NODE" "${binaryPath}" listen --port 0 --count 1 ${flags}`
-      const { screen, ended, terminal } = await onTerminal(command, env)
+      const { screen, ended, terminal } = await shellOnTerminal(command, env)
       const [, url = ''] = await screen.matching(/(http:\/\/127\.0\.0\.1:\d+)/)
       terminal.write('q')
       const body = JSON.stringify(track('Ordered'))
@@ -207,20 +195,20 @@ describe('the screen of listen', () => {
   })
 })
 
-describe('the settings of the terminal come back', () => {
+describe('the settings of the terminal are restored', () => {
   test.each([
     { way: 'q', keys: 'q', code: 0 },
     { way: 'Ctrl-C', keys: controlC, code: 0 },
-    { way: 'Ctrl-C while a filter is written', keys: `/type${controlC}`, code: 0 },
+    { way: 'Ctrl-C while a filter is typed', keys: `/type${controlC}`, code: 0 },
   ])('after $way', async ({ keys, code }) => {
     const { folder, ended, press } = await listening('', { wrap: betweenSettings })
     await press(keys, /0 webhooks in /)
     expect(await ended).toBe(code)
-    await settingsAreBack(folder)
+    await expectSettingsRestored(folder)
   })
 
   test('at once after a second Ctrl-C', async () => {
-    // A program that goes on for longer keeps the command from ending.
+    // The program keeps the command from ending.
     const { folder, screen, ended, press, post } = await listening('--on-event sleep 60', {
       wrap: betweenSettings,
     })
@@ -228,14 +216,14 @@ describe('the settings of the terminal come back', () => {
     await screen.matching(/1 received/)
     await press(`${controlC}${controlC}`, /Ending/)
     expect(await ended).toBe(130)
-    await settingsAreBack(folder)
+    await expectSettingsRestored(folder)
   })
 
   test.each([
     { event: 'SIGTERM', signal: 'SIGTERM', code: 0 },
     { event: 'SIGINT', signal: 'SIGINT', code: 0 },
     { event: 'SIGHUP', signal: 'SIGHUP', code: 129 },
-    { event: 'an error that nobody expected', signal: 'SIGUSR2', code: 1 },
+    { event: 'an unexpected error', signal: 'SIGUSR2', code: 1 },
   ])('after $event', async ({ signal, code }) => {
     const wrap = (command: string): string =>
       betweenSettings(`sh -c 'echo $$ > pid; exec ${command}'`)
@@ -243,18 +231,18 @@ describe('the settings of the terminal come back', () => {
     const { folder, screen, ended } = await listening('', { wrap, env: { NODE_OPTIONS: thrower } })
     process.kill(Number(await readFile(join(folder, 'pid'), 'utf8')), signal)
     expect(await ended).toBe(code)
-    await settingsAreBack(folder)
-    // Nothing of the bottom line is left on the screen.
+    await expectSettingsRestored(folder)
+    // The bottom line is gone from the screen.
     const lines = screen.text.split('\r\n').map((line) => line.replace(/^.*\r\u001b\[J/, ''))
     expect(lines.filter((line) => line.includes('h help'))).toEqual([])
   })
 
-  test('after a job in the background came to the foreground, and its keys are read', async () => {
+  test('after a background job comes to the foreground, which then reads keys', async () => {
     const command = `"$NODE" "${binaryPath}" listen --port 0`
-    const { screen, ended, terminal } = await onTerminal(`exec bash --norc -i`)
+    const { screen, ended, terminal } = await shellOnTerminal(`exec bash --norc -i`)
     terminal.write(`${command} &\n`)
     const [, url = ''] = await screen.matching(/Listening {2}(http\S+)\r/)
-    // It has looked for keys, in the background, once it shows a request.
+    // Once it shows a request, it has tried to read keys in the background.
     await fetch(url, { method: 'POST', body: JSON.stringify(track('Ordered')) })
     await screen.matching(/#1 /)
     terminal.write('fg\n')
@@ -265,12 +253,12 @@ describe('the settings of the terminal come back', () => {
     expect(await ended).toBe(0)
   })
 
-  test('after a Ctrl-Z without a shell to continue it, and reads keys again', async () => {
+  test('after a Ctrl-Z without a shell that could continue it, and keys are read again', async () => {
     const { folder, ended, press } = await listening('', { wrap: betweenSettings })
     await press('\u001a', hint)
     await press('h', /quits at once/)
     await press('q', /0 webhooks in /)
     expect(await ended).toBe(0)
-    await settingsAreBack(folder)
+    await expectSettingsRestored(folder)
   })
 })

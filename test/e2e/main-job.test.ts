@@ -8,7 +8,7 @@ const calls = fixture('calls.ndjson')
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
 describe('the 1,000 calls of fixtures/calls.ndjson', () => {
-  test('arrive at listen: every one valid, none twice, both sides end with 0', async () => {
+  test('arrive at listen, each valid and only once, and both commands end with 0', async () => {
     const listen = ['listen', '--port', '0', '--secret', 'k', '--json']
     const receiver = startBinary([...listen, '--count', '1000', '--timeout', '60s'])
     const { url } = await receiver.stdout.record('ready')
@@ -34,7 +34,7 @@ describe('the 1,000 calls of fixtures/calls.ndjson', () => {
   })
 
   test.skipIf(!hasPython)(
-    'are signed as a receiver in Python expects (skipped where there is no python3)',
+    'have signatures that a receiver in Python accepts (skipped without python3)',
     async () => {
       const script = fileURLToPath(new URL('receiver.py', import.meta.url))
       const receiver = new TestProcess('python3', [script, 'clé'], { PYTHONUTF8: '1' })

@@ -1,6 +1,7 @@
 /**
- * A small OpenTelemetry SDK, to load with `node --import`. It appends each ended span to the file SPANS_FILE. It
- * replaces the header of each request of undici, as newer automatic instrumentation does.
+ * A small OpenTelemetry SDK, to load with `node --import`. It appends each span that ends to the file
+ * SPANS_FILE. It replaces the `traceparent` header of each request of undici, as newer automatic
+ * instrumentation does.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'

@@ -6,19 +6,19 @@ import { TestEndpoint } from '../support/endpoint.ts'
 const node = process.execPath
 
 describe('the streams of a command', () => {
-  test('are its own: its input, its output, and all that stands behind --', async () => {
+  test('are those of run, and it gets all arguments after --', async () => {
     const program = 'process.stdin.pipe(process.stdout); console.log(process.argv.slice(1).join())'
     const argv = ['--', node, '-e', program, '--', '--json', '--no-color', '--help']
     const command = startBinary(['run', '-q', ...argv])
     await command.stdout.matching(/--json,--no-color,--help\n/)
-    // Written only now, so that the command waits for input that is not there yet.
+    // Written only now, so that the command first waits for input.
     command.stdin.end('from the outside\n')
     const { code, stdout, stderr } = await command.ended
     expect(stdout).toBe('--json,--no-color,--help\nfrom the outside\n')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  test('lose nothing, however much it is', async () => {
+  test('lose nothing of a large output', async () => {
     const lines = 200_000
     const program = `seq 1 ${lines}; echo problem >&2`
     const { code, stdout, stderr } = await runBinary(['run', '-q', '--', 'sh', '-c', program])
@@ -28,7 +28,7 @@ describe('the streams of a command', () => {
 })
 
 test.skipIf(process.platform !== 'linux')(
-  'Ctrl-Z stops the command too, and it continues',
+  'Ctrl-Z also stops the command, and SIGCONT continues it',
   async () => {
     const program = 'console.log(process.pid); setInterval(() => console.log("tick"), 5)'
     const command = startBinary(['run', '--', node, '-e', program])
@@ -45,7 +45,7 @@ test.skipIf(process.platform !== 'linux')(
 )
 
 describe('a second signal', () => {
-  test('kills the command and all that it has started, and ends run with 130', async () => {
+  test('kills the command and everything that it started, and ends run with 130', async () => {
     const witness = await TestEndpoint.start('hang')
     const endless = `
       process.on('SIGTERM', () => console.log('asked'))
@@ -64,10 +64,10 @@ describe('a second signal', () => {
   })
 })
 
-test('a run outlives the readers of its output', async () => {
+test('run continues when the readers of its output leave', async () => {
   const endpoint = await TestEndpoint.start('hang')
-  const told = `fetch('${endpoint.url}').catch(() => undefined)`
-  const command = startBinary(['run', '--', node, '-e', told])
+  const program = `fetch('${endpoint.url}').catch(() => undefined)`
+  const command = startBinary(['run', '--', node, '-e', program])
   await endpoint.received(1)
   command.closeOutput()
   await endpoint.close()

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const calls = 400
 const writeKey = 'wk_example'
 
-/** Writes the calls, and the configuration of a service that sends them on. */
+/** Prepares calls, and the configuration of a service that delivers them. */
 async function prepare(endpoint: TestEndpoint) {
   const folder = await temporaryFolder()
   const rows = Array.from({ length: calls }, (_, index) => ({
@@ -50,20 +50,20 @@ function arrivedAt({ bodies }: TestEndpoint): ReadonlySet<string> {
   return new Set(bodies.map((body) => (body as { messageId: string }).messageId))
 }
 
-test('a service that is killed twice under load delivers every call that it answered for', async () => {
+test('a service that is killed twice under load delivers every call that it acknowledged', async () => {
   const endpoint = await TestEndpoint.start()
   const { lines, path, configure, store } = await prepare(endpoint)
   await configure(0)
   const first = await serving(path)
   let { service } = first
-  // The sender knows it by its port.
+  // A restarted service must listen on the port that the sender knows.
   await configure(first.port)
   const to = ['--endpoint', `http://127.0.0.1:${first.port}/v1/batch`, '--write-key', writeKey]
   const sender = startBinary(['send', '--file', '-', '--flush-at', '2', '--json', ...to])
   const third = Math.ceil(calls / 3)
   for (const start of [0, third]) {
     sender.stdin.write(lines.slice(start, start + third).join(''))
-    // Of each part some arrived, and others are on their way.
+    // Some calls of this part have arrived, and others are in flight.
     await endpoint.received(start + third / 3)
     service.signal('SIGKILL')
     expect(await service.ended).toMatchObject({ signal: 'SIGKILL' })
@@ -90,10 +90,10 @@ test('a service that is killed while it answers has stored the calls that it ack
   const { path, configure } = await prepare(endpoint)
   await configure(0)
   const answered = new Set<string>()
-  for (let life = 0; life < 3; life++) {
+  for (let round = 0; round < 3; round++) {
     const { service, port } = await serving(path)
     const posts = Array.from({ length: 100 }, async (_, index) => {
-      const messageId = `m_${life}_${index}`
+      const messageId = `m_${round}_${index}`
       const { status } = await fetch(`http://127.0.0.1:${port}/v1/track`, {
         method: 'POST',
         headers: { 'x-write-key': writeKey },

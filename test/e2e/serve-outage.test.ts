@@ -7,12 +7,12 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** Rows of this size fill the disk quickly. */
+/** Large rows, which fill the disk quickly. */
 const padding = 'x'.repeat(20_000)
 
-/** Limits of a running process can be raised on Linux only. */
+/** Only Linux can change the limits of a running process. */
 test.skipIf(process.platform !== 'linux')(
-  'a service outlasts a full disk, with requests in progress, and loses nothing',
+  'a service survives a full disk with requests in flight, and loses nothing',
   async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start(({ body }) =>
@@ -30,7 +30,7 @@ test.skipIf(process.platform !== 'linux')(
       ],
     }
     await writeFile(path, JSON.stringify(document))
-    // No file may grow beyond so many blocks of 512 bytes: writes fail as on a full disk.
+    // Files can't grow beyond 1,200 blocks of 512 bytes, so writes fail as on a full disk.
     const limited = `trap '' XFSZ; ulimit -Sf 1200; exec "$@"`
     const argv = ['serve', '--config', path, '--json']
     const shell = ['-c', limited, 'sh', process.execPath, binaryPath, ...argv]
@@ -55,7 +55,7 @@ test.skipIf(process.platform !== 'linux')(
     while (status === 200) status = await post()
     expect(status).toBe(503)
     const acknowledged = posted - 1
-    // A settlement may still fit where an event does not.
+    // A settlement may still fit although an event doesn't.
     execFileSync('prlimit', ['--pid', String(pid), '--fsize=1:'])
     open()
     await service.stderr.matching(/the store cannot be written at the moment/)

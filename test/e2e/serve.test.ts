@@ -15,7 +15,7 @@ interface Document {
   readonly [section: string]: unknown
 }
 
-/** The configuration of `evroute init`, on free ports, with webhooks to this URL. */
+/** Creates the configuration of `evroute init`, with free ports and webhooks to this URL. */
 async function initialised(url: string, changes: object = {}) {
   const folder = await temporaryFolder()
   const path = join(folder, 'evroute.config.json')
@@ -90,7 +90,7 @@ describe('serve', () => {
     expect(await service.ended).toMatchObject({ code: 0, signal: null })
   })
 
-  test('sends from threads of its own, and reports their connections', async () => {
+  test('sends from sender threads, and reports their connections', async () => {
     const endpoint = await TestEndpoint.start([200, 200, 'hang'])
     const { path, folder, writeKey } = await initialised(endpoint.url, { senderThreads: 2 })
     const { service, url, admin } = await serving(path, '--grace', '1ms')
@@ -114,7 +114,7 @@ describe('serve', () => {
     await endpoint.disconnected()
   })
 
-  test('is asked by deliveries and audit while it runs', async () => {
+  test('answers deliveries and audit while it runs', async () => {
     const endpoint = await TestEndpoint.start()
     const { path, folder, writeKey } = await initialised(endpoint.url)
     const { url, admin } = await serving(path)
@@ -130,7 +130,7 @@ describe('serve', () => {
     expect(audit.code).toBe(0)
   })
 
-  test('refuses a bad file on SIGHUP and continues with the old one, and follows a good one', async () => {
+  test('keeps its configuration if the file is invalid on SIGHUP, and applies a valid one', async () => {
     const endpoint = await TestEndpoint.start()
     const { folder, path, document, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path)
@@ -142,7 +142,7 @@ describe('serve', () => {
 
     await writeFile(path, JSON.stringify(document))
     await logged(service, 'the configuration is the same')
-    // The file stays as it is: only the signal says that there is something new.
+    // The file itself doesn't change, so only the signal announces the new key.
     await writeFile(join(folder, 'evroute.secrets', 'write-key'), 'wk_example_next')
     service.signal('SIGHUP')
     await logged(service, 'the configuration changed')
@@ -152,7 +152,7 @@ describe('serve', () => {
     await endpoint.received(2)
   })
 
-  test('follows its file without a signal', async () => {
+  test('applies changes of its file without a signal', async () => {
     const endpoint = await TestEndpoint.start()
     const { path, document, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path)
@@ -162,14 +162,14 @@ describe('serve', () => {
     expect((await post(url, writeKey, 'm_1')).status).toBe(403)
   })
 
-  test('continues when those who read its output went away', async () => {
+  test('continues when the readers of its output leave', async () => {
     const endpoint = await TestEndpoint.start()
     const { path, document, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path)
     service.closeOutput()
     const sources = [{ id: 'website', writeKeys: [writeKey, 'wk_example_next'] }]
     await writeFile(path, JSON.stringify({ ...document, sources }))
-    // It logs that it follows the file, and nothing reads the log.
+    // It logs that it applied the file, but nothing reads the log.
     const status = async () => (await post(url, 'wk_example_next', 'm_1')).status
     await expect.poll(status).toBe(200)
     await endpoint.received(1)
@@ -177,7 +177,7 @@ describe('serve', () => {
     expect(await service.ended).toMatchObject({ code: 0, signal: null })
   })
 
-  test('ends with 0 on SIGTERM, returns deliveries in progress, and delivers them the next time', async () => {
+  test('ends with 0 on SIGTERM, returns deliveries in flight, and makes them after a restart', async () => {
     const endpoint = await TestEndpoint.start(['hang', 200])
     const { path, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path, '--grace', '100ms')
@@ -190,7 +190,7 @@ describe('serve', () => {
     expect(endpoint.bodies[1]).toMatchObject({ messageId: 'm_1' })
   })
 
-  test('serves requests while it drains, though it is not ready, and ends at once on a second signal', async () => {
+  test('serves requests while it drains, although it is not ready, and ends at once on a second signal', async () => {
     const endpoint = await TestEndpoint.start()
     const { path, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path, '--drain', '10m')
@@ -220,7 +220,7 @@ describe('serve', () => {
     expect(await service.ended).toMatchObject({ code: 130, signal: null })
   })
 
-  test('ends with 2 for a configuration that cannot be used, and names all that is wrong', async () => {
+  test('ends with 2 for an invalid configuration, and names every problem', async () => {
     const { path, document } = await initialised('http://10.0.0.5/hook')
     await writeFile(path, JSON.stringify({ ...document, limits: { backlogMaxx: 1 } }))
     const { code, records, stderr } = await runBinary(['serve', '--config', path, '--json'])
@@ -238,14 +238,14 @@ describe('serve', () => {
     expect(records).toMatchObject(problems)
   })
 
-  test('ends with 7 without a configuration, and says how to make one', async () => {
+  test('ends with 7 without a configuration, and says how to create one', async () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     const { code, stderr } = await runBinary(['serve', '--config', path])
     expect(code).toBe(7)
     expect(stderr).toContain('Create one with `evroute init`')
   })
 
-  test('ends with 7 when its port is taken, and when another one delivers from its store', async () => {
+  test('ends with 7 when its port is taken, and when a different service delivers from its store', async () => {
     const endpoint = await TestEndpoint.start()
     const other = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void other.close())

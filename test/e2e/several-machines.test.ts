@@ -11,11 +11,11 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-/** Half of the retry window: that is how long a breaker stays open. */
+/** How long a breaker stays open: half of the retry window. */
 const openMs = 4_000
 const writeKey = 'not-a-real-write-key'
 
-/** Two services on one database that post to one URL, both joined. */
+/** Starts two services on one database that deliver to one URL, and waits until both have joined. */
 async function twoServices(url: string): Promise<readonly string[]> {
   const path = join(await temporaryFolder(), 'evroute.config.json')
   const document = {
@@ -61,7 +61,7 @@ function post(url: string, count: number): Promise<Response> {
   })
 }
 
-test('two services probe a dead endpoint once each time, and use it together once it answers', async () => {
+test('two services together probe a dead endpoint once each time, and both use it once it answers', async () => {
   const arrivalsMs: number[] = []
   let status = 503
   const endpoint = await TestEndpoint.start(() => {
@@ -72,7 +72,7 @@ test('two services probe a dead endpoint once each time, and use it together onc
   expect((await post(url, 60)).status).toBe(200)
   const gapsMs = (): readonly number[] =>
     arrivalsMs.slice(1).map((atMs, index) => atMs - (arrivalsMs[index] ?? 0))
-  // The failures that opened the breakers came at once.
+  // The failures that opened the breakers came in quick succession.
   const rounds = (): readonly number[] => {
     const all = gapsMs()
     return all.slice(all.findIndex((gapMs) => gapMs > openMs / 2))

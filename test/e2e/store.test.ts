@@ -18,7 +18,7 @@ test('a replay onto a full disk ends with 7, its ledger matches the store, and i
   const endpoint = await TestEndpoint.start()
   const argv = ['replay', file, '--to', endpoint.url, '--store', store]
 
-  // No file may grow beyond so many blocks of 512 bytes: writes fail as on a full disk.
+  // Files can't grow beyond 1,200 blocks of 512 bytes, so writes fail as on a full disk.
   const limited = `trap '' XFSZ; ulimit -f 1200; exec "$@"`
   const shell = ['-c', limited, 'sh', process.execPath, binaryPath, ...argv]
   const full = await new TestProcess('sh', shell, {}).ended

@@ -54,7 +54,7 @@ describe('the streams', () => {
     { name: 'send --dry-run for a person', argv: ['send', '-f', calls, '-n'] },
     { name: 'demo', argv: ['demo', '--json'] },
     { name: 'help', argv: ['send', '--help'] },
-  ])('end quietly with 0 when the reader of $name has seen enough', async ({ argv }) => {
+  ])('end quietly with 0 when the reader of $name leaves', async ({ argv }) => {
     const command = startBinary(argv)
     await command.stdout.matching(/\n/)
     command.closeStdout()
@@ -63,7 +63,7 @@ describe('the streams', () => {
     expect(stderr).not.toMatch(/EPIPE|Error|^ +at /m)
   })
 
-  test('that never drain do not make a command look finished', async () => {
+  test('that never end do not make a command look successful', async () => {
     const silent = join(await temporaryFolder(), 'silent.cjs')
     await writeFile(
       silent,
@@ -76,7 +76,7 @@ describe('the streams', () => {
   })
 
   test.each([['--version'], ['send', 'track', '--dry-run', '--json', '--count', '5000']])(
-    'tell of %s why output cannot be written, and end with 7',
+    'report why the output of %s cannot be written, and end with 7',
     async (...argv) => {
       const script = 'exec "$0" "$@" > /dev/full'
       const command = new TestProcess(
@@ -91,7 +91,7 @@ describe('the streams', () => {
     },
   )
 
-  test('of a transfer do not wait for the rest when the reader leaves', async () => {
+  test('of a transfer do not wait for more input when the reader leaves', async () => {
     const endpoint = await TestEndpoint.start(({ body }) => (body.length > 0 ? 200 : 500))
     const command = startBinary([
       'send',
@@ -160,7 +160,7 @@ describe('a signal', () => {
     'ends %s, which waits for input',
     async (...argv) => {
       const command = startBinary([...argv, '--secret', 'k'])
-      // More than fits into a pipe, so that somebody must be reading once it is gone.
+      // More than fits into a pipe, so the command must be reading once all of it is written.
       command.stdin.write(Buffer.alloc(1024 * 1024))
       await once(command.stdin, 'drain')
       command.signal('SIGINT')
@@ -168,7 +168,7 @@ describe('a signal', () => {
     },
   )
 
-  test('ends a dry run of a sample a million times', async () => {
+  test('ends a dry run of a million samples', async () => {
     const command = startBinary(['send', 'track', '--count', '1000000', '--dry-run', '--json'])
     await command.stdout.record('plan')
     command.signal('SIGINT')

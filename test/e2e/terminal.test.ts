@@ -1,25 +1,15 @@
 import { stripVTControlCharacters } from 'node:util'
-import { spawn } from '@lydell/node-pty'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { binaryPath } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
-import { CapturedStream } from '../support/io.ts'
+import { onTerminal } from './on-terminal.ts'
 
 const columns = 60
 
-/** Runs the real command on a terminal. */
-function onTerminal(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const screen = new CapturedStream()
-  const { PATH = '' } = process.env
-  const terminal = spawn(process.execPath, [binaryPath, ...argv], {
-    cols: columns,
-    env: { PATH, TERM: 'xterm-256color', ...env },
-  })
-  terminal.onData((text) => screen.write(text))
-  const ended = new Promise<number>((resolve) =>
-    terminal.onExit(({ exitCode }) => resolve(exitCode)),
-  )
-  onTestFinished(() => terminal.kill('SIGKILL'))
+/** Runs the command on a terminal. */
+function runOnTerminal(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const options = { cols: columns, env }
+  const { screen, ended, terminal } = onTerminal(process.execPath, [binaryPath, ...argv], options)
   return { screen, ended, type: (text: string) => terminal.write(text) }
 }
 
@@ -28,13 +18,13 @@ const controlD = '\u0004'
 const eraseLine = '\u001b[0K'
 
 describe('on a terminal', () => {
-  test('a transfer shows its progress in one line, takes it away, and ends on Ctrl-C', async () => {
+  test('a transfer shows its progress in one line, erases it, and ends on Ctrl-C', async () => {
     const endpoint = await TestEndpoint.start([503, 'hang'])
     const argv = ['send', 'track', '--count', '1000', '--to', endpoint.url]
-    const { screen, ended, type } = onTerminal(argv)
+    const { screen, ended, type } = runOnTerminal(argv)
     const [line = ''] = await screen.matching(/[\d,]+ of [\d,]+ \(\d+%\) · [^\r\n\u001b]*/)
     expect(line).toMatch(/0 of 1,000 \(0%\) · 0\/s · 1,000 pending/)
-    // Two columns are for the moving sign.
+    // The spinner takes two columns.
     expect(line.length).toBeLessThanOrEqual(columns - 2)
     type(controlC)
     expect(await ended).toBe(130)
@@ -50,7 +40,7 @@ describe('on a terminal', () => {
   })
 
   test('the progress leaves room for the ^C that the terminal echoes', async () => {
-    const { screen, ended, type } = onTerminal(['send', 'track', '--to', 'http://127.0.0.1:1/'])
+    const { screen, ended, type } = runOnTerminal(['send', 'track', '--to', 'http://127.0.0.1:1/'])
     const [line = ''] = await screen.matching(
       /0 of 1 \(0%\) · [^\r\n\u001b]*last problem: [^\r\n\u001b]*/,
     )
@@ -63,9 +53,9 @@ describe('on a terminal', () => {
     { given: 'nothing', flags: [], env: {}, coloured: true },
     { given: 'NO_COLOR', flags: [], env: { NO_COLOR: '1' }, coloured: false },
     { given: '--no-color', flags: ['--no-color'], env: {}, coloured: false },
-  ])('colours are as $given asks, those of the progress too', async ({ flags, env, coloured }) => {
+  ])('colours follow $given, also in the progress line', async ({ flags, env, coloured }) => {
     const endpoint = await TestEndpoint.start('hang')
-    const { screen, ended, type } = onTerminal(
+    const { screen, ended, type } = runOnTerminal(
       ['send', 'track', '--to', endpoint.url, ...flags],
       env,
     )
@@ -77,14 +67,14 @@ describe('on a terminal', () => {
 
   test('a short transfer shows no progress', async () => {
     const endpoint = await TestEndpoint.start()
-    const { screen, ended } = onTerminal(['send', 'track', '--to', endpoint.url])
+    const { screen, ended } = runOnTerminal(['send', 'track', '--to', endpoint.url])
     expect(await ended).toBe(0)
     expect(stripVTControlCharacters(screen.text)).toMatch(/^✔ track “?"?Order Completed/)
   })
 
   test('calls may be typed', async () => {
     const endpoint = await TestEndpoint.start()
-    const { screen, ended, type } = onTerminal(['send', '-f', '-', '--to', endpoint.url])
+    const { screen, ended, type } = runOnTerminal(['send', '-f', '-', '--to', endpoint.url])
     await screen.matching(/Reading from the terminal. Press Ctrl-D to end the input/)
     type('{"type":"track","userId":"u_1","event":"E"}\r')
     type(controlD)
@@ -93,7 +83,7 @@ describe('on a terminal', () => {
   })
 
   test('Ctrl-C ends a command that waits for typed input', async () => {
-    const { screen, ended, type } = onTerminal(['sign', '--secret', 'k'])
+    const { screen, ended, type } = runOnTerminal(['sign', '--secret', 'k'])
     await screen.matching(/Reading from the terminal/)
     type(controlC)
     expect(await ended).toBe(130)
@@ -101,13 +91,13 @@ describe('on a terminal', () => {
 
   test('a refused setting ends the command before any output', async () => {
     const argv = ['send', 'track', '--endpoint', 'ftp://example.com', '--write-key', 'k']
-    const { screen, ended } = onTerminal(argv)
+    const { screen, ended } = runOnTerminal(argv)
     expect(await ended).toBe(2)
     expect(screen.text).toContain('it is not a full http or https URL')
   })
 
   test('listen keeps a request on one line, in colour, and ends with 0 on Ctrl-C', async () => {
-    const { screen, ended, type } = onTerminal(['listen', '--port', '0', '--secret', 'k'])
+    const { screen, ended, type } = runOnTerminal(['listen', '--port', '0', '--secret', 'k'])
     const [, url = ''] = await screen.matching(/(http:\/\/127\.0\.0\.1:\d+)/)
     const event = 'Order Completed '.repeat(9)
     await fetch(url, {
@@ -117,7 +107,7 @@ describe('on a terminal', () => {
     await screen.matching(/The request has no X-Signature header/)
     type(controlC)
     expect(await ended).toBe(0)
-    // A carriage return alone takes the line of the keys away.
+    // The line of the keys is erased by a carriage return alone.
     const lines = stripVTControlCharacters(screen.text).split(/\r\n?/)
     const [line = ''] = lines.filter((text) => text.startsWith('#1'))
     expect(line).toMatch(/^#1 {4}TRACK {6}u {7}“Order .*… {2}✖ {2}200$/)

@@ -20,7 +20,7 @@ interface Span {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** A service that runs in several processes, one after the other, with the same store. */
+/** A service that runs as one process after another, with the same store. */
 class TracedService {
   readonly #folder: string
   readonly #document: object
@@ -74,19 +74,19 @@ async function urlOf(process: TestProcess): Promise<string> {
   return String((await process.stdout.record('ready'))['url'])
 }
 
-/** A call with the trace context of its client. */
+/** A call with the trace context of a client. */
 const track = {
   method: 'POST',
   headers: { traceparent },
   body: JSON.stringify({ userId: 'u_1', event: 'Order Completed', messageId: 'm_1' }),
 }
 
-/** Its first answer asks to try again at once; the second one accepts. */
-function tryAgain(): Promise<TestEndpoint> {
+/** Starts an endpoint that first asks to retry at once, and then accepts. */
+function retryingEndpoint(): Promise<TestEndpoint> {
   return TestEndpoint.start([{ status: 429, headers: { 'retry-after': '0' } }, 200])
 }
 
-/** Sends a call in one process and retries its webhook in another one. */
+/** Accepts a call in one process, and retries its webhook in the next one. */
 async function spansOfTwo(
   service: TracedService,
   endpoint: TestEndpoint,
@@ -111,8 +111,8 @@ const of = (spans: readonly Span[], attribute: string, value: unknown) =>
   spans.filter(({ attributes }) => attributes[attribute] === value)
 
 describe.each(['SQLite', 'PostgreSQL'])('with an SDK and %s', (engine) => {
-  test('the trace of a client reaches each try of the webhook, in whatever process', async () => {
-    const endpoint = await tryAgain()
+  test("a client's trace reaches each try of the webhook, whichever process makes it", async () => {
+    const endpoint = await retryingEndpoint()
     const store = engine === 'SQLite' ? 'sqlite:./store.db' : await databases.newUrl()
     const service = await TracedService.in(store, endpoint)
     const spans = await spansOfTwo(service, endpoint, [{ loads: sdk }, { loads: sdk }])
@@ -129,16 +129,16 @@ describe.each(['SQLite', 'PostgreSQL'])('with an SDK and %s', (engine) => {
 })
 
 describe('without an SDK', () => {
-  /** Takes a call with one value of `tracing`, and retries its webhook with another one. */
+  /** Accepts a call with one value of `tracing`, and retries its webhook with the other one. */
   async function sentWith(first: boolean | null, second: boolean | null) {
-    const endpoint = await tryAgain()
+    const endpoint = await retryingEndpoint()
     const service = await TracedService.in('sqlite:./store.db', endpoint)
     const settings = [{ tracing: first }, { tracing: second }] as const
     expect(await spansOfTwo(service, endpoint, settings)).toEqual([[], []])
     return sentIn(endpoint)
   }
 
-  test('the setting passes the header of the client on', async () => {
+  test("the setting passes the client's header on", async () => {
     expect(await sentWith(true, true)).toEqual([traceparent, traceparent])
   })
 
@@ -146,15 +146,12 @@ describe('without an SDK', () => {
     expect(await sentWith(null, true)).toEqual([undefined, undefined])
   })
 
-  test.each([null, false])(
-    'a header that was kept is not sent after a change to %s',
-    async (off) => {
-      expect(await sentWith(true, off)).toEqual([traceparent, undefined])
-    },
-  )
+  test.each([null, false])('a stored header is not sent after a change to %s', async (off) => {
+    expect(await sentWith(true, off)).toEqual([traceparent, undefined])
+  })
 })
 
-test('an SDK gets a span for each request of a client and of a webhook, without keys, paths or queries', async () => {
+test('an SDK gets a span for each call and each webhook, without keys, paths or queries', async () => {
   const endpoint = await TestEndpoint.start()
   const service = await TracedService.in('memory:', endpoint)
   const spans = await service.run({ loads: sdk }, async (ask) => {
