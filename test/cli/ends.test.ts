@@ -23,7 +23,7 @@ async function configuration(): Promise<string> {
   return file
 }
 
-/** Input that never ends, and resolves once it is read. */
+/** Endless input, with a promise that resolves once it is read. */
 function endlessInput() {
   const read = gate()
   const stdin = (async function* () {

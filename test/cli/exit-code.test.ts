@@ -15,17 +15,20 @@ describe('gravest', () => {
     [42, 0],
     [7, 42],
     [6, 42],
-  ])('is %i rather than %i: a code of a command that was run goes before 5', (first, second) => {
-    expect(gravest([second, first])).toBe(first)
-  })
+  ])(
+    'is %i rather than %i: the code of a command that was run takes precedence over 5',
+    (first, second) => {
+      expect(gravest([second, first])).toBe(first)
+    },
+  )
 
-  test('is 0 without any code', () => {
+  test('is 0 without codes', () => {
     expect(gravest([])).toBe(exitCodes.ok)
   })
 })
 
 describe('exitCodeOf', () => {
-  test('tells settings, ports, files and expectations from faults of evroute itself', () => {
+  test('distinguishes settings, ports, files and expectations from bugs in evroute', () => {
     const coded = (code: EvrouteError['code']) =>
       exitCodeOf(new EvrouteError({ code, message: '' }))
     expect(exitCodeOf(new SettingError('flushAt', ''))).toBe(2)

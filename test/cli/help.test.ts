@@ -37,7 +37,7 @@ describe.each(namesOf(program))('the help of every command, such as %s,', (name)
     }
   })
 
-  test('fits 60 columns, but for its examples', async () => {
+  test('fits 60 columns, except for its examples', async () => {
     const text = (await help(60)).replaceAll(/^(?:Examples?|Regulations):\n(?: .*\n)+/gm, '')
     for (const line of text.split('\n')) expect(columnsOf(line), line).toBeLessThanOrEqual(60)
   })
@@ -72,7 +72,7 @@ describe.each(['send', 'replay', 'explain', 'listen', 'run', 'expect', 'check'])
   },
 )
 
-test('has examples as the program was called', async () => {
+test('has examples with the name by which the program was called', async () => {
   const { stdout } = await run(['send', '--help'], { env: { npm_command: 'exec' } })
   expect(stdout).toContain('\n  npx evroute send track\n')
   const { stdout: all } = await run(['--help'], { env: { npm_command: 'exec' } })

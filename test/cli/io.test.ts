@@ -16,7 +16,7 @@ function ioOf(stdout: CapturedStream, stop: AbortSignal): Io {
 }
 
 describe('writeData', () => {
-  test('waits for a reader that is slower', async () => {
+  test('waits for a slow reader', async () => {
     const stdout = new SlowStream()
     let written = false
     const writing = writeData(ioOf(stdout, new AbortController().signal), 'data').then(
@@ -28,7 +28,7 @@ describe('writeData', () => {
     expect(await writing).toBe(true)
   })
 
-  test('ends its wait when the command is stopped, and writes nothing to a reader that went', async () => {
+  test('stops waiting when the command is stopped, and writes nothing to a reader that left', async () => {
     const stdout = new SlowStream()
     const stop = new AbortController()
     const io = ioOf(stdout, stop.signal)
@@ -39,7 +39,7 @@ describe('writeData', () => {
     expect(stdout.text).toBe('one')
   })
 
-  test('leaves nothing behind on the signal, however often it waits', async () => {
+  test('leaves no listener on the signal, however often it waits', async () => {
     const stdout = new SlowStream()
     const { signal } = new AbortController()
     for (let turn = 0; turn < 20; turn++) {
@@ -52,7 +52,7 @@ describe('writeData', () => {
 })
 
 describe('processIo', () => {
-  test('takes output that cannot be written as a wish to end, and says why', async () => {
+  test('asks the command to end if output cannot be written, and says why', async () => {
     const io = await processIo()
     process.stdout.emit('error', Object.assign(new Error('no space left'), { code: 'ENOSPC' }))
     io.release()
@@ -63,7 +63,7 @@ describe('processIo', () => {
     expect(io.interrupted.aborted).toBe(false)
   })
 
-  test('takes the first signal as a wish to end, and lets go of the handlers', async () => {
+  test('asks the command to end at the first signal, and removes its handlers', async () => {
     const before = process.listenerCount('SIGTERM')
     const io = await processIo()
     process.emit('SIGTERM', 'SIGTERM')

@@ -6,7 +6,7 @@ import { run, start, type RunSettings } from '../support/io.ts'
 const escape = '\u001b['
 
 describe('main', () => {
-  test('shows help on stderr and ends with 2 when it is asked for nothing', async () => {
+  test('shows help on stderr and ends with 2 without arguments', async () => {
     const { code, stdout, stderr } = await run([])
     expect(code).toBe(2)
     expect(stdout).toBe('')
@@ -15,7 +15,7 @@ describe('main', () => {
   })
 
   test.each([['--help'], ['help'], ['send', '--help'], ['help', 'listen']])(
-    'gives %s %s on stdout and ends with 0',
+    'prints %s %s on stdout and ends with 0',
     async (...argv) => {
       const { code, stdout, stderr } = await run(argv)
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -121,7 +121,7 @@ describe('main', () => {
     expect(JSON.parse(records[0]?.['body'] as string)).toMatchObject({ event })
   })
 
-  test('gives an error in JSON mode as one object on stderr', async () => {
+  test('prints an error in JSON mode as one object on stderr', async () => {
     const { code, stdout, stderr } = await run(['send', 'trakc', '--json'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(JSON.parse(stderr)).toEqual({
@@ -138,19 +138,19 @@ describe('main', () => {
     [['replay'], 'Cannot run `npx evroute replay`: <file> is missing. Try `npx evroute replay '],
     [['send'], 'Try `npx evroute send track`, or `npx evroute send --file calls.ndjson`.'],
     [['replay', '--json'], '"hint":"Try `npx evroute replay '],
-  ])('suggests commands as npx started %j', async (argv, text) => {
+  ])('suggests commands with npx if it started %j', async (argv, text) => {
     const { stderr } = await run(argv, { env: { npm_command: 'exec' } })
     expect(stderr).toContain(text)
     expect(stderr).not.toContain('`evroute')
   })
 
-  test('suggests commands as npx started the transfer', async () => {
+  test('suggests commands with npx if it started the transfer', async () => {
     const argv = ['send', 'track', '--to', 'http://127.0.0.1:1/', '--clock', 'virtual']
     const { stderr } = await run(argv, { env: { npm_command: 'exec' } })
     expect(stderr).toContain('Is `npx evroute listen` running?')
   })
 
-  test('gives a usage error of the parser in JSON too', async () => {
+  test('prints a usage error of the parser as JSON, too', async () => {
     const { stderr } = await run(['send', '--json', '--evnt'])
     expect(JSON.parse(stderr)).toEqual({
       error: {
@@ -171,7 +171,7 @@ describe('main', () => {
     expect(stderr).toContain('worn out')
   })
 
-  test('shows help where nothing is asked for but no colour', async () => {
+  test('shows help if the only argument is --no-color', async () => {
     const { code, stderr } = await run(['--no-color'])
     expect(code).toBe(2)
     expect(stderr).toContain('Try `evroute demo`.')
@@ -192,7 +192,7 @@ describe('main', () => {
     expect((await run([name, '--help'])).stdout).toContain('--no-color')
   })
 
-  test('takes --no-color before the command too', async () => {
+  test('accepts --no-color before the command, too', async () => {
     const { stdout } = await run(['--no-color', 'send', 'track', '-n'], { isTTY: true })
     expect(stdout).toContain('TRACK')
     expect(stdout).not.toContain(escape)
@@ -205,7 +205,7 @@ describe('main', () => {
     )
   })
 
-  test('loads for a dry run no module that listens, sends, stores or colours', async () => {
+  test('loads no module that listens, sends, stores or colours for a dry run', async () => {
     const loaded = [...(await importedBy('cli/program.ts', 'cli/commands/send.ts'))].sort()
     expect(loaded.filter((name) => !name.startsWith('file:'))).toEqual([
       'commander',
@@ -270,7 +270,7 @@ describe('main', () => {
       coloured: false,
     },
     { given: 'both variables', env: { NO_COLOR: '1', FORCE_COLOR: '1' }, coloured: false },
-  ])('decides about colour with $given', async ({ flags = [], coloured, ...settings }) => {
+  ])('uses colour or not with $given', async ({ flags = [], coloured, ...settings }) => {
     const { stderr } = await run(['send', 'trakc', ...flags], settings)
     expect(stderr.includes(escape)).toBe(coloured)
     const planned = await run(['send', 'track', '--dry-run', ...flags], settings)

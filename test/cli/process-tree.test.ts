@@ -24,7 +24,7 @@ describe('treeSignal', () => {
     },
   )
 
-  test('asks for the program itself on Windows', () => {
+  test('checks the program itself on Windows', () => {
     expect(treeSignal('win32', 42, 0)).toEqual({ kind: 'kill', pid: 42, signal: 0 })
   })
 })

@@ -18,7 +18,7 @@ const traitsOf = (endpoint: TestEndpoint): readonly unknown[] =>
   })
 
 describe('audience sync', () => {
-  test('sends a call for everybody at first, and then for who changed', async () => {
+  test('sends a call for every member at first, and then for each change', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     const first = await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\nu_2\n')])
@@ -70,7 +70,7 @@ describe('audience sync', () => {
     )
   })
 
-  test('shows in a dry run who would change, safe to print, and sends nothing', async () => {
+  test('shows in a dry run which members would change, without control characters, and sends nothing', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
@@ -98,7 +98,7 @@ describe('audience sync', () => {
   test.each([
     [[...shoppers, '-', '--dry-run'], '+ u_2\n+ u_3\n'],
     [['audience', 'remove', 'first_time_shopper', '--dry-run'], '- u_1\n'],
-  ])('%j sums up nothing for who stops reading', async (argv, stdout) => {
+  ])('%j prints no summary for a reader that left', async (argv, stdout) => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     const command = place.start(argv, { stdin: 'id\nu_2\nu_3\n' })
@@ -106,7 +106,7 @@ describe('audience sync', () => {
     expect(await command.ended).toMatchObject({ code: 0, stdout, stderr: '' })
   })
 
-  test('opens the store only for reading in a dry run, and makes none', async () => {
+  test('opens the store only for reading in a dry run, and creates none', async () => {
     const endpoint = await TestEndpoint.start(503)
     const place = await placeFor(endpoint.url)
     const dry = () => place.run([...shoppers, '-', '--dry-run'], { stdin: 'id\nu_2\n' })
@@ -178,7 +178,7 @@ describe('audience sync', () => {
       /^Interrupted after 0 rows\. The changes so far are kept; run the same command again to continue\n/,
     ],
     ['output_closed', 0, /^\d/],
-  ] as const)('lets no member leave when %s comes while it reads', async (reason, code, told) => {
+  ] as const)('removes no member if %s stops it while it reads', async (reason, code, told) => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
@@ -297,7 +297,7 @@ describe('audience list, show and remove', () => {
       expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
       expect(stderr).toContain('There is no store yet')
     }
-    // One that is named is most likely another one.
+    // A named store that doesn't exist is most likely a mistake.
     expect((await place.run(['audience', 'list', '--store', place.store])).code).toBe(7)
   })
 
@@ -308,7 +308,7 @@ describe('audience list, show and remove', () => {
     expect({ code, count: records.length }).toEqual({ code: 0, count: 2 })
   })
 
-  test('removes an audience once every member got its call', async () => {
+  test('removes an audience once every member has got its call', async () => {
     const { place, endpoint } = await filled()
     const argv = ['audience', 'remove', 'first_time_shopper']
     const dry = await place.run([...argv, '--dry-run'])

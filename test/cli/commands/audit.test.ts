@@ -33,7 +33,7 @@ describe('audit', () => {
     })
   })
 
-  test('gives the figures as a record', async () => {
+  test('prints the figures as a record', async () => {
     const { url } = await samples()
     const { code, records, stderr } = await audit(url, '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -74,7 +74,7 @@ describe('audit', () => {
       ['✖ 1 delivered = 0 in the store + 0 purged: 1 too many on the left'],
     ],
     [
-      'deliveries that were settled beside the ledger',
+      'deliveries that were settled without the ledger',
       "UPDATE deliveries SET state = 'delivered', settled_at = 0 WHERE state = 'failed'",
       [
         '✖ 1 delivered = 3 in the store + 0 purged: 2 too few on the left',
@@ -82,12 +82,12 @@ describe('audit', () => {
       ],
     ],
     [
-      'a purge that purged nothing',
+      'purged deliveries that never existed',
       "INSERT INTO counts VALUES ('crm', 'purged_expired', 1500)",
       ['✖ 1 expired = 1 in the store + 1,500 purged: 1,500 too few on the left'],
     ],
     [
-      'texts that are missing',
+      'deliveries without a body',
       'DELETE FROM messages WHERE id = 2',
       ['✖ 2 deliveries without a body = 0: 2 too many on the left'],
     ],
@@ -139,7 +139,7 @@ describe('every command about a store', () => {
   ]
 
   test.each(commands)(
-    'takes the store from EVROUTE_STORE, and --store before it: %s %s',
+    'takes the store from --store, or else from EVROUTE_STORE: %s %s',
     async (...argv) => {
       const { url } = await samples()
       const env = { EVROUTE_STORE: url }
@@ -156,7 +156,7 @@ describe('every command about a store', () => {
     },
   )
 
-  test.each(commands)('refuses a file that is no store: %s %s', async (...argv) => {
+  test.each(commands)('refuses a file that is not a store: %s %s', async (...argv) => {
     const folder = await temporaryFolder()
     const text = join(folder, 'text')
     await writeFile(text, 'no store, but a text that is longer than the header of one'.repeat(9))
@@ -188,7 +188,7 @@ describe('every command about a store', () => {
     }
   })
 
-  test('works beside a process that delivers', async () => {
+  test('works while a process delivers', async () => {
     const { url } = await storeWith({ ...failed, messageId: 'm_by_hand' })
     const child = startSource(new URL('../deliveries/deliver-store.ts', import.meta.url), [url])
     const output = new CapturedStream()

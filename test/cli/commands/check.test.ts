@@ -13,7 +13,7 @@ function checked(url: string, ...argv: readonly string[]): ReturnType<typeof run
 }
 
 describe('check', () => {
-  test('ends with 0 for a right handler, and shows every case', async () => {
+  test('ends with 0 for a correct handler, and shows every case', async () => {
     const url = await startHandler(correct)
     const { code, stdout, stderr } = await checked(`${url}?key=hidden`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -24,7 +24,7 @@ describe('check', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
 
-  test('ends with 6 for a wrong handler, with the mistake and its fix', async () => {
+  test('ends with 6 for an incorrect handler, and names the mistake and its fix', async () => {
     const url = await startHandler(reSerialising)
     const { code, stdout } = await checked(url)
     expect(code).toBe(6)
@@ -38,12 +38,12 @@ describe('check', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
 
-  test('with --quiet shows the mistakes and the summary only', async () => {
+  test('shows only the mistakes and the summary with --quiet', async () => {
     const { stdout } = await checked(await startHandler(reSerialising), '-q')
     expect(stdout).toMatch(/^\n✖ It verifies/)
   })
 
-  test('prints a right handler for a wrong one', async () => {
+  test('prints a correct handler for an incorrect one', async () => {
     const wrong = await checked(await startHandler(() => 200), '--language', 'python')
     expect(wrong.code).toBe(6)
     expect(wrong.stderr).toContain('def is_signed(raw_body, signature):')
@@ -51,7 +51,7 @@ describe('check', () => {
     expect(right).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('prints a right handler alone, and needs neither URL nor secret for that', async () => {
+  test('prints a correct handler alone, without a URL or a secret', async () => {
     const { code, stdout, stderr } = await run(['check', '--language', 'node'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^import .*createServer\(/s)
@@ -71,7 +71,7 @@ describe('check', () => {
     expect(stdout.split('\n').length).toBeLessThan(15)
   })
 
-  test('prints records to a program', async () => {
+  test('prints records for programs', async () => {
     const url = await startHandler(() => 200)
     const argv = ['--json', '--only', 'plain', '--only', 'wrong-secret']
     const { code, records } = await checked(url, ...argv)
@@ -94,7 +94,7 @@ describe('check', () => {
     ])
   })
 
-  test('sends the types and headers that it is given', async () => {
+  test('sends the given types and headers', async () => {
     const seen: unknown[] = []
     const url = await startHandler((request) => {
       const { type, userId } = JSON.parse(request.rawBody.toString()) as Record<string, unknown>
@@ -107,7 +107,7 @@ describe('check', () => {
     expect(kinds.sort()).toEqual(['["delete","a","string"]', '["page","a","string"]'])
   })
 
-  test('lists its cases, and needs neither URL nor secret for that', async () => {
+  test('lists its cases without a URL or a secret', async () => {
     const { code, stdout } = await run(['check', '--list'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^plain +taken {4}as evroute writes it\n/)

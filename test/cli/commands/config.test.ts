@@ -32,7 +32,7 @@ async function written(content: unknown): Promise<string> {
 }
 
 describe('config', () => {
-  test('shows settings in force and their source, with secrets masked', async () => {
+  test('shows the settings in force and their source, with masked secrets', async () => {
     const path = await written(document)
     const { code, stdout, stderr } = await run(['config', '--config', path], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -51,7 +51,7 @@ describe('config', () => {
     expect(new Set(columns.slice(1, -1)).size).toBe(1)
   })
 
-  test('shows it in records', async () => {
+  test('prints records', async () => {
     const path = await written(document)
     const { code, records, stdout } = await run(['config', '--config', path, '--json'], { env })
     expect(code).toBe(0)
@@ -66,7 +66,7 @@ describe('config', () => {
     expect(stdout).not.toContain('no-secret')
   })
 
-  test('ends with 2 and all that is wrong', async () => {
+  test('ends with 2 and names every problem', async () => {
     const path = await written({ ...document, listen: { port: 70_000 } })
     const { code, stdout, stderr } = await run(['config', '--config', path])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -78,7 +78,7 @@ describe('config', () => {
     )
   })
 
-  test('tells it to programs in a record for each, and one error', async () => {
+  test('prints a record for each problem, and one error, for programs', async () => {
     const path = await written({ ...document, listen: { port: 70_000 } })
     const { code, records, stderr } = await run(['config', '--config', path, '--json'])
     expect(code).toBe(2)
@@ -108,7 +108,7 @@ describe('config', () => {
     })
   })
 
-  test('says that a folder is one', async () => {
+  test('refuses a folder, and suggests a file in it', async () => {
     const folder = await temporaryFolder()
     expect(await run(['config', '--config', folder])).toMatchObject({
       code: 7,
@@ -117,7 +117,7 @@ describe('config', () => {
   })
 
   test.each([60, 40])(
-    'fits a row in a line of %i columns, and cuts nothing else',
+    'fits each row into a line of %i columns, and shortens nothing else',
     async (columns) => {
       const path = await written({ ...document, store: `sqlite:./${'long-'.repeat(20)}.db` })
       const argv = ['config', '--config', path]
@@ -145,7 +145,7 @@ describe('config', () => {
     expect((await shown(['--no-color'])).stdout).not.toContain('\u001b')
   })
 
-  test('names the command that makes a configuration if there is none', async () => {
+  test('names the command that creates a configuration if there is none', async () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     expect(await run(['config', '--config', path])).toMatchObject({
       code: 7,

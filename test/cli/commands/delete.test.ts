@@ -68,7 +68,7 @@ describe('delete', () => {
     expect(nothing.stderr).toContain('Nothing was stored: no row names a user')
   })
 
-  test('stores nothing of a list that cannot be read to its end', async () => {
+  test('stores nothing from a list that cannot be read to its end', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const users = Array.from({ length: 12_000 }, (_, index) => `${index}-${index * 7_919}\n`)
     const whole = gzipSync(`id\n${users.join('')}`)
@@ -116,7 +116,7 @@ describe('delete', () => {
     })
   })
 
-  test('says in a dry run how much there would be, and stores nothing', async () => {
+  test('reports in a dry run how much it would do, and stores nothing', async () => {
     const sources = ['website', 'app'].map((name) => ({ id: name, writeKeys: [`wk_${name}`] }))
     const destination = {
       type: 'Webhooks',
@@ -223,7 +223,7 @@ describe('delete', () => {
 })
 
 describe('regulations', () => {
-  test('lists and shows, as text that fits and as records', async () => {
+  test('lists and shows regulations, as text that fits and as records', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_INTERNAL']
     const [made = ''] = id.exec((await place.run(argv)).stdout) ?? []
@@ -244,7 +244,7 @@ describe('regulations', () => {
     expect(unknown.stderr).toContain('See `evroute regulations list`')
   })
 
-  test('are refused with the list of commands', async () => {
+  test('says that there are none, and is refused without a command', async () => {
     const place = await placeFor('http://127.0.0.1:1/')
     const store = await openStore(place.store)
     await store.close()

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import type { RequestListener } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -22,19 +21,13 @@ import {
   storeWith,
   type Sample,
 } from '../deliveries/stores.ts'
+import { serverThat } from '../store-access/places.ts'
 
 /** Runs a command about deliveries over an API, with the token in the environment. */
 const overApi = (url: string, argv: readonly string[], settings: RunSettings = {}) =>
   run([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: token }, ...settings })
 
-/** A server that answers everything like that, until the test ends. */
-async function serverThat(answer: RequestListener): Promise<string> {
-  const listening = await listen(answer, { host: '127.0.0.1', port: 0 })
-  onTestFinished(() => listening.close(0))
-  return listening.url
-}
-
-/** A destination that takes deliveries. */
+/** A destination that accepts deliveries. */
 const standing = {
   id: 'crm',
   enabled: true,
@@ -43,7 +36,7 @@ const standing = {
   ledger: { deliveries: 0, delivered: 0, failed: 0, expired: 0, pending: 0 },
 }
 
-/** Half a minute past, so that no minute ends while the test runs. */
+/** 30 seconds past a minute, so that no minute ends while the test runs. */
 const ageMs = 1.5 * hourMs + 30_000
 
 const samples: readonly Sample[] = [
@@ -157,7 +150,7 @@ describe('deliveries --api', () => {
     expect((await overApi(admin.url, ['deliveries', '--json'])).stderr).toBe('')
   })
 
-  test('turns every page', async () => {
+  test('reads every page', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => ({})) })
     const argv = ['deliveries', '--json', '--limit', '1202']
     const { code, records, stderr } = await overApi(url, argv)
@@ -170,7 +163,7 @@ describe('deliveries --api', () => {
     )
   })
 
-  test('retries one, some and all', async () => {
+  test('retries one, some and all deliveries', async () => {
     const { url, store } = await startAdmin({
       samples: [failed, failed, { ...expired, type: 'page' }, retried, delivered],
       options: { destinations: () => Promise.resolve([standing]) },
@@ -198,7 +191,7 @@ describe('deliveries --api', () => {
   test.each([
     [[{ ...standing, enabled: false }], 'disabled. To send them, enable it.'],
     [[], 'no longer configured. To send them, add it again.'],
-  ])('says if nothing sends what it retried, with %j', async (destinations, text) => {
+  ])('says if nothing sends the retried deliveries, with %j', async (destinations, text) => {
     const options = { destinations: () => Promise.resolve(destinations) }
     const { url } = await startAdmin({ samples: [failed], options })
     expect(await overApi(url, ['deliveries', 'retry', '--destination', 'crm'])).toMatchObject({
@@ -207,7 +200,7 @@ describe('deliveries --api', () => {
     })
   })
 
-  test('discards one, and all', async () => {
+  test('discards one delivery, and all', async () => {
     const samples = [retried, retried, retried, failed]
     const { url, store } = await startAdmin({ samples })
     const discard = (...argv: readonly string[]) => overApi(url, ['deliveries', 'discard', ...argv])
@@ -220,7 +213,7 @@ describe('deliveries --api', () => {
     expect(await discard('crm/9')).toMatchObject({ code: 2 })
   })
 
-  test('takes more than it retries at a time', async () => {
+  test('retries more deliveries than fit into a batch', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => retried) })
     expect(await overApi(url, ['deliveries', 'retry', '--user-id', 'u_1'])).toMatchObject({
       stdout: '1,203 deliveries are due again\n',
@@ -251,7 +244,7 @@ describe('the token', () => {
     }
   })
 
-  test('may be of any characters', async () => {
+  test('may contain any characters', async () => {
     const odd = 'schlüssel 🔑'
     const { url } = await startAdmin({ options: { access: { ...access, token: odd } } })
     expect(await run([...list, '--api', url, '--token', odd])).toMatchObject({ code: 0 })
@@ -288,12 +281,12 @@ describe('the token', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 
-  test('is nothing without an API', async () => {
+  test('is refused without an API', async () => {
     const argv = ['deliveries', '--store', 'sqlite:x.db', '--token', token]
     expect(await run(argv)).toMatchObject({ code: 2 })
   })
 
-  test('does not follow to another server', async () => {
+  test('is not sent on to another server', async () => {
     const asked: unknown[] = []
     const other = await serverThat((request, response) => {
       asked.push(request.url)
@@ -307,14 +300,14 @@ describe('the token', () => {
   })
 })
 
-describe('requests that fail', () => {
+describe('a service', () => {
   test.each([
     ['a page', 'text/html', '<html>hello</html>'],
     ['nothing', 'text/plain', ''],
     ['other JSON', 'application/json', '{"kind":"deliveries","deliveries":[{"id":"crm/1"}]}'],
     ['null', 'application/json', 'null'],
     ['the tracking API', 'application/json', '{"success":false,"error":"x","code":"y"}'],
-  ])('%s is not an evroute', async (_, type, body) => {
+  ])('that answers with %s is not evroute', async (_, type, body) => {
     for (const status of [200, 404]) {
       const url = await serverThat((_request, response) => {
         response.writeHead(status, { 'content-type': type }).end(body)
@@ -333,7 +326,7 @@ describe('requests that fail', () => {
     }
   })
 
-  test('speaks no HTTP', async () => {
+  test('that does not speak HTTP is not evroute', async () => {
     const server = createServer((socket) => {
       socket.once('data', () => socket.end('220 mail.example.com ESMTP\r\n'))
     })
@@ -350,7 +343,7 @@ describe('requests that fail', () => {
     })
   })
 
-  test('refuses the connection', async () => {
+  test('that refuses the connection cannot be reached', async () => {
     const listening = await listen(() => undefined, { host: '127.0.0.1', port: 0 })
     await listening.close()
     const { url } = listening
@@ -362,7 +355,7 @@ describe('requests that fail', () => {
     )
   })
 
-  test('fails', async () => {
+  test('that fails refuses the request', async () => {
     const error = new EvrouteError({ code: 'store_closed', message: 'closed' })
     const log = { list: () => Promise.reject(error) }
     const { url } = await startAdmin({ options: { log: log as never } })
@@ -374,7 +367,7 @@ describe('requests that fail', () => {
   })
 
   test.each(['127.0.0.1:4001', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', ''])(
-    '%j is not a valid URL',
+    'at %j has no valid URL',
     async (url) => {
       expect(await overApi(url, ['deliveries'])).toMatchObject({ code: 2, stdout: '' })
     },

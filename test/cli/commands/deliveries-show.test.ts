@@ -41,7 +41,7 @@ describe('deliveries show', () => {
     })
     const { code, stdout, stderr } = await show(url, 'crm/1')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    // The moments of another day have their date.
+    // Times on a different day include the date.
     const time = String.raw`(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d`
     const expected = [
       'Delivery     crm/1',
@@ -148,7 +148,7 @@ describe('deliveries show', () => {
     expect(due).toContain('Requests\n  none yet\n')
   })
 
-  test('says how often it was retried by hand', async () => {
+  test('says how often a delivery was retried by hand', async () => {
     const { url } = await storeWith(retried)
     await run(['deliveries', 'retry', 'crm/1', '--store', url])
     const { stdout } = await show(url, 'crm/1')
@@ -179,7 +179,7 @@ describe('deliveries show', () => {
       coloured: false,
     },
     { given: 'a pipe', settings: {}, flags: [], coloured: false },
-  ])('has the usual colours: with $given', async ({ settings, flags, coloured }) => {
+  ])('uses colour as usual, with $given', async ({ settings, flags, coloured }) => {
     const { url } = await storeWith(failed)
     const shown = [
       await run(['deliveries', 'show', 'crm/1', '--store', url, ...flags], settings),

@@ -18,7 +18,7 @@ import {
 const list = (url: string, ...flags: readonly string[]) =>
   run(['deliveries', 'list', '--store', url, ...flags])
 
-/** The ids that are listed. */
+/** Returns the ids of the listed deliveries. */
 async function idsOf(url: string, ...flags: readonly string[]): Promise<readonly unknown[]> {
   const { code, records, stderr } = await list(url, '--json', ...flags)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -26,7 +26,7 @@ async function idsOf(url: string, ...flags: readonly string[]): Promise<readonly
 }
 
 describe('deliveries list', () => {
-  test('prints a record with everything that is known of a delivery', async () => {
+  test('prints a record with everything that is known about a delivery', async () => {
     const held = { url: 'https://example.com/a', untilMs: null }
     const left = { url: 'https://example.com/b', untilMs: nowMs + hourMs }
     const { url } = await storeWith(retriedWithout([held, left]), failed)
@@ -75,7 +75,7 @@ describe('deliveries list', () => {
     ])
   })
 
-  test('survives a moment that no date can name', async () => {
+  test('survives a time outside the range of dates', async () => {
     const holds = [{ url: 'https://example.com/', untilMs: 8.64e15 + 1 }]
     const { url } = await storeWith(retriedWithout(holds))
     const { records } = await list(url, '--json')
@@ -83,7 +83,7 @@ describe('deliveries list', () => {
     expect(await run(['deliveries', 'show', 'crm/1', '--store', url])).toMatchObject({ code: 0 })
   })
 
-  test('gives a line for every delivery, the newest first', async () => {
+  test('prints a line for every delivery, the newest first', async () => {
     const { url } = await storeWith(delivered, { ...failed, type: 'page', userId: null }, retried, {
       ageMs: 90_000,
     })
@@ -101,7 +101,7 @@ describe('deliveries list', () => {
     ])
   })
 
-  test('fits a terminal, and is whole in a pipe however wide that is', async () => {
+  test('fits a terminal, and is not shortened in a pipe', async () => {
     const { url } = await storeWith({ ...expired, messageId: 'm'.repeat(40) })
     const argv = ['deliveries', '--store', url]
     const pipe = await run(argv, { columns: 60 })
@@ -146,7 +146,7 @@ describe('deliveries list', () => {
     expect(await idsOf(url, '--until', accepted)).toEqual([])
   })
 
-  test('takes odd characters in flags as they are', async () => {
+  test('takes special characters in flags literally', async () => {
     const odd = '%_*?\'"; DROP TABLE deliveries; -- \u202e\u{1f600}'
     const { url } = await storeWith(
       { userId: odd, messageId: 'm_%', destinationIds: ['a/b'] },
@@ -160,7 +160,7 @@ describe('deliveries list', () => {
     expect(await idsOf(url)).toHaveLength(2)
   })
 
-  test('says that there are more than the limit, however many pages that takes', async () => {
+  test('says that there are more than the limit, also after several pages', async () => {
     const { url } = await storeOf(1_203, {})
     const fifty = await list(url, '--json')
     expect(fifty.records).toHaveLength(50)
@@ -194,7 +194,7 @@ describe('deliveries list', () => {
     expect(ended.records).toHaveLength(500)
   })
 
-  test('prints nothing that could steer a terminal', async () => {
+  test('prints no control characters', async () => {
     const evil = '\u001b[2J\u202e\u009bx\ny'
     const { url } = await storeWith({
       messageId: `m${evil}`,
@@ -249,7 +249,7 @@ describe('deliveries discard', () => {
   const discard = (url: string, ...argv: readonly string[]) =>
     run(['deliveries', 'discard', '--store', url, ...argv])
 
-  test('counts first, then discards waiting deliveries, which can be retried', async () => {
+  test('counts deliveries first, then discards the waiting ones, which can be retried', async () => {
     const { url } = await storeWith(retried, retried, failed, delivered)
     expect(await discard(url, '--all', '--dry-run')).toMatchObject({
       code: 0,
@@ -268,7 +268,7 @@ describe('deliveries discard', () => {
     expect(again.records).toMatchObject([{ deliveries: 3 }])
   })
 
-  test('prints the number as a record, and asks for a selection', async () => {
+  test('prints the number as a record, and requires a selection', async () => {
     const { url } = await storeWith(retried)
     expect((await discard(url, 'crm/1', '--json')).records).toEqual([
       { v: 1, kind: 'discard', deliveries: 1, dryRun: false },
@@ -333,7 +333,7 @@ describe('deliveries retry', () => {
     expect(await run(['audit', '--store', url])).toMatchObject({ code: 0 })
   })
 
-  test('takes more than it retries at a time', async () => {
+  test('retries more deliveries than fit into a batch', async () => {
     const { url } = await storeOf(1_203, failed)
     expect((await retry(url, '--user-id', 'u_1')).stdout).toBe('1,203 deliveries are due again\n')
   })
@@ -351,15 +351,18 @@ describe('deliveries retry', () => {
   test.each<[string, Sample, string]>([
     ['has been delivered', delivered, 'crm/1 has been delivered'],
     ['was not tried yet', {}, 'crm/1 is waiting for its first attempt'],
-  ])('says why nothing is retried that %s, and ends with 0', async (_, sample, reason) => {
-    const { url } = await storeWith(sample)
-    const { code, stdout, stderr } = await retry(url, 'crm/1')
-    expect({ code, stdout, stderr }).toEqual({
-      code: 0,
-      stdout: '0 deliveries are due again\n',
-      stderr: `${reason}\n`,
-    })
-  })
+  ])(
+    'says why it does not retry a delivery that %s, and ends with 0',
+    async (_, sample, reason) => {
+      const { url } = await storeWith(sample)
+      const { code, stdout, stderr } = await retry(url, 'crm/1')
+      expect({ code, stdout, stderr }).toEqual({
+        code: 0,
+        stdout: '0 deliveries are due again\n',
+        stderr: `${reason}\n`,
+      })
+    },
+  )
 
   test('retries a delivery once even if asked twice', async () => {
     const { url } = await storeWith(failed)

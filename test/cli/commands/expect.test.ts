@@ -119,7 +119,7 @@ describe('expect --in', () => {
 })
 
 describe('expect --api', () => {
-  test('waits until a running receiver has it', async () => {
+  test('waits until a running receiver has the webhook', async () => {
     const { receiver, url } = await startReceiver()
     const command = start(['expect', 'type:track x2..', 'event:Ping', '--api', `${url}/?a=b`])
     await post(url, order)
@@ -128,7 +128,7 @@ describe('expect --api', () => {
     expect(receiver.counts.received).toBe(2)
   })
 
-  test('ends with 5 as a capture does, when the time ends or too many came', async () => {
+  test('ends with 5 like with a capture, if the time ends or too many webhooks arrived', async () => {
     const { url } = await startReceiver()
     await post(url, order)
     const argv = ['expect', 'properties.revenue:>20', 'type:track never', '--api', url]
@@ -147,7 +147,7 @@ describe('expect --api', () => {
     )
   })
 
-  test('ends with 5 if the receiver no longer knows', async () => {
+  test('ends with 5 if the receiver no longer keeps the first requests', async () => {
     const { url } = await startReceiver({ eventsMax: 1 })
     for (const body of [order, order]) await post(url, body)
     const { code, stderr } = await run(['expect', 'type:page never', '--api', url])
@@ -162,7 +162,7 @@ describe('expect --api', () => {
     expect(await command.ended).toMatchObject({ code: 130, stderr: '' })
   })
 
-  test('reports the mistake in the address', async () => {
+  test('reports a mistake in the address', async () => {
     const strange = await listen((_request, response) => response.end('hello'), {
       host: '127.0.0.1',
       port: 0,

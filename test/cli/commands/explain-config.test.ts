@@ -40,7 +40,7 @@ async function explain(argv: readonly string[], changes: object = {}) {
 }
 
 describe('explain --config', () => {
-  test('says which destinations take a call, and why others do not', async () => {
+  test('says which destinations get a call, and why others do not', async () => {
     const { code, records } = await explain(['--source', 'website', '--json'])
     expect(code).toBe(0)
     expect(
@@ -60,7 +60,7 @@ describe('explain --config', () => {
     expect(records.at(-1)).toMatchObject({ accepted: 1, routed: 1 })
   })
 
-  test('says so to a person', async () => {
+  test('says so as text', async () => {
     const { stdout } = await explain(['--source', 'app'])
     expect(stdout).toContain('TRACK m_1 → crm\n  would not be sent: the destination is not conn')
     expect(stdout).toContain('TRACK m_1 → mobile\n  would be sent: all destinations')
@@ -92,7 +92,7 @@ describe('explain --config', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('--to together with --source')])
   })
 
-  test('names the headers of a webhook, whose values may be secrets', async () => {
+  test('names the headers of a webhook without their values, which may be secret', async () => {
     const endpoints = [{ url: 'https://crm.example.com/', headers: { 'X-Team': 'growth' } }]
     const { stdout } = await explain(['--source', 'website'], {
       destinations: [destination('crm', { endpoints })],

@@ -26,7 +26,7 @@ describe('explain', () => {
       'would not be sent: "integrations" disables Webhooks by name',
     ],
     [{ All: false }, 'disabled_by_all', 'would not be sent: "integrations" disables All'],
-  ])('says what %j leads to', async (integrations, reason, words) => {
+  ])('says what the integrations %j lead to', async (integrations, reason, words) => {
     const text = await explain(integrations)
     expect(text.code).toBe(0)
     expect(text.stdout.split('\n').slice(0, 2)).toEqual([
@@ -43,7 +43,7 @@ describe('explain', () => {
     })
   })
 
-  test('points at a name that is spelled wrongly', async () => {
+  test('points at a misspelled name', async () => {
     const integrations = { webhooks: true, All: false }
     expect((await explain(integrations)).stdout).toContain(
       'The key "webhooks" has no effect: keys are case sensitive',
@@ -71,7 +71,7 @@ describe('explain', () => {
     expect(stderr).toContain('line 1: track needs an event (no_event)')
   })
 
-  test('names the endpoint of EVROUTE_URL, and no service', async () => {
+  test('uses the endpoint of EVROUTE_URL, and not the service of EVROUTE_ENDPOINT', async () => {
     const env = { EVROUTE_URL: 'https://example.com/hook', EVROUTE_ENDPOINT: 'http://127.0.0.1:9' }
     const stdin = '{"type":"track","userId":"u_1","event":"E"}'
     const { stdout } = await run(['explain', '-'], { stdin, env })

@@ -25,7 +25,7 @@ function textsIn(folder: string): Promise<readonly string[]> {
   )
 }
 
-/** The schema named by a configuration that init makes in this folder. */
+/** Returns the schema that a configuration created in this folder names. */
 async function schemaOf(folder: string): Promise<unknown> {
   expect(await initIn(folder)).toMatchObject({ code: 0 })
   const text = await readFile(configIn(folder), 'utf8')
@@ -62,7 +62,7 @@ describe('init', () => {
     })
   })
 
-  test('makes unique secrets that only their owner can read', async () => {
+  test('creates unique secrets that only their owner can read', async () => {
     const [one, other] = [await temporaryFolder(), await temporaryFolder()]
     await initIn(one)
     await initIn(other)
@@ -85,7 +85,7 @@ describe('init', () => {
     }
   })
 
-  test('lists the parts of a destination, and commands to go on with', async () => {
+  test('lists the parts of a destination, and the next commands', async () => {
     const folder = await temporaryFolder()
     const { stdout } = await initIn(folder)
     expect(stdout.match(/^ {2}[a-zS, ]+?(?= {2})/gm)?.map((name) => name.trim())).toEqual([
@@ -102,14 +102,14 @@ describe('init', () => {
     expect(shown.stdout).toBe(`${(await textsIn(folder))[0]!.trimEnd()}:\n`)
   })
 
-  test('suggests commands as npx started it', async () => {
+  test('suggests commands with npx if npx started it', async () => {
     const config = configIn(await temporaryFolder())
     const { stdout } = await run(['init', '--config', config], { env: { npm_command: 'exec' } })
     expect(stdout).toMatch(/\n {2}npx evroute listen --secret .*\n {2}npx evroute serve --config /)
     expect(stdout).toContain('`npx evroute config --config ')
   })
 
-  test('quotes paths that a shell would take apart', async () => {
+  test('quotes paths that a shell would split', async () => {
     const folder = join(await temporaryFolder(), "it's here")
     const { stdout } = await initIn(folder)
     const [, command = ''] = /evroute (serve --config .*)\n/.exec(stdout) ?? []
@@ -136,7 +136,7 @@ describe('init', () => {
     )
   })
 
-  test('replaces nothing, whichever of the files is there', async () => {
+  test('replaces nothing, whichever of the files exists', async () => {
     for (const name of ['evroute.config.json', ...names]) {
       const folder = await temporaryFolder()
       await mkdir(join(folder, 'evroute.secrets'))
@@ -168,7 +168,7 @@ describe('init', () => {
     expect((await stat(secret)).mode & 0o777).toBe(0o600)
   })
 
-  test('takes a link that leads nowhere for a file that is there', async () => {
+  test('treats a broken link as an existing file', async () => {
     const folder = await temporaryFolder()
     await symlink(join(folder, 'nowhere'), join(folder, 'evroute.config.json'))
     expect(await initIn(folder)).toMatchObject({ code: 7 })

@@ -40,7 +40,7 @@ describe('listen --expect', () => {
     )
   })
 
-  test('ends with 5 when the time is over, and shows the nearest side by side', async () => {
+  test('ends with 5 when the time is over, and shows the nearest request side by side', async () => {
     const argv = ['--expect', 'properties.revenue:>20', '--expect', 'type:page never']
     const { command, url } = await listening([...argv, '--timeout', '500ms'])
     await post(url, order)
@@ -58,7 +58,7 @@ describe('listen --expect', () => {
     )
   })
 
-  test('ends as soon as one too many came', async () => {
+  test('ends as soon as one webhook too many arrives', async () => {
     const { command, url } = await listening(['--expect', 'type:track never', '--json'])
     await post(url, order)
     const { code, records, stderr } = await command.ended
@@ -100,7 +100,7 @@ describe('listen --expect', () => {
     expect(await few.command.ended).toMatchObject({ code: 5 })
   })
 
-  test('writes a report, and refuses one of nothing', async () => {
+  test('writes a report, and refuses one without expectations', async () => {
     const file = join(await temporaryFolder(), 'report.xml')
     const report = ['--report', `junit=${file}`]
     const argv = ['listen', '-p', '0', '--expect', 'type:track', '--timeout', '1ms', ...report]
@@ -125,7 +125,7 @@ describe('listen --filter', () => {
   test.each([
     [['--json'], /"kind":"event"/g],
     [[], /TRACK/g],
-  ])('shows only what matches and counts all, with %j', async (argv, line) => {
+  ])('shows only matching webhooks and counts all, with %j', async (argv, line) => {
     const expected = ['--filter', 'event:Ping', '--expect', 'event:"Order*"', '--count', '2']
     const { command, url } = await listening([...argv, ...expected])
     expect(await post(url, order)).toMatchObject({ status: 200 })

@@ -11,7 +11,7 @@ import { run, start, type RunningCommand, type RunSettings } from '../../support
 const track = '{"type":"track","userId":"u_1","event":"Order Completed"}'
 const page = '{"type":"page","userId":"u_1"}'
 
-/** Starts the receiver on free ports and gives its ready record. */
+/** Starts the receiver on free ports, and returns its ready record. */
 async function listening(...argv: readonly string[]): Promise<{
   command: RunningCommand
   ready: { url: string; urls: readonly string[]; ca: string | null }
@@ -60,14 +60,14 @@ describe('listen', () => {
     ])
   })
 
-  test('waits between two times', async () => {
+  test('delays answers by a random time within a range', async () => {
     const { command, ready } = await listening('--delay', '1ms..3ms', '--count', '1')
     expect(await post(ready.url)).toBe(200)
     const injected = expect.stringMatching(/^delay [123]ms$/) as string
     expect((await command.ended).records[1]).toMatchObject({ status: 200, injected })
   })
 
-  test('fails a share, and repeats it', async () => {
+  test('fails a share of the webhooks, the same ones for the same seed', async () => {
     const statuses = async (): Promise<readonly number[]> => {
       const { command, ready } = await listening('--fail', '50%', '--seed', '7')
       const found: number[] = []
@@ -81,7 +81,7 @@ describe('listen', () => {
     expect(await statuses()).toEqual(found)
   })
 
-  test('has faults', async () => {
+  test('injects a fault', async () => {
     const { command, ready } = await listening('--fault', 'reset', '--count', '1')
     await expect(post(ready.url)).rejects.toThrow(expect.objectContaining({ code: 'ECONNRESET' }))
     expect((await command.ended).records[1]).toMatchObject({ status: null, injected: 'reset' })
@@ -119,7 +119,7 @@ describe('listen', () => {
     expect(lines[3]).toMatch(/#4 {4}@2 {2}TRACK .* - {2}\d+ms {2}injected empty$/)
   })
 
-  test('says on a narrow screen only that it injected something', async () => {
+  test('says on a narrow terminal only that it injected a fault', async () => {
     const { command, text } = await banner([], { columns: 80 })
     const [, url = ''] = /Listening {2}(\S+)/.exec(text) ?? []
     await post(`${url}/status/503`)
@@ -177,7 +177,7 @@ describe('listen --scenario', () => {
       `Scenario   5xx-then-ok: ${rule}\n           Expected: ${expected.text}.`,
     )
     const [, url = ''] = /Listening {2}(\S+)/.exec(text) ?? []
-    // What it says to try is what shows it.
+    // The suggested command shows the scenario.
     const [, tried = ''] = /^ {2}evroute (.*)$/m.exec(text) ?? []
     expect(tried).toBe(`send track --to ${url} --retry-for 4h --clock virtual`)
     const { code, stderr: told } = await run([...tried.split(' '), '--json'])
@@ -227,11 +227,11 @@ describe('listen refuses with 2', () => {
     expect(stderr).toContain(hint)
     expect(code).toBe(2)
   })
+})
 
-  test('and its help names all that there is', async () => {
-    const { stdout } = await run(['listen', '--help'])
-    const text = stdout.replace(/\s+/g, ' ')
-    const known = [...faults, ...tlsKinds, ...scenarios.map(({ name }) => name)]
-    expect(known.filter((name) => !text.includes(name))).toEqual([])
-  })
+test('the help of listen names every fault, kind of certificate and scenario', async () => {
+  const { stdout } = await run(['listen', '--help'])
+  const text = stdout.replace(/\s+/g, ' ')
+  const known = [...faults, ...tlsKinds, ...scenarios.map(({ name }) => name)]
+  expect(known.filter((name) => !text.includes(name))).toEqual([])
 })

@@ -31,7 +31,7 @@ describe('listen refuses at once', () => {
   })
 })
 
-test('names the request that a repeat repeats', async () => {
+test('names the request that a repeated one repeats', async () => {
   const command = start(['listen', '-p', '0', '--count', '3'])
   const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
   for (const messageId of ['m_1', 'm_2', 'm_1']) await post(url, { ...track, messageId })
@@ -44,7 +44,7 @@ test('names the request that a repeat repeats', async () => {
   ])
 })
 
-test('keeps the answer of the target in the record', async () => {
+test("records the target's answer", async () => {
   const target = await TestEndpoint.start({ status: 422, body: 'no such order' })
   const argv = ['listen', '-p', '0', '--json', '--count', '1', '--forward-to', target.url]
   const command = start(argv)
@@ -67,7 +67,7 @@ test('--last shows the last requests of the file of --save first', async () => {
   expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(3)
 })
 
-test('--token lets other machines ask', async () => {
+test('--token lets other machines read the requests', async () => {
   const argv = ['listen', '-p', '0', '--json', '--token', 'not-a-real-token']
   const command = start(argv)
   const { url } = await command.stdout.record('ready')

@@ -67,7 +67,7 @@ describe('listen --forward-to', () => {
     expect(stdout).toContain(`  └ ${endpoint.url} answered 401\n  └ the signature is valid: `)
   })
 
-  test('answers 502 if nothing listens there, says so and continues', async () => {
+  test('answers 502 if nothing listens at the target, says so and continues', async () => {
     const target = await unreachableUrl()
     const command = start(['listen', '-p', '0', '--forward-to', target, '--count', '2'])
     const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
@@ -132,7 +132,7 @@ describe('listen --on-event', () => {
     expect(records.map(({ kind }) => kind)).toEqual(['ready', 'event', 'summary'])
   })
 
-  test('hands on what it prints to stderr, reports its failure, and answers all the same', async () => {
+  test('passes on what it prints to stderr, reports its failure, and still answers', async () => {
     const path = await script('echo seen; exit 3')
     const { command, url } = await listening(['--count', '1', '--on-event', path])
     expect(await post(url)).toBe(200)

@@ -35,7 +35,7 @@ const track =
   '{"type":"track","userId":"u_1","event":"Order Completed","properties":{"revenue":"39.95"}}'
 
 describe('listen --json', () => {
-  test('gives ready, event and summary records with the documented fields', async () => {
+  test('prints ready, event and summary records with the documented fields', async () => {
     const { command, url } = await listening(['--json', '--secret', 'k', '--count', '1'])
     await post(`${url}/hook?a=b`, track, signBody(track, 'k'))
     const { code, records, stderr } = await command.ended
@@ -88,7 +88,7 @@ describe('listen --json', () => {
     expect(records[1]).toMatchObject({ userId: 'u\u2028' })
   })
 
-  test('counts well-formed webhooks, bad signatures included and malformed ones not', async () => {
+  test('counts well-formed webhooks, even with bad signatures, but no malformed ones', async () => {
     const { command, url } = await listening(['--json', '--secret', 'k', '--count', '2'])
     expect(await post(url, 'broken')).toMatchObject({ status: 400 })
     expect(await post(url, track)).toMatchObject({ status: 200 })
@@ -130,7 +130,12 @@ describe('listen --strict', () => {
   test.each([
     { given: 'a wrong signature', body: track, signature: 'f'.repeat(40), code: 'invalid' },
     { given: 'no signature', body: track, signature: undefined, code: 'missing' },
-    { given: 'bytes that are no webhook', body: '{', signature: 'f'.repeat(40), code: 'invalid' },
+    {
+      given: 'bytes that are not a webhook',
+      body: '{',
+      signature: 'f'.repeat(40),
+      code: 'invalid',
+    },
   ])('answers 401 to $given and ends with 6', async ({ body, signature, code }) => {
     const { command, url } = await listening(['--json', '--secret', 'k', '--strict'])
     const answer = await post(url, body, signature)
@@ -198,7 +203,7 @@ describe('listen', () => {
     expect(saved[1]).toMatchObject({ v: 1, kind: 'event', type: 'track' })
   })
 
-  test('keeps the first request apart from a torn last line of --save', async () => {
+  test('starts a new line after a torn last line of --save', async () => {
     const file = join(await temporaryFolder(), 'capture.ndjson')
     await writeFile(file, '{"v":1,"kind":"event","rawBa')
     const { command, url } = await listening(['--save', file, '--count', '1'])
@@ -263,7 +268,7 @@ describe('listen', () => {
     )
   })
 
-  test('says that signatures are not checked, or strictly; and that others can reach it', async () => {
+  test('says whether it checks signatures, and that other machines can reach it', async () => {
     const unchecked = await listening(['--host', '0.0.0.0'])
     expect(unchecked.command.stderr.text).toContain('not checked; pass --secret')
     expect(unchecked.command.stderr.text).toContain(
@@ -290,7 +295,7 @@ describe('listen', () => {
     await command.ended
   })
 
-  test('is quiet but for the lines of requests with -q', async () => {
+  test('prints only the lines of requests with -q', async () => {
     const quiet = start(['listen', '-p', '0', '-q', '--timeout', '1ms'])
     expect(await quiet.ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
@@ -323,7 +328,7 @@ describe('listen', () => {
     )
   })
 
-  test('prints the whole payload with -v, harmlessly', async () => {
+  test('prints the whole payload with -v, without control characters', async () => {
     const { command, url } = await listening(['-v', '--count', '1'])
     await post(url, '\u001b[2Jno json\u202e\u0007')
     await post(

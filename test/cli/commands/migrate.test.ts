@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const databases = new PostgresDatabases()
 
-/** A store with so many events, and an empty database. */
+/** Creates a store with this many events, and an empty database. */
 async function newPlace(events = 3): Promise<{ readonly from: string; readonly to: string }> {
   const from = `sqlite:${join(await temporaryFolder(), 'store.db')}`
   const store = await openStore(from)
@@ -93,7 +93,7 @@ describe('migrate', () => {
     expect(await run(['audit', '--store', to])).toMatchObject({ code: 0 })
   })
 
-  test('ends with 1 if the database stores something else', async () => {
+  test('ends with 1 if the database stores something different', async () => {
     const { from, to } = await newPlace()
     const [, schema = ''] = /search_path(?:=|%3D)(\w+)/.exec(to) ?? []
     await (await openStore(to)).close()

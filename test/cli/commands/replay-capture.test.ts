@@ -25,7 +25,7 @@ async function post(port: unknown, body: string, headers: readonly string[] = []
   await readAll(socket)
 }
 
-/** Records requests with `listen --save`, each after the one before. */
+/** Records requests with `listen --save`, one after another. */
 async function capture(requests: readonly Sent[]): Promise<string> {
   const file = join(await temporaryFolder(), 'capture.ndjson')
   const command = start(['listen', '-p', '0', '--json', '--save', file, '--secret', secret])
@@ -57,7 +57,7 @@ async function requestsOf(file: string): Promise<readonly unknown[]> {
 }
 
 describe('replay of a capture', () => {
-  test('sends everything as it came: captured again it is the same', async () => {
+  test('sends everything unchanged: a capture of it is the same', async () => {
     const odd =
       '\ufeff{ "type" : "identify", "big":12345678901234567890, "n":1.0,\n"userId":"\\u00e9\u2028" }'
     const first = await capture([
@@ -86,7 +86,7 @@ describe('replay of a capture', () => {
     expect(records.at(-1)).toMatchObject({ read: 5, accepted: 5, routed: 5, delivered: 5 })
   })
 
-  test('rejects a bad line alone, also when it comes before the first request', async () => {
+  test('rejects only the bad line, also before the first request', async () => {
     const file = await capture([{ body: track('m_1') }, { body: track('m_2') }])
     const captured = await readFile(file)
     const endpoint = await TestEndpoint.start()
@@ -115,7 +115,7 @@ describe('replay of a capture', () => {
     expect(requests[0]!.rawHeaders.filter((name) => /^x-team$/i.test(name))).toHaveLength(1)
   })
 
-  test('keeps the order, tries again and ends with 4 when one is refused', async () => {
+  test('keeps the order, retries, and ends with 4 if a request is refused', async () => {
     const file = await capture(['m_1', 'm_2', 'm_3'].map((id) => ({ body: track(id) })))
     const endpoint = await TestEndpoint.start([200, 503, 410, 200])
     const argv = ['replay', file, '--to', endpoint.url, '--json', '--clock', 'virtual']
@@ -145,7 +145,7 @@ describe('replay of a capture', () => {
     expect(late).toMatchObject({ code: 0, summary: { read: 1, delivered: 1, skipped: 2 } })
   })
 
-  test('rejects a request that was no webhook, and rows that are none, and sends the rest', async () => {
+  test('rejects requests that were not webhooks, and rows that are not requests, and sends the rest', async () => {
     const file = await capture([{ body: track('m_1') }, { body: '{"type":"tra' }])
     await writeFile(file, `${track('m_9')}\n`, { flag: 'a' })
     const { code, records, requests, summary } = await replay(file)
@@ -157,7 +157,7 @@ describe('replay of a capture', () => {
     expect(summary).toMatchObject({ read: 3, accepted: 1, rejected: 2 })
   })
 
-  test('takes no captured request for a call', async () => {
+  test('does not take a captured request for a call', async () => {
     const file = await capture([{ body: '{"type":"identify","userId":"u_1"}' }])
     const calls = join(await temporaryFolder(), 'calls.ndjson')
     await writeFile(calls, track('m_1'))
@@ -187,7 +187,7 @@ describe('replay of a capture', () => {
 describe('replay --resign', () => {
   const body = track('m_1')
 
-  test('signs again, and lets everything else be', async () => {
+  test('signs again, and changes nothing else', async () => {
     const file = await capture([{ body, headers: { 'X-Team': 'a' } }])
     const { code, requests } = await replay(file, ['--resign', '--secret', 'a-new-secret'])
     expect(code).toBe(0)
@@ -268,7 +268,7 @@ describe('replay refuses with 2', () => {
     expect(stderr).toContain('the files hold calls')
   })
 
-  test('nothing because EVROUTE_SECRET is set', async () => {
+  test('nothing just because EVROUTE_SECRET is set', async () => {
     const file = await capture([{ body: track('m_1') }])
     const endpoint = await TestEndpoint.start()
     const env = { EVROUTE_SECRET: 'another-secret' }

@@ -63,7 +63,7 @@ describe('replay', () => {
     expect((await replay(['-', '--since', '2027-01-01'])).stderr).not.toContain('no rows')
   })
 
-  test('looks at the format of every file before it sends anything, and names the wrong one', async () => {
+  test('checks the format of every file before it sends anything, and names the wrong one', async () => {
     const folder = await temporaryFolder()
     const [good, wide] = [join(folder, 'good.ndjson'), join(folder, 'wide.ndjson')]
     await writeFile(good, call('m_1', '01'))
@@ -85,13 +85,13 @@ describe('replay', () => {
     expect(bodies[0]).not.toHaveProperty('archived')
   })
 
-  test('counts a call that comes twice as a duplicate', async () => {
+  test('counts a repeated call as a duplicate', async () => {
     const { code, summary } = await replay(['-'], `${call('m_1', '01')}\n${call('m_1', '01')}`)
     expect(code).toBe(0)
     expect(summary).toMatchObject({ read: 2, accepted: 2, routed: 1, duplicate: 1, delivered: 1 })
   })
 
-  test('selects by type, and never passes bad rows over', async () => {
+  test('selects by type, and still rejects bad rows', async () => {
     const { code, ids, summary } = await replay(['-', '--type', 'identify', '--type', 'page'])
     expect({ code, ids }).toEqual({ code: 3, ids: ['m_2'] })
     expect(summary).toMatchObject({ read: 2, accepted: 1, rejected: 1 })
@@ -145,7 +145,7 @@ describe('replay', () => {
     const endpoint = await TestEndpoint.start()
     const file = join(await temporaryFolder(), 'a.ndjson')
     await writeFile(file, `${call('m_1', '01')}\n`.repeat(500))
-    // It can be opened, and is not readable at its beginning.
+    // The second file can be opened, but its beginning cannot be read.
     const files = [file, '/proc/self/mem']
     const { code, stderr } = await run(['replay', ...files, '--to', endpoint.url])
     expect(code).toBe(7)

@@ -4,7 +4,7 @@ import { TestEndpoint } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
 
 describe('send --dry-run', () => {
-  test('shows the exact webhook for a person, and opens no connection', async () => {
+  test('shows the exact webhook as text, and opens no connection', async () => {
     const endpoint = await TestEndpoint.start()
     const argv = ['send', 'track', '-n', '--secret', 'k', '--to', endpoint.url, '--user-id', 'u_1']
     const { code, stdout, stderr } = await run(argv)
@@ -18,14 +18,14 @@ describe('send --dry-run', () => {
     expect(endpoint.connections).toBe(0)
   })
 
-  test('with --quiet prints the summary only', async () => {
+  test('prints only the summary with --quiet', async () => {
     const { code, stdout, stderr } = await run(['send', 'track', '-n', '-q', '--user-id', 'u_1'])
     expect(code).toBe(0)
     expect(stdout).toBe('')
     expect(stderr).toMatch(/^track .* would be sent to .*\n$/)
   })
 
-  test('gives plans to a program: the bytes that would be sent, with their signature', async () => {
+  test('prints plans as records: the bytes that would be sent, with their signature', async () => {
     const stdin =
       '{"type":"alias","userId":"u_1","previousId":"a_1"}\n{"type":"delete","userId":"u_1"}'
     const { code, records } = await run(['send', '-f', '-', '-n', '--json', '--secret', 'k'], {

@@ -25,7 +25,7 @@ describe('one call', () => {
     expect(stderr).toContain(`✖ identify → ${url} failed after 1 attempt: answered 404\n`)
   })
 
-  test('says that a filter kept it', async () => {
+  test('says that a filter left it out', async () => {
     const { url } = await TestEndpoint.start()
     const argv = ['send', 'track', '--integration', 'All=false', '--to', url]
     const { stderr } = await run(argv)
@@ -59,7 +59,7 @@ describe('refuses at once', () => {
   })
 })
 
-test('ends a replay with the next command, ready to paste', async () => {
+test('a replay ends with the next command, ready to paste', async () => {
   const folder = await temporaryFolder()
   const file = join(folder, 'calls of may.ndjson')
   await writeFile(file, '{"type":"track","userId":"u_1","event":"E"}\n')

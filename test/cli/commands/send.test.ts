@@ -7,7 +7,7 @@ import { TestEndpoint } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Sends and gives the one webhook that arrived. */
+/** Sends, and returns the only webhook that arrived. */
 async function sent(...argv: readonly string[]): Promise<JsonObject> {
   const endpoint = await TestEndpoint.start()
   const { code, stderr } = await run(['send', ...argv, '--to', endpoint.url])
@@ -106,7 +106,7 @@ describe('a call of the command line', () => {
     }
   })
 
-  test('is sent as often as --count says, with an id of its own each time', async () => {
+  test('is sent as often as --count says, each time with its own id', async () => {
     const endpoint = await TestEndpoint.start()
     const { code, records } = await run([
       'send',
@@ -247,7 +247,7 @@ describe('--secret', () => {
     expect(await verdictOf(['--secret', 'k'], { EVROUTE_SECRET: 'other' })).toBe(true)
   })
 
-  test('is not needed', async () => {
+  test('is optional', async () => {
     expect(await verdictOf([])).toBe('unsigned')
     expect(await verdictOf([], { EVROUTE_SECRET: '' })).toBe('unsigned')
   })
@@ -310,7 +310,7 @@ describe('--file', () => {
     '{"type":"delete","userId":42}',
   ].join('\n')
 
-  test('gives rows without a type the type of the argument, and rejects rows of another', async () => {
+  test('gives rows without a type the type of the argument, and rejects rows of a different type', async () => {
     const endpoint = await TestEndpoint.start()
     const argv = ['send', 'track', '--file', await fileOf(rows), '--to', endpoint.url, '--json']
     const { code, records } = await run(argv)
@@ -368,7 +368,7 @@ describe('--file', () => {
     }
   })
 
-  test('rejects a row whose type is nested deeply, as one of another type', async () => {
+  test('rejects a row whose type is nested deeply, like one of a different type', async () => {
     const stdin = `{"type":${'['.repeat(15_000)}${']'.repeat(15_000)}}`
     const { code, records } = await run(['send', 'track', '-f', '-', '--json'], { stdin })
     expect({ code, row: records[0] }).toMatchObject({ code: 3, row: { code: 'wrong_type' } })

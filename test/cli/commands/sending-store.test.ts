@@ -33,7 +33,7 @@ describe('--store', () => {
     '--json',
   ]
 
-  test('replays a file once, however often it is asked to', async () => {
+  test('replays a file only once, however often it is run', async () => {
     const endpoint = await TestEndpoint.start()
     const first = await run(replayTo(endpoint.url))
     const second = await run(replayTo(endpoint.url))
@@ -50,7 +50,7 @@ describe('--store', () => {
     })
   })
 
-  test('sends a row that stands twice in a file twice, also on one line', async () => {
+  test('sends a row twice that a file contains twice, also on one line', async () => {
     const endpoint = await TestEndpoint.start()
     await writeFile(file, `[${rows[0] ?? ''},${rows[0] ?? ''}]`)
     await run(replayTo(endpoint.url))
@@ -99,7 +99,7 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('knows a destination however its URL is written', async () => {
+  test('recognises a destination however its URL is spelled', async () => {
     const endpoint = await TestEndpoint.start()
     const { port } = new URL(endpoint.url)
     await run(replayTo(`http://127.0.0.1:${port}`))
@@ -108,7 +108,7 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(3)
   })
 
-  test('sends to a second destination what the first one got', async () => {
+  test('sends a second destination the rows that the first one got', async () => {
     const [wrong, right] = await Promise.all([TestEndpoint.start(404), TestEndpoint.start()])
     expect((await run(replayTo(wrong.url))).code).toBe(4)
     const { code, records } = await run(replayTo(right.url))
@@ -143,7 +143,7 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(pending!)
   })
 
-  test('knows its rows again weeks later', async () => {
+  test('recognises its rows weeks later', async () => {
     const endpoint = await TestEndpoint.start()
     await run(replayTo(endpoint.url))
     const database = await openDatabase(join(folder, 'store.db'))
@@ -154,7 +154,7 @@ describe('--store', () => {
 
   test('ends with 7 once the store is broken, and claims nothing', async () => {
     const endpoint = await TestEndpoint.start(() => {
-      // The first request finds the store in order; from then on its file is another one.
+      // During the first request, the store's file is replaced by another one.
       copyFileSync(join(folder, 'other.db'), join(folder, 'new.db'))
       renameSync(join(folder, 'new.db'), join(folder, 'store.db'))
       return 200
@@ -173,7 +173,7 @@ describe('--store', () => {
     expect(stdout).not.toContain('"summary"')
   })
 
-  test('a deletion of a file is sent once too', async () => {
+  test('sends a deletion from a file only once, too', async () => {
     const endpoint = await TestEndpoint.start()
     await writeFile(file, '{"type":"delete","userId":"u_1"}')
     await run(replayTo(endpoint.url))

@@ -15,7 +15,7 @@ const databases = new PostgresDatabases()
 
 const release = (name: string, url: string) => run(['regulations', 'release', name, '--store', url])
 
-test('an archive that is gone is shown by name, and released', async () => {
+test('an archive whose service is gone is shown by name, and can be released', async () => {
   const url = await databases.newUrl()
   const store = await openStore(url)
   const name = '/srv/archive on web-1'
@@ -41,13 +41,13 @@ test('an archive that is gone is shown by name, and released', async () => {
   expect(again.stderr).toContain(`No regulation is waiting for an archive "${name}"`)
 })
 
-test('a file has no archives of others', async () => {
+test('a store in a file has no archives of other services', async () => {
   const url = `sqlite:${join(await temporaryFolder(), 'store.db')}`
   await (await openStore(url)).close()
   expect((await release('/srv/archive', url)).code).toBe(2)
 })
 
-test('commands let a service that shares its store remember for as long as it wants', async () => {
+test('commands do not shorten how long a service that shares the store remembers messageIds', async () => {
   const url = await databases.newUrl()
   const endpoint = await TestEndpoint.start()
   const store = await openStore(url)

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { run, start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** No UTF-8, and a line break at the end that belongs to the body. */
+/** Not UTF-8, with a final line break that belongs to the body. */
 const body = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x7d, 0x0a])
 const signature = createHmac('sha1', 'k').update(body).digest('hex')
 
@@ -26,7 +26,7 @@ describe('sign', () => {
     expect(records).toEqual([{ v: 1, kind: 'signature', signature }])
   })
 
-  test('needs a secret, and a file that is there and no larger than 64 MB', async () => {
+  test('requires a secret, and a file that exists and has at most 64 MB', async () => {
     expect(await run(['sign'])).toMatchObject({
       code: 2,
       stderr:
@@ -58,7 +58,7 @@ describe('verify', () => {
   const verify = (given: readonly string[], stdin: Uint8Array = body) =>
     run(['verify', '--secret', 'k', ...given], { stdin })
 
-  test('needs a signature', async () => {
+  test('requires a signature', async () => {
     expect(await verify([])).toMatchObject({
       code: 2,
       stdout: '',
@@ -149,7 +149,7 @@ describe('verify', () => {
     expect((await verify(['--signature', 'abc'])).stderr).toBe('')
   })
 
-  test('prints a handler for the language that is asked for, with -v for express', async () => {
+  test('prints a handler in the given language, or for express with -v', async () => {
     expect((await reSerialised('-v')).stderr).toMatch(/\n\nimport .*[^]*express\.raw\(/)
     const python = await reSerialised('--language', 'python', '-v', '--json')
     expect(python.stderr).toMatch(/^\nimport hashlib\n[^]*compare_digest/)

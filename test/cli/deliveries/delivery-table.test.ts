@@ -37,7 +37,7 @@ function linesIn(columns: number | undefined): readonly string[] {
 }
 
 describe('deliveryTable', () => {
-  test('is aligned and uncut if lines may have any length', () => {
+  test('is aligned, and shortens nothing if lines may have any length', () => {
     expect(linesIn(undefined)).toEqual([
       'delivery               state      reason/next                        accepted  tries  user                  event     messageId',
       'to-0123456789ab/12345  pending    due for 1h                         1h ago        0  somebody@example.com  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
@@ -84,7 +84,7 @@ describe('deliveryTable', () => {
     ])
   })
 
-  test('tells deliveries to a destination with a long name apart at 80 and 50 columns', () => {
+  test('distinguishes deliveries to a destination with a long name at 80 and 50 columns', () => {
     const destinationId = 'to-127.0.0.1-5005-a65053c5-and-a-name-that-is-long'
     const rows = [199_950, 199_951].map((id) => logged({ destinationId, id }))
     const tableAt = (columns: number) =>
@@ -113,7 +113,7 @@ describe('deliveryTable', () => {
   })
 })
 
-test('an id that is cut keeps its number', () => {
+test('a shortened id keeps its number', () => {
   expect(cutId('crm/17', 6)).toBe('crm/17')
   expect(cutId('a/b/c/17', 7)).toBe('a/b…/17')
   expect(cutId('warehouse/199950', 10)).toBe('wa…/199950')

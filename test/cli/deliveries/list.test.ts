@@ -10,7 +10,7 @@ import {
 } from '../../../src/cli/store-access/readers.ts'
 import { plainStyle } from '../../../src/cli/output/style.ts'
 
-/** A stream whose reader is slow: it has caught up when `drain` is emitted. */
+/** A stream with a slow reader, which has caught up when `drain` is emitted. */
 class SlowStream extends CapturedStream {
   override write(text: string): boolean {
     super.write(text)
@@ -46,7 +46,7 @@ function contextOf(log: Deliveries, stdout: CapturedStream, stop = new AbortCont
 }
 
 describe('listDeliveries', () => {
-  test('reads a page at a time, and not before the reader has caught up', async () => {
+  test('reads one page at a time, and only once the reader has caught up', async () => {
     const stdout = new SlowStream()
     const { log, asked } = endless()
     const listing = listDeliveries({ filter: {}, limit: 1_100 }, contextOf(log, stdout))
@@ -61,7 +61,7 @@ describe('listDeliveries', () => {
     expect(new Set(stdout.records.map(({ id }) => id)).size).toBe(1_100)
   })
 
-  test('ends at once when the reader goes away while it is waited for', async () => {
+  test('ends at once if the reader leaves while it waits for the reader', async () => {
     const stdout = new SlowStream()
     const { log, asked } = endless()
     const stop = new AbortController()

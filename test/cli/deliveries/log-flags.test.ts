@@ -3,7 +3,7 @@ import { filterOf, firstFilterFlag } from '../../../src/cli/commands/deliveries.
 import { eventTypesFlag, momentFlag } from '../../../src/cli/flags.ts'
 import { systemClock } from '../../../src/runtime/index.ts'
 
-describe('the flags of moments', () => {
+describe('flags of times', () => {
   test('take a timestamp, or a time ago', () => {
     expect(momentFlag('2026-11-20')).toBe(Date.UTC(2026, 10, 20))
     expect(momentFlag('2026-11-20T10:15:00+02:00')).toBe(Date.UTC(2026, 10, 20, 8, 15))
@@ -19,15 +19,15 @@ describe('the flags of moments', () => {
   })
 })
 
-describe('the flag of types', () => {
-  test('collects types, the notification of a deletion among them', () => {
+describe('flags of types', () => {
+  test('collect types, including that of deletion notifications', () => {
     expect(eventTypesFlag('delete', eventTypesFlag('track'))).toEqual(['track', 'delete'])
     expect(() => eventTypesFlag('Track')).toThrow('screen, group, alias, delete')
   })
 })
 
 describe('filterOf', () => {
-  test('asks for nothing that no flag names', () => {
+  test('filters only by the given flags', () => {
     expect(Object.values(filterOf({})).every((value) => value === undefined)).toBe(true)
     expect(firstFilterFlag({})).toBeUndefined()
     expect(firstFilterFlag({ untilMs: 0, userId: 'u_1' })).toBe('--user-id')

@@ -34,7 +34,7 @@ export interface Sample {
   readonly ageMs?: number
   /** How its lease ended; it still waits for its first attempt by default. */
   readonly end?: End
-  /** The text that was sent. */
+  /** The body that was sent. */
   readonly requests?: readonly Partial<RequestRecord>[]
 }
 
@@ -47,7 +47,7 @@ export interface SampleStore {
 
 export const hourMs = 3_600_000
 
-/** The moment at which tests happen that share these modules; how long ago it is depends on the others. */
+/** The time that the samples are relative to: when this module was loaded. */
 export const nowMs: number = systemClock.nowMs()
 
 /** A delivery that succeeded at once. */
@@ -56,27 +56,27 @@ export const delivered: Sample = { end: { kind: 'delivered', attempts: 1 } }
 export const failed: Sample = { end: { kind: 'failed', attempts: 1, reason: 'status_404' } }
 /** A delivery whose window ended. */
 export const expired: Sample = { end: { kind: 'expired', attempts: 9, reason: 'timeout' } }
-/** A delivery that is tried again in an hour. */
+/** A delivery that is retried in an hour. */
 export const retried: Sample = retriedWithout([])
 
-/** A delivery that is tried again in an hour, with some endpoints left alone. */
+/** A delivery that is retried in an hour, with holds on some endpoints. */
 export function retriedWithout(holds: readonly EndpointHold[]): Sample {
   const progress = { attempts: 3, windowAttempts: 3, firstAttemptAtMs: nowMs - hourMs, holds }
   const [dueAtMs, expiresAtMs] = [nowMs + hourMs, nowMs + 3 * hourMs]
   return { end: { kind: 'retry', dueAtMs, expiresAtMs, progress, reason: 'status_503' } }
 }
 
-/** Makes a store file of its own that holds these, in order: the first has the number 1. */
+/** Creates a store file with these deliveries, numbered from 1 in this order. */
 export function storeWith(...samples: readonly Sample[]): Promise<SampleStore> {
   return filledStore((store) => addSamples(store, samples))
 }
 
-/** Puts these into a store, in order: the first has the number 1. */
+/** Adds these deliveries to a store, numbered from 1 in this order. */
 export async function addSamples(store: DeliveryStore, samples: readonly Sample[]): Promise<void> {
   for (const [index, sample] of samples.entries()) await addSample(store, sample, [index + 1])
 }
 
-/** Makes a store file of its own that holds a sample so many times. */
+/** Creates a store file with this many copies of a sample. */
 export function storeOf(count: number, sample: Sample): Promise<SampleStore> {
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   return filledStore((store) => addSample(store, sample, numbers))
@@ -141,7 +141,7 @@ function requestOf(
   }
 }
 
-/** Changes a store's file behind its back. */
+/** Changes the file of a store without the store. */
 export async function falsify({ path }: SampleStore, sql: string): Promise<void> {
   const database = await openDatabase(path, 'write')
   database.exec(sql)

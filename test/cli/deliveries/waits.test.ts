@@ -9,7 +9,7 @@ const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
 const [a, b] = ['https://example.com/a', 'https://example.com/b']
 const minute = 60_000
 
-/** A destination whose endpoints are probed then; null for one that is not down. */
+/** A destination whose endpoints are probed at these times; null for one that is not down. */
 function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStatus {
   const endpoints = probeTimesMs.map((probeAtMs, index) => ({
     url: [a, b][index]!,
@@ -36,7 +36,7 @@ const disabled = {
 }
 const inTurn = { fields: {}, note: 'It is being sent, or is waiting for its turn.' }
 
-/** A wait for endpoints that are down, the first of which is probed then. */
+/** A wait for endpoints that are down, of which the first is probed at this time. */
 function parkedAt(untilMs: number, parked: string, ...urls: readonly string[]): Wait {
   return { fields: { parked: { urls, until: formatTimestamp(untilMs) } }, parked }
 }
@@ -48,7 +48,7 @@ describe('waitsAt', () => {
     ['a settled delivery', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
     ['a delivery of a store without a service', due, undefined, unknown],
     ['another destination', due, [{ ...standing([null]), id: 'mail' }], removed],
-    ['a destination that is off', due, [standing([nowMs], false)], disabled],
+    ['a disabled destination', due, [standing([nowMs], false)], disabled],
     ['an endpoint that answers', due, [standing([null])], inTurn],
     [
       'an endpoint with a rate',
@@ -82,24 +82,24 @@ describe('waitsAt', () => {
       parkedAt(nowMs + minute, `parked: ${a} is down, next probe at 10:31:00`, a),
     ],
     [
-      'an endpoint that is left alone for good',
+      'an endpoint with a permanent hold',
       { ...due, holds: [{ url: b, until: null }] },
       [standing([nowMs + minute, null])],
       parkedAt(nowMs + minute, `parked: ${a} is down, next probe at 10:31:00`, a),
     ],
     [
-      'an endpoint that was left alone until now',
+      'an endpoint with a hold that ends now',
       { ...due, holds: [{ url: b, until: formatTimestamp(nowMs) }] },
       [standing([nowMs + minute, null])],
       inTurn,
     ],
     [
-      'no endpoint that is left',
+      'an endpoint with a hold, the only one',
       { ...due, holds: [{ url: a, until: formatTimestamp(nowMs + 1) }] },
       [standing([nowMs + minute])],
       inTurn,
     ],
-  ])('tells what keeps %s', (...[, delivery, destinations, wait]) => {
+  ])('says what delays %s', (...[, delivery, destinations, wait]) => {
     expect(waitsAt(nowMs, destinations)(delivery)).toEqual(wait)
   })
 })

@@ -19,7 +19,7 @@ describe('demo', () => {
     expect(stdout).toContain('npx evroute send track --secret s3cret\n')
   })
 
-  test('gives both sides as records', async () => {
+  test('prints both sides as records', async () => {
     const { code, records } = await run(['demo', '--json'], {
       env: { EVROUTE_ENDPOINT: 'http://127.0.0.1:9' },
     })
@@ -46,7 +46,7 @@ describe('demo', () => {
     expect(await command.ended).toMatchObject({ code: 0 })
   })
 
-  test('keeps to a narrow terminal', async () => {
+  test('fits into a narrow terminal', async () => {
     const { stdout } = await run(['demo'], { columns: 70 })
     const received = stdout.split('\n').filter((line) => line.startsWith('received'))
     expect(Math.max(...received.map((line) => line.length))).toBeLessThanOrEqual(70)

@@ -17,7 +17,7 @@ function awaited(expectations: readonly string[], ...types: readonly string[]): 
   return all
 }
 
-describe('the awaited requests', () => {
+describe('AwaitedRequests', () => {
   test.each([
     ['decided', [], []],
     ['missing', ['type:track'], []],

@@ -46,7 +46,7 @@ describe('checkAdvice', () => {
     },
   )
 
-  test('is silent about everything else', () => {
+  test('says nothing about everything else', () => {
     const refused = { ...well, status: 401 }
     expect(checkAdvice({ signature: 'invalid', forward: refused }, 'npx evroute')).toEqual([])
     expect(checkAdvice({ signature: 'unchecked', forward: refused }, 'npx evroute')).toEqual([])

@@ -35,7 +35,7 @@ const options: ListenOptions = {
   color: false,
 }
 
-/** Takes everything, and says of events that its reader is slower. */
+/** Accepts everything, but reports for events that its buffer is full. */
 class SlowStream extends CapturedStream {
   override write(text: string): boolean {
     super.write(text)
@@ -75,7 +75,7 @@ async function post(url: string): Promise<number> {
   return response.statusCode
 }
 
-describe('listen with a reader that is slower', () => {
+describe('listen with a slow reader', () => {
   test.each([
     { json: true, line: /"kind":"event".*\n/g },
     { json: false, line: /TRACK.*\n/g },
@@ -87,7 +87,7 @@ describe('listen with a reader that is slower', () => {
       while ((stdout.text.match(parts.line) ?? []).length < events) {
         await new Promise((resolve) => stdout.once('written', resolve))
       }
-      // During another round trip an answer that does not wait would arrive.
+      // An answer that does not wait would arrive during another round trip.
       await (await request(`${url}/healthz`)).body.dump()
       expect(answers.length).toBeLessThan(events)
       expect(stdout.text.match(parts.line)).toHaveLength(events)
@@ -106,7 +106,7 @@ describe('listen with a reader that is slower', () => {
     { reason: 'SIGTERM', count: 2, code: 5 },
     { reason: 'output_closed', count: 2, code: 5 },
   ] as const)(
-    'ends with $code on $reason after one webhook where the count is $count',
+    'ends with $code on $reason after one webhook if the count is $count',
     async ({ reason, count, code }) => {
       const { ended, stdout, url, stop } = await listening({ count })
       const posting = post(url)
@@ -120,7 +120,7 @@ describe('listen with a reader that is slower', () => {
   test.each([
     { count: undefined, code: 0 },
     { count: 5, code: 5 },
-  ])('ends with $code after its time where the count is $count', async ({ count, code }) => {
+  ])('ends with $code after its time if the count is $count', async ({ count, code }) => {
     const { ended, stdout, url } = await listening({ count, timeoutMs: 1_000 })
     const posting = post(url)
     expect(await ended).toBe(code)

@@ -39,7 +39,7 @@ async function reception() {
   const { port } = server.address() as AddressInfo
   return {
     sockets,
-    /** Connects and stays until it is ended. */
+    /** Connects, and runs until it is ended. */
     stay: `require('net').connect(${port}, '127.0.0.1')`,
     reported: async (count: number) => {
       while (sockets.length < count) await once(server, 'reported')
@@ -48,7 +48,7 @@ async function reception() {
 }
 
 describe('EventProgram', () => {
-  test('gives each event as a line on stdin, and arguments that no shell has read', async () => {
+  test('passes each event as a line on stdin, and arguments that no shell interprets', async () => {
     const file = join(await temporaryFolder(), 'seen')
     const code = `
       const { appendFileSync, readFileSync } = require('fs')
@@ -60,7 +60,7 @@ describe('EventProgram', () => {
     expect(output.text).toBe('')
   })
 
-  test('passes its output on', async () => {
+  test('passes output on', async () => {
     const { hook, output } = node('console.log("seen"); console.error("and said")')
     hook.run(1, '{}\n')
     await hook.close(never)
@@ -92,7 +92,7 @@ describe('EventProgram', () => {
     expect(output.text.split(line)).toHaveLength(runsMax + 2)
   })
 
-  test('reports that a program cannot even be started, and continues', async () => {
+  test('reports that a program cannot be started, and continues', async () => {
     const { hook, output } = eventProgram(`${import.meta.filename}/hook`, [])
     for (let seq = 1; seq <= runsMax + 1; seq++) hook.run(seq, '{}\n')
     await hook.close(never)
@@ -100,7 +100,7 @@ describe('EventProgram', () => {
     expect(output.text).toContain(`(event #${runsMax + 1})`)
   })
 
-  test('continues when a program has ended, even if a process of it keeps the output open', async () => {
+  test('continues when a program has ended, even if a child process keeps the output open', async () => {
     const { stay, sockets, reported } = await reception()
     const { hook, output } = node(`
       const { spawn } = require('child_process')
@@ -115,14 +115,14 @@ describe('EventProgram', () => {
     for (const socket of sockets) socket.end()
   })
 
-  test('does not mind a program that reads nothing of a large event', async () => {
+  test('continues if a program does not read a large event', async () => {
     const { hook, output } = node('process.stdin.destroy()')
     hook.run(1, `${'x'.repeat(4 * 1024 * 1024)}\n`)
     await hook.close(never)
     expect(output.text).toBe('')
   })
 
-  test('runs a few at once, the others after them', async () => {
+  test('runs a few programs at once, and the others after them', async () => {
     const { stay, sockets, reported } = await reception()
     const { hook } = node(`${stay}.on('end', () => process.exit())`)
     for (let seq = 1; seq <= runsMax + 2; seq++) hook.run(seq, '{}\n')
@@ -152,7 +152,7 @@ describe('EventProgram', () => {
     const { stay, sockets, reported } = await reception()
     const folder = await temporaryFolder()
     const script = join(folder, 'hook.sh')
-    // Neither hears a SIGTERM; one is the child of the other.
+    // Both ignore SIGTERM; one is the child of the other.
     const code = `process.on('SIGTERM', () => {}); ${stay}`
     await writeFile(script, `trap '' TERM\n"$1" -e "$2" &\nwait\nwait\n`)
     const { hook, output } = eventProgram('sh', [script, process.execPath, code])
@@ -178,7 +178,7 @@ describe('EventProgram', () => {
     expect(process.listeners('exit')).toEqual(before)
   })
 
-  test('runs nothing any more once it is closed', async () => {
+  test('runs nothing once it is closed', async () => {
     const { hook, output } = node('console.log("ran")')
     await hook.close(never)
     hook.run(1, '{}\n')

@@ -8,20 +8,17 @@ const textOf = (body: JsonObject, style = plainStyle) =>
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe('payloadText', () => {
-  test.each([true, false])(
-    'is the JSON that is printed elsewhere, in colour: %s',
-    async (color) => {
-      const body = {
-        'a "b": ': [1, -2.5e-7, true, null, [], {}],
-        c: { d: 'true 1 null', '\u202e': '\u009b31m\u001b[31m\u007f' },
-        e: [],
-      }
-      const style = await createStyle(color)
-      expect(textOf(body, style)).toBe(formatJson(body, style))
-    },
-  )
+  test.each([true, false])('is the same JSON as in other output, in colour: %s', async (color) => {
+    const body = {
+      'a "b": ': [1, -2.5e-7, true, null, [], {}],
+      c: { d: 'true 1 null', '\u202e': '\u009b31m\u001b[31m\u007f' },
+      e: [],
+    }
+    const style = await createStyle(color)
+    expect(textOf(body, style)).toBe(formatJson(body, style))
+  })
 
-  test('shows 200 lines, and how many there are beside', () => {
+  test('shows 200 lines, and the number of further ones', () => {
     expect(textOf({ a: numbers(196) }).split('\n')).toHaveLength(200)
     expect(textOf({ a: numbers(197) })).toMatch(/\n {2}\]\n… and 1 more line$/)
     const lines = textOf({ a: numbers(5_000) }).split('\n')
@@ -39,13 +36,13 @@ describe('payloadText', () => {
   test.each<[string, JsonObject]>([
     ['a value', { a: 'x'.repeat(1_000_000), b: 1 }],
     ['a key', { ['x'.repeat(1_000_000)]: 1, b: 1 }],
-  ])('cuts %s of a megabyte', (_name, body) => {
+  ])('shortens %s of a megabyte', (_name, body) => {
     const text = textOf(body)
     expect(text.length).toBeLessThan(2_100)
     expect(text).toMatch(/x…(: 1)?,\n {2}"b": 1\n\}$/)
   })
 
-  test('cuts a payload that is not JSON', () => {
+  test('shortens a payload that is not JSON', () => {
     const rawBody = Buffer.alloc(1_000_000, 'x')
     expect(payloadText({ body: null, rawBody }, plainStyle)).toBe(`${'x'.repeat(1_999)}…`)
     expect(payloadText({ body: null, rawBody: Buffer.from('no\u001b[2J\njson') }, plainStyle)).toBe(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ProgressText } from '../../../src/cli/migrating/migrate.ts'
 
-test('reports how far a migration is, with the rate of the rows at hand', () => {
+test('shows the progress of a migration, with the current rate', () => {
   let elapsedMs = 0
   const text = new ProgressText(() => elapsedMs)
   const update = (title: string, rows: number): string => {

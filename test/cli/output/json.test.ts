@@ -3,13 +3,13 @@ import { formatJson } from '../../../src/cli/output/json.ts'
 import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
 
 describe('formatJson', () => {
-  test('indents, and is the same JSON', () => {
+  test('indents the same JSON', () => {
     const value = { 'a "b": ': [1, -2.5e-7, true, null], c: { d: 'true 1 null' }, e: [] }
     const text = formatJson(value, plainStyle)
     expect(text).toBe(JSON.stringify(value, null, 2))
   })
 
-  test('colours keys, strings and other scalars each in their own way', async () => {
+  test('colours keys, strings and other scalars differently', async () => {
     const text = formatJson({ a: 'x: 1', n: -1, t: true }, await createStyle(true))
     const cyan = (words: string) => `\u001b[36m${words}\u001b[39m`
     expect(text.split('\n').slice(1, -1)).toEqual([

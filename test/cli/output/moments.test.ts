@@ -33,7 +33,7 @@ describe('formatMoment', () => {
     )
   })
 
-  test('survives moments that no date can name', () => {
+  test('survives times outside the range of dates', () => {
     expect(formatMoment(1e300, nowMs)).toMatch(/^275760-09-13 /)
   })
 })

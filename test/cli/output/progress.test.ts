@@ -11,24 +11,24 @@ const progress = {
   problem: 'answered 503 from http://127.0.0.1:4100/',
 }
 
-test('says total, per cent, rate, time left, pending and failed', () => {
+test('the progress shows total, percentage, rate, time left, pending and failed', () => {
   expect(progressText(progress)).toBe(
     '1,204 of 4,816 (25%) · 301/s · 12s left · 40 pending · 2 failed · ' +
       'last problem: answered 503 from http://127.0.0.1:4100/',
   )
 })
 
-test('estimates nothing of a pipe, whose length is unknown', () => {
+test('the progress estimates nothing for a pipe, whose length is unknown', () => {
   const unknown = { ...progress, total: undefined, pending: 0, failed: 0, problem: '' }
   expect(progressText(unknown)).toBe('1,204 done · 301/s')
 })
 
-test('never has more done than there is', () => {
+test('the progress never exceeds 100 %', () => {
   const ended = { ...progress, total: 1_000, pending: 0, failed: 0, problem: '' }
   expect(progressText(ended)).toBe('1,204 of 1,204 (100%) · 301/s')
 })
 
-test('is a line a minute if stderr is no terminal, also with --quiet', () => {
+test('the progress is a line per minute if stderr is not a terminal, also with --quiet', () => {
   const stderr = new CapturedStream()
   const stop = new AbortController().signal
   const io = { stdin: process.stdin, stdout: stderr, stderr, env: {}, stop, interrupted: stop }

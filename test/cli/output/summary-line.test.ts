@@ -17,7 +17,7 @@ const ledger = {
   pending: 20,
 }
 
-test('is three equations that a reader can check', () => {
+test('the summary has three equations that a reader can check', () => {
   expect(summaryLine(ledger, 1_500, { style: plainStyle })).toBe(
     '1,234 read = 1,230 accepted + 4 rejected · ' +
       '1,230 accepted = 1,000 routed + 100 filtered + 100 duplicate + 30 suppressed · ' +
@@ -25,7 +25,7 @@ test('is three equations that a reader can check', () => {
   )
 })
 
-test('colours counts that are not zero', async () => {
+test('the summary colours counts that are not zero', async () => {
   const line = summaryLine({ ...ledger, delivered: 0 }, 1, { style: await createStyle(true) })
   expect(line).toContain('0 delivered + \u001b[31m50 failed')
 })

@@ -22,7 +22,7 @@ const linesAt = (columns: number | undefined): readonly string[] =>
   textTable(rows, tableColumns, { style: plainStyle, columns }).split('\n')
 
 describe('textTable', () => {
-  test('is as wide as its texts if lines may have any length, and safe to print', () => {
+  test('is as wide as its texts if lines may have any length, without control characters', () => {
     expect(linesAt(undefined)).toEqual([
       'key                    count  name',
       'first_time_shopper         7  First-Time Shopper',
@@ -31,7 +31,7 @@ describe('textTable', () => {
     ])
   })
 
-  test('has room for more rows than a call can have arguments', () => {
+  test('can have more rows than a function can have arguments', () => {
     const many = Array.from({ length: 150_000 }, () => rows[1]!)
     const text = textTable(many, tableColumns, { style: plainStyle, columns: 80 })
     expect(text.split('\n')).toHaveLength(150_002)
@@ -54,7 +54,7 @@ describe('textTable', () => {
     expect(linesAt(2)).toEqual(['k…', 'f…', 'v…', ''])
   })
 
-  test('colours texts, and not the blanks around them', async () => {
+  test('colours texts, but not the padding around them', async () => {
     const columns: readonly TableColumn<Row>[] = [
       { title: 'n', text: ({ count }) => String(count), isCount: true, look: 'bad' },
       { title: 'key', text: ({ key }) => key, look: ({ count }) => (count > 9 ? 'good' : 'faint') },

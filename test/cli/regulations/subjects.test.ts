@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Io } from '../../../src/cli/io.ts'
 import { readSubjects } from '../../../src/cli/regulations/subjects.ts'
 
-/** Users of flags, which need no stream. */
+/** Users from flags, which need no stream. */
 async function readUsers(count: number): Promise<readonly number[]> {
   const userIds = Array.from({ length: count }, (_, index) => String(index))
   const source = { userIds, file: undefined, idColumns: [] }
@@ -15,11 +15,11 @@ async function readUsers(count: number): Promise<readonly number[]> {
   return batches.map(({ length }) => length)
 }
 
-test('A list is read whole, in batches for a regulation each', async () => {
+test('a list is read completely, in a batch for each regulation', async () => {
   expect(await readUsers(12_000)).toEqual([5_000, 5_000, 2_000])
 })
 
-test('A list of more than a million users is refused', async () => {
+test('a list of more than a million users is refused', async () => {
   await expect(readUsers(1_000_001)).rejects.toMatchObject({
     code: 'invalid_usage',
     message: 'Cannot read more than 1,000,000 users, or 200 MB of ids, from one list',

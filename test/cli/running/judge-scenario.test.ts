@@ -46,7 +46,7 @@ const delivered: SettledDelivery = {
   reason: null,
 }
 
-/** A timeout, then delivered by the retry. */
+/** A timeout, and the retry that delivered. */
 const observed: ScenarioObservation = {
   settled: [delivered],
   requests: [request(timeout), request({ attempt: 2, atMs: 10_000 })],
@@ -55,7 +55,7 @@ const observed: ScenarioObservation = {
 }
 
 describe('the observations of a scenario', () => {
-  test('is as it must be', () => {
+  test('are as expected', () => {
     expect(judgeScenario(scenario, observed)).toEqual([])
   })
 
@@ -78,7 +78,7 @@ describe('the observations of a scenario', () => {
       'it was retried for more than four hours',
       { requests: [request(timeout), request({ attempt: 2, atMs: 4 * 60 * 60 * 1_000 + 1 })] },
     ],
-  ])('is wrong: %s', (complaint, change) => {
+  ])('are wrong: %s', (complaint, change) => {
     expect(judgeScenario(scenario, { ...observed, ...change })).toEqual([complaint])
   })
 
@@ -92,7 +92,7 @@ describe('the observations of a scenario', () => {
     ).toEqual([])
   })
 
-  test('takes no time without requests', () => {
+  test('take no time without requests', () => {
     expect(spanMs([])).toBe(0)
   })
 })

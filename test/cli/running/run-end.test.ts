@@ -29,7 +29,7 @@ describe('a delivery that is pending at the end of a run', () => {
     expect(code).toBe(0)
   })
 
-  test('passes no time with --clock virtual', async () => {
+  test('takes no time with --clock virtual', async () => {
     const argv = ['--serve', '--respond', '503x4,200', '--clock', 'virtual']
     const expected = ['--expect', 'type:track x5']
     const { code, stderr } = await runModule([...argv, ...expected], program)

@@ -11,7 +11,7 @@ export const sendSigned = `
   }
 `
 
-/** The arguments that run a module of Node behind those flags. */
+/** The arguments that run a module of Node after these flags. */
 export function argvOf(flags: readonly string[], program: string): readonly string[] {
   return ['run', ...flags, '--', process.execPath, '--input-type=module', '-e', program]
 }

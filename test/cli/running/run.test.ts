@@ -56,7 +56,7 @@ describe('run', () => {
       `Cannot run ${import.meta.filename}/x: there is no such program`,
     ],
     [[], 'No command given. Put it behind --'],
-  ])('ends with 2 where the command cannot be run: %s', async (command, message) => {
+  ])('ends with 2 if the command cannot be run: %s', async (command, message) => {
     const { code, stderr } = await run(['run', '--', ...command], { env: { PATH } })
     expect(stderr).toContain(message)
     expect(code).toBe(2)
@@ -78,7 +78,7 @@ describe('run', () => {
     expect(code).toBe(2)
   })
 
-  test('refuses --json in plain words', async () => {
+  test('explains why it refuses --json', async () => {
     const { stderr } = await run(['run', '--', 'no-such-program', '--json'], { env: { PATH } })
     expect(stderr).toContain('evroute: Cannot run no-such-program')
   })
@@ -109,7 +109,7 @@ describe('the environment of a command', () => {
     })
   })
 
-  test('names no other service than the one it runs beside', async () => {
+  test('does not name a service other than that of run', async () => {
     const env = { EVROUTE_ENDPOINT: 'http://127.0.0.1:9', EVROUTE_WRITE_KEY: 'wk_other' }
     const program = `
       const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY } = process.env
@@ -156,8 +156,8 @@ describe('the environment of a command', () => {
   })
 })
 
-describe('the expectations of run', () => {
-  test('is awaited until the service has delivered all that it took', async () => {
+describe('an expectation of run', () => {
+  test('is awaited until the service has delivered everything that it accepted', async () => {
     const program = `
       const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY: writeKey } = process.env
       const call = { type: 'track', userId: 'u_1', event: 'Paid' }
@@ -210,21 +210,21 @@ describe('the expectations of run', () => {
     expect(finished.code).toBe(7)
   })
 
-  test('is awaited when the command leaves sending to a process of its own', async () => {
+  test('is awaited when the command leaves the sending to another process', async () => {
     const argv = afterItsEnd(['--expect', 'event:Paid', '--timeout', '10m'])
     expect(await run(argv, { env: { PATH } })).toMatchObject({ code: 0 })
   })
 
-  test('waits while the receiver is reading a webhook that may be one too many', async () => {
+  test('is not decided while the receiver reads a webhook that may be one too many', async () => {
     const path = join(await temporaryFolder(), 'capture.ndjson')
     const flags = ['--expect', 'type:track never', '--timeout', '10m', '--save', path]
     expect(await run(whileDelayed(flags, '400ms'))).toMatchObject({ code: 5 })
-    // Its answer is not cut short either.
+    // The answer is not cut short either.
     const { ms } = JSON.parse(await readFile(path, 'utf8')) as { ms: number }
     expect(ms).toBeGreaterThan(390)
   })
 
-  test('is there with all that has arrived when the time ends', async () => {
+  test('counts every webhook that has arrived when the time ends', async () => {
     const flags = ['--expect', 'type:track x1', '--timeout', '0s']
     expect(await run(whileDelayed(flags, '1h'))).toMatchObject({ code: 0 })
   })
@@ -254,7 +254,7 @@ describe('the output of run', () => {
     expect(stdout).toBe('')
   })
 
-  test('is nothing with --quiet', async () => {
+  test('is empty with --quiet', async () => {
     const { code, stderr } = await runModule(['-q', '--expect', 'event:Paid'], paid)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
@@ -275,7 +275,7 @@ describe('the output of run', () => {
 })
 
 describe('the end of a run', () => {
-  /** Tells the witness that it runs, and goes on until somebody ends it, or the test is over. */
+  /** Tells the witness that it runs, and runs until it is ended or the test is over. */
   const goOn = 'fetch(process.env.WITNESS).catch(() => undefined).finally(() => process.exit())'
 
   test.each([
@@ -308,7 +308,7 @@ describe('the end of a run', () => {
     expect(await command.ended).toMatchObject({ code: 130 })
   })
 
-  test('reaches the command too when the terminal is closed', async () => {
+  test('reaches the command, too, when the terminal is closed', async () => {
     const witness = await TestEndpoint.start('hang')
     const command = start(argvOf([], goOn), { env: { WITNESS: witness.url } })
     await witness.received(1)

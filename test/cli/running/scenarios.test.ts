@@ -4,7 +4,7 @@ import { judgeScenario, runScenario, runScenarios } from '../../../src/cli/runni
 import { scenarioNamed, scenarios, type Scenario } from '../../../src/receiver/index.ts'
 import { CapturedStream, run, start } from '../../support/io.ts'
 
-/** Real time that every request has; it is five seconds in the command. */
+/** The real time that every request may take; five seconds in the command. */
 const deadlineMs = 250
 
 describe("the specification's table of errors", () => {
@@ -13,7 +13,7 @@ describe("the specification's table of errors", () => {
     expect(judgeScenario(scenario, observed)).toEqual([])
   })
 
-  test('has four hours of retries in a moment', async () => {
+  test('makes four hours of retries in a moment', async () => {
     const { requests } = await runScenario(scenarioNamed('down-4h'))
     const [first, last] = [requests[0]!.atMs, requests.at(-1)!.atMs]
     // Jitter takes up to a fifth of each wait.
@@ -22,7 +22,7 @@ describe("the specification's table of errors", () => {
 })
 
 describe('run --scenario', () => {
-  test('prints the observed beside the expected', async () => {
+  test('prints what it observed and what it expected', async () => {
     const { code, stdout, stderr } = await run(['run', '--scenario', 'any-succeeds'])
     expect(stdout).toContain('✔ any-succeeds\n  rule      Several URLs configured and')
     expect(stdout).toContain(
@@ -73,7 +73,7 @@ describe('run --scenario', () => {
     expect(await command.ended).toMatchObject({ code: 130, stdout: '' })
   })
 
-  test('ends with 130 on a signal that comes in the last one', async () => {
+  test('ends with 130 on a signal during the last scenario', async () => {
     const [stdout, stderr] = [new CapturedStream(), new CapturedStream()]
     const controller = new AbortController()
     const { signal } = controller

@@ -21,7 +21,7 @@ describe('readCapturedRequest', () => {
     })
   })
 
-  test('keeps a byte order mark, and does without ids', () => {
+  test('keeps a byte order mark, and requires no ids', () => {
     const marked = `\ufeff${JSON.stringify({ type: 'identify', messageId: '' })}`
     const rawBase64 = Buffer.from(marked).toString('base64')
     expect(readCapturedRequest({ ...row, userId: null, rawBase64 })).toMatchObject({

@@ -42,7 +42,7 @@ test('a dry run prints the same counts, warnings and webhooks as sending', async
   expect(plannedBodies).toHaveLength(endpoint.bodies.length)
 })
 
-test('a warning is printed once, and is no warning of the process', async () => {
+test('a warning is printed once, and not as a warning of the process', async () => {
   const warnings: Error[] = []
   const listener = (warning: Error): number => warnings.push(warning)
   process.on('warning', listener)

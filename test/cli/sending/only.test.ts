@@ -62,7 +62,7 @@ test('a service gets only the rows that match', async () => {
   expect(service.bodies).toMatchObject([{ batch: [{ messageId: 'm_2' }, { messageId: 'm_3' }] }])
 })
 
-test('a capture is chosen from by the bodies of its webhooks', async () => {
+test('rows of a capture match by the bodies of their webhooks', async () => {
   const endpoint = await TestEndpoint.start()
   const file = join(await temporaryFolder(), 'capture.ndjson')
   const captured = [5, 39.95].map((revenue, index) => {

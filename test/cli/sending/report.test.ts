@@ -12,7 +12,7 @@ const call = (fields: object = {}) =>
   JSON.stringify({ type: 'track', userId: 'u_1', event: 'E', ...fields })
 
 describe('JSON records', () => {
-  test('have the fields that are documented, and nothing else is on stdout', async () => {
+  test('have the documented fields, and nothing else is on stdout', async () => {
     const endpoint = await TestEndpoint.start([503, 200])
     const argv = ['send', '-f', '-', '--json', '--clock', 'virtual', '--to', endpoint.url]
     const stdin = `${call({ messageId: 'm_1' })}\nbroken`
@@ -89,14 +89,14 @@ describe('text', () => {
     )
   })
 
-  test('promises no retry that jitter may move out of the window', async () => {
+  test('announces no retry that jitter may move out of the window', async () => {
     const to = await unreachableUrl()
     const argv = ['send', 'track', '--to', to, '--clock', 'virtual', '--retry-for', '10s']
     const { stderr } = await run(argv)
     expect(stderr).toContain('  next try in about 10s, if --retry-for 10s allows it\n')
   })
 
-  test('promises no retry if there is none', async () => {
+  test('announces no retry if there is none', async () => {
     const argv = ['send', 'track', '--to', await unreachableUrl(), '--retry-for', '0s']
     const { code, stderr } = await run(argv)
     expect(code).toBe(4)
@@ -185,7 +185,7 @@ describe('text', () => {
 })
 
 describe('a slow reader of stdout', () => {
-  test('is waited for, also when it has caught up before anybody waits', async () => {
+  test('is waited for, also if it catches up before the wait begins', async () => {
     class EagerStream extends CapturedStream {
       override write(text: string): boolean {
         super.write(text)

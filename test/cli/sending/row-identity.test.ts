@@ -24,11 +24,11 @@ describe('identifyRow', () => {
     ['file', idOf(track, { file: '/data/b.ndjson' })],
     ['position', idOf(track, { index: 1 })],
     ['content', idOf({ ...track, userId: 'u_2' })],
-  ])('gives another id to a row of another %s', (_, id) => {
+  ])('gives a different id to a row with a different %s', (_, id) => {
     expect(id).not.toBe(idOf(track))
   })
 
-  test.each([null, ''])('takes the messageId %j for none', (messageId) => {
+  test.each([null, ''])('treats the messageId %j as missing', (messageId) => {
     expect(idOf({ ...track, messageId })).toMatch(/^row-/)
   })
 
@@ -36,7 +36,7 @@ describe('identifyRow', () => {
     expect(idOf({ ...track, messageId })).toEqual(messageId)
   })
 
-  test('leaves a row alone that cannot be used', () => {
+  test('does not change a row that cannot be used', () => {
     const bad: Row = { kind: 'bad', line: 1, code: 'invalid_json', message: 'broken' }
     expect(identifyRow(bad, { file: '-', index: 0 })).toBe(bad)
   })

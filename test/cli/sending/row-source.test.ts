@@ -24,7 +24,7 @@ async function fileOf(bytes: number): Promise<string> {
   return path
 }
 
-test('the number of rows is estimated by the bytes that were read of all files', async () => {
+test('the number of rows is estimated from the bytes that were read from all files', async () => {
   const meter = new InputMeter(io)
   const first = await meter.open(await fileOf(256 * 1024))
   const second = await meter.open(await fileOf(768 * 1024))
@@ -35,7 +35,7 @@ test('the number of rows is estimated by the bytes that were read of all files',
   expect(meter.total(3_500)).toBe(3_500)
 })
 
-test('the number of rows in gzip is estimated by what was inflated, not by what was read', async () => {
+test('the number of rows in gzip is estimated from the inflated bytes, not from those that were read', async () => {
   const rowsCount = 4_000
   const row = (index: number): string =>
     JSON.stringify({ id: createHash('sha256').update(String(index)).digest('hex') })
@@ -53,7 +53,7 @@ test('the number of rows in gzip is estimated by what was inflated, not by what 
   expect(Math.max(...totals)).toBeLessThan(1.1 * rowsCount)
 })
 
-test('of a pipe the number of rows is unknown', async () => {
+test('the number of rows in a pipe is unknown', async () => {
   const meter = new InputMeter(io)
   await meter.open(await fileOf(1))
   for await (const chunk of await meter.open('-')) expect(chunk.length).toBe(3)

@@ -125,7 +125,7 @@ describe('--endpoint', () => {
     expect(lines).toEqual([1, 3])
   })
 
-  test('takes a service by its host too, as libraries name it', async () => {
+  test('accepts the host of a service, as libraries name it', async () => {
     const service = await TestEndpoint.start(success)
     for (const endpoint of [new URL(service.url).origin, new URL('/', service.url).href]) {
       await run(['send', 'track', '--endpoint', endpoint, '--write-key', 'wk_example'])
@@ -133,7 +133,7 @@ describe('--endpoint', () => {
     expect(service.requests.map(({ path }) => path)).toEqual(['/v1/batch', '/v1/batch'])
   })
 
-  test('says why a batch is tried again, and why it was given up', async () => {
+  test('says why a batch is retried, and why it was given up', async () => {
     const service = await TestEndpoint.start({ status: 503, body: 'wk_example is not here' })
     const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
     const { code, stderr } = await run([...argv, '--write-key', 'wk_example'])
@@ -174,7 +174,7 @@ describe('--endpoint', () => {
     expect(explained.stdout).toContain('would be sent: all destinations are enabled by default')
   })
 
-  test('takes the write key from a file or a variable too, as every secret', async () => {
+  test('reads the write key from a file or a variable, like every secret', async () => {
     const path = join(await temporaryFolder(), 'write-key')
     await writeFile(path, 'wk_file\n')
     const service = await TestEndpoint.start(success)
@@ -201,7 +201,7 @@ describe('--endpoint', () => {
     expect(service.requests).toHaveLength(4)
   })
 
-  test('leaves calls pending that were not answered for when it is stopped', async () => {
+  test('leaves calls pending that are not acknowledged when it is stopped', async () => {
     const service = await TestEndpoint.start('hang')
     const argv = ['send', 'track', '--endpoint', service.url, '--write-key', 'wk_example']
     const command = start(argv)
@@ -213,7 +213,7 @@ describe('--endpoint', () => {
     expect(stderr).toContain('Interrupted: 1 of 1 delivery pending')
   })
 
-  test('takes no deletions', async () => {
+  test('accepts no deletions', async () => {
     const { code, records } = await sendTo(success, [], {
       stdin: '{"type":"delete","userId":"u_1"}',
     })

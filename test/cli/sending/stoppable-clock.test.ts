@@ -34,7 +34,7 @@ describe('StoppableClock', () => {
     expect(clock.nowMs()).toBe(2_000)
   })
 
-  test('cannot be held any more once the command is to end', async () => {
+  test('cannot be held once the command is to end', async () => {
     const { stop, clock } = start()
     stop.abort()
     clock.hold()

@@ -22,7 +22,7 @@ describe('parseTimeShift', () => {
 })
 
 describe('TimeShift', () => {
-  test('moves the times of the body and leaves every other byte as it is', () => {
+  test('shifts the times in the body and changes no other byte', () => {
     const text = `{ "type":"track" ,"big":12345678901234567890,"properties":{"timestamp":"2026-10-01"},
       "timestamp" : "2026-10-01T00:00:00.000Z", "sentAt":"2026-10-01T00:00:02Z", "2":1,"1":2,
       "list":["timestamp","2026-10-01"], "originalTimestamp":"2026-09-30T23:00:00.000Z","a\\"":"}\\u00e9" }`
@@ -34,7 +34,7 @@ describe('TimeShift', () => {
     )
   })
 
-  test('makes the first timestamp now, and keeps the gaps to those after it', () => {
+  test('sets the first timestamp to now, and keeps the gaps between timestamps', () => {
     const moved = shift('now')
     const bodies = [
       '{"sentAt":"2026-10-01T00:00:05Z","timestamp":"2026-10-01T00:00:00Z"}',
@@ -46,7 +46,7 @@ describe('TimeShift', () => {
     ])
   })
 
-  test('lets a body without a time pass, and takes the first that has one', () => {
+  test('does not change a body without a time, and starts with the first that has one', () => {
     const moved = shift('now')
     const without = [
       '{"timestamp":"noon","sentAt":5}',
@@ -59,13 +59,13 @@ describe('TimeShift', () => {
     )
   })
 
-  test('finds a name however it is written', () => {
+  test('finds a name with escape sequences', () => {
     expect(shift(1_000).apply('{"time\\u0073tamp":"2026-10-01T00:00:00Z"}')).toBe(
       '{"time\\u0073tamp":"2026-10-01T00:00:01.000Z"}',
     )
   })
 
-  test('finds the times behind a byte order mark', () => {
+  test('finds the times after a byte order mark', () => {
     expect(shift(1_000).apply('\ufeff{"timestamp":"2026-10-01T00:00:00Z"}')).toBe(
       '\ufeff{"timestamp":"2026-10-01T00:00:01.000Z"}',
     )

@@ -60,7 +60,7 @@ describe('a transfer that is stopped', () => {
     expect(stderr).toMatch(/^Interrupted: ([\d,]+) of \1 deliveries pending\n$/)
   })
 
-  test('does not wait for a service either, when time is virtual', async () => {
+  test('does not wait for a service either if the clock is virtual', async () => {
     const service = await TestEndpoint.start('hang')
     const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
     const command = start([...argv, '--write-key', 'wk_example', '--count', '30', '--json'])
@@ -90,7 +90,7 @@ describe('a transfer that is stopped', () => {
     expect(imbalances(records.at(-1) as unknown as Ledger)).toEqual([])
   })
 
-  test('lets go of its input', async () => {
+  test('releases its input', async () => {
     const released = gate()
     async function* twoRows(): AsyncGenerator<Uint8Array> {
       try {
@@ -144,7 +144,7 @@ describe('the virtual clock', () => {
   })
 })
 
-describe('a transfer that fails inside', () => {
+describe('a transfer with an internal error', () => {
   test('ends with 1, the error, and the ledger so far', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const call = { type: 'track', userId: 'u_1', event: 'E' }

@@ -19,7 +19,7 @@ async function watched() {
   }
   const end = await watchFile(path, changed, clock)
   onTestFinished(end)
-  /** The changes so far, once somebody has looked again. */
+  /** The changes so far, after the watch has looked again. */
   const changesNow = async (): Promise<number> => {
     await clock.advance(fileLookMs)
     await expect.poll(() => clock.nextDueMs()).toBe(clock.nowMs() + fileLookMs)
@@ -52,7 +52,7 @@ test('a file that disappears or comes back is a change', async () => {
   expect(await changesNow()).toBe(2)
 })
 
-test('nothing is reported once it is ended, nor looked for', async () => {
+test('a watch that has ended neither looks nor reports', async () => {
   const { path, clock, end } = await watched()
   await writeFile(path, 'two')
   end()

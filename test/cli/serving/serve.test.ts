@@ -37,7 +37,7 @@ describe('serve', () => {
     expect(stderr).toMatch(/^ {2}admin API {5}http:\/\/127\.0\.0\.1:\d+$/m)
   })
 
-  test('keeps unimportant lines of the log to itself', async () => {
+  test('does not print unimportant lines of the log', async () => {
     const { path } = await configured()
     const command = start(['serve', '--config', path, '--log-level', 'warn', '--json'])
     await command.stdout.record('ready')
@@ -62,7 +62,7 @@ describe('serve', () => {
     expect((await program.ended).stderr).toMatch(/"draining; .*"drainMs":50\}\n.*"ending; /)
   })
 
-  test('reports requests in progress when a signal comes, and the deliveries left in its store', async () => {
+  test('reports requests in progress on a signal, and the deliveries left in its store', async () => {
     const { path, endpoint } = await configured('hang')
     const command = start(['serve', '--config', path, '--grace', '100ms', '--json'])
     const { url } = await command.stdout.record('ready')
@@ -120,7 +120,7 @@ describe('serve', () => {
     expect(await command.ended).toMatchObject({ code: 0 })
   })
 
-  test('reports all that is wrong in records, as config does', async () => {
+  test('reports every problem in records, like config', async () => {
     const { path, document } = await configured()
     await writeFile(path, JSON.stringify({ ...document, store: 7, limits: 7 }))
     const { code, records, stderr } = await start(['serve', '--config', path, '--json']).ended
@@ -134,7 +134,7 @@ describe('serve', () => {
     })
   })
 
-  test('logs a change that was wanted as information', async () => {
+  test('logs an intended change as information', async () => {
     const { path, document } = await configured()
     const command = start(['serve', '--config', path, '--json'])
     await command.stdout.record('ready')

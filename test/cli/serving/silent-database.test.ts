@@ -40,7 +40,7 @@ async function stopped({ flags = [], isTTY = false }: { flags?: string[]; isTTY?
 }
 
 describe('serve, stopped while its database is silent', () => {
-  test('gives the database up, and reports that it does not know what is pending', async () => {
+  test('stops waiting for it, and reports that it does not know what is pending', async () => {
     const { code, stderr } = await stopped({ flags: ['--json'] })
     expect(code).toBe(7)
     expect(stderr).toContain('because the server did not answer in time')
@@ -55,7 +55,7 @@ describe('serve, stopped while its database is silent', () => {
     )
   })
 
-  test('says so to a person', async () => {
+  test('says so as text', async () => {
     const { stderr } = await stopped({ isTTY: true })
     expect(stderr).toMatch(
       /\nEnded: how many deliveries stay in postgres:.* is unknown, because it cannot be read\n/,

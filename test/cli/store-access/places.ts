@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { listen } from '../../../src/http/index.ts'
 import { createRuntime, silentLog } from '../../../src/runtime/index.ts'
 import { readServiceConfiguration, Service } from '../../../src/service/index.ts'
 import { run, start, type Finished, type RunSettings } from '../../support/io.ts'
@@ -8,22 +10,22 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 export const token = 'not-a-real-token'
 
-/** A configuration in a folder of its own. */
+/** A configuration in its own folder, and commands that use it. */
 export interface Place {
   readonly folder: string
-  /** The configuration's file. */
+  /** The path of the configuration. */
   readonly path: string
-  /** The store as `--store` takes it. */
+  /** The URL of the store, for `--store`. */
   readonly store: string
-  /** Writes a file beside it, and gives its path. */
+  /** Writes a file in the same folder, and returns its path. */
   readonly file: (name: string, text: string | Buffer) => Promise<string>
   /** Runs a command with this configuration. */
   readonly run: (argv: readonly string[], settings?: RunSettings) => Promise<Finished>
-  /** Starts one. */
+  /** Starts a command with this configuration. */
   readonly start: (argv: readonly string[], settings?: RunSettings) => ReturnType<typeof start>
 }
 
-/** A configuration with one source, whose calls go to that URL. */
+/** Creates a configuration with one source, whose calls go to this URL. */
 export async function placeFor(url: string, changes: object = {}): Promise<Place> {
   const folder = await temporaryFolder()
   const path = join(folder, 'evroute.config.json')
@@ -50,7 +52,7 @@ export async function placeFor(url: string, changes: object = {}): Promise<Place
   }
 }
 
-/** The service of a configuration, until the test ends. */
+/** Runs the service of a configuration until the test ends. */
 export async function serving({ path }: Place): Promise<{ readonly api: readonly string[] }> {
   const { configuration } = await readServiceConfiguration(path, { env: {}, log: silentLog })
   const service = await Service.start({
@@ -59,6 +61,13 @@ export async function serving({ path }: Place): Promise<{ readonly api: readonly
   })
   onTestFinished(() => service.close())
   return { api: ['--api', service.address.admin ?? '', '--token', token] }
+}
+
+/** Starts a server that handles every request with this listener, until the test ends. */
+export async function serverThat(answer: RequestListener): Promise<string> {
+  const listening = await listen(answer, { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => listening.close(0))
+  return listening.url
 }
 
 /** The duration at the end of the summary, which differs from run to run. */

@@ -1,21 +1,12 @@
-import type { RequestListener } from 'node:http'
 import { Readable } from 'node:stream'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { listen } from '../../../src/http/index.ts'
+import { describe, expect, test } from 'vitest'
 import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
-import { placeFor, serving, token } from './places.ts'
+import { placeFor, serverThat, serving, token } from './places.ts'
 import { ServiceApi } from '../../../src/cli/store-access/service-api.ts'
 import { RemoteAudiences } from '../../../src/cli/store-access/remote.ts'
 
 const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file', '-']
-
-/** A server that answers everything like that, until the test ends. */
-async function serverThat(answer: RequestListener): Promise<string> {
-  const listening = await listen(answer, { host: '127.0.0.1', port: 0 })
-  onTestFinished(() => listening.close(0))
-  return listening.url
-}
 
 const lines = (...records: readonly object[]): string =>
   records.map((record) => `${JSON.stringify({ v: 1, ...record })}\n`).join('')
@@ -77,7 +68,7 @@ describe('a running service', () => {
     expect(unknown.stderr).toMatch(/refuses: .*source.*website/)
   })
 
-  test('turns every page of members', async () => {
+  test('reads every page of members', async () => {
     const { api } = await serving(await placeFor('', { destinations: [] }))
     const ids = Array.from({ length: 501 }, (_, index) => `u_${index}\n`)
     await run([...shoppers, ...api], { stdin: `id\n${ids.join('')}` })
@@ -116,7 +107,7 @@ describe('a running service', () => {
     expect(wrong.stderr).toContain('website')
   })
 
-  test('is asked if it delivers from the store of the configuration', async () => {
+  test('is used if it delivers from the store of the configuration', async () => {
     const endpoint = await TestEndpoint.start()
     const port = Number(new URL(await unreachableUrl()).port)
     const place = await placeFor(endpoint.url, { admin: { port, token } })
@@ -127,7 +118,7 @@ describe('a running service', () => {
     expect(listed.records).toMatchObject([{ key: 'first_time_shopper' }])
   })
 
-  test('is asked if the store is in memory', async () => {
+  test('is used if the store is in memory', async () => {
     const endpoint = await TestEndpoint.start()
     const port = Number(new URL(await unreachableUrl()).port)
     const place = await placeFor(endpoint.url, { admin: { port, token }, store: 'memory:' })
@@ -156,7 +147,7 @@ describe('a running service', () => {
     expect(stderr).toContain(`Another process is delivering from ${place.store}, ${why}. If it is`)
   })
 
-  test('is not asked for another store than its own', async () => {
+  test('is not used for a different store', async () => {
     const place = await placeFor('http://127.0.0.1:1/')
     await serving(place)
     const other = await placeFor('http://127.0.0.1:1/')
@@ -176,15 +167,18 @@ describe('a service that misbehaves', () => {
     { status: 409, code: 'audience_taken', ends: 2, told: 'refuses: why' },
     { status: 401, code: 'unauthorized', ends: 2, told: 'does not accept the token' },
     { status: 503, code: 'store_unavailable', ends: 7, told: 'See the log of the service' },
-  ])('refuses with $status $code before it has read all', async ({ status, code, ends, told }) => {
-    const url = await serverThat((_request, response) => {
-      response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
-      response.end(JSON.stringify({ error: { code, message: 'why' } }))
-    })
-    const ended = await sync(url)
-    expect(ended).toMatchObject({ code: ends, stdout: '' })
-    expect(ended.stderr).toContain(told)
-  })
+  ])(
+    'refuses with $status $code before it has read everything',
+    async ({ status, code, ends, told }) => {
+      const url = await serverThat((_request, response) => {
+        response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+        response.end(JSON.stringify({ error: { code, message: 'why' } }))
+      })
+      const ended = await sync(url)
+      expect(ended).toMatchObject({ code: ends, stdout: '' })
+      expect(ended.stderr).toContain(told)
+    },
+  )
 
   const errorLine = (code: string) => lines({ kind: 'error', code, message: 'why' })
   test.each([
@@ -232,7 +226,7 @@ describe('a service that misbehaves', () => {
     expect([outcome.kind, compared]).toEqual(['synced', [200_000]])
   })
 
-  test('breaks the connection', async () => {
+  test('closes the connection', async () => {
     const url = await serverThat((request, response) => {
       response.write(lines({ kind: 'progress', ...counts }), () => request.socket.destroy())
     })
@@ -242,7 +236,7 @@ describe('a service that misbehaves', () => {
     expect(await sync((await unreachableUrl()).replace('/hook', ''))).toMatchObject({ code: 7 })
   })
 
-  test('superseded or ended early, ends with 7', async () => {
+  test('ends a sync early, or supersedes it, ends it with 7', async () => {
     for (const outcome of ['superseded', 'ended']) {
       const url = await serverThat((request, response) => {
         const told = lines(last(outcome))
@@ -272,7 +266,7 @@ describe('a list that is sent to a service', () => {
     return { url, end, begun }
   }
 
-  test('is cut off when the command is to end, so that it is not taken for the whole', async () => {
+  test('is cut off when the command is to end, so that it does not count as complete', async () => {
     const { url, end, begun } = await reader()
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('id\nu_1\n')
@@ -289,7 +283,7 @@ describe('a list that is sent to a service', () => {
     expect(await end).toBe('cut')
   })
 
-  test('is cut off if it cannot be read any more', async () => {
+  test('is cut off if the rest cannot be read', async () => {
     const { url, end, begun } = await reader()
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('id\nu_1\n')

@@ -28,7 +28,7 @@ afterAll(async () => {
   await server.end()
 })
 
-/** The URL of a schema of its own, whose user has a password. */
+/** Creates a schema, and returns its URL with a user who has a password. */
 async function newUrl(given = password): Promise<string> {
   const schema = `cli_${++schemas}`
   await admin.query(`CREATE SCHEMA ${schema} AUTHORIZATION strict`)
@@ -36,10 +36,10 @@ async function newUrl(given = password): Promise<string> {
   return withParameter(url, 'options', `-c search_path=${schema}`)
 }
 
-/** How the store of {@link newUrl} is called where people read it. */
+/** How output names the store of {@link newUrl}. */
 const name = 'postgres://strict@/postgres'
 
-/** Starts a command that may show no password, however it ends. */
+/** Starts a command, and checks that it shows no password, however it ends. */
 function begin(argv: readonly string[], settings?: RunSettings): RunningCommand {
   const command = start(argv, settings)
   const ended = command.ended.then((finished) => {
@@ -53,7 +53,7 @@ function run(argv: readonly string[], settings?: RunSettings): Promise<Finished>
   return begin(argv, settings).ended
 }
 
-/** A service with that store and endpoint, for as long as the test runs. */
+/** Runs a service with this store and endpoint until the test ends. */
 async function serve(store: string, endpoint: TestEndpoint) {
   const path = join(await temporaryFolder(), 'evroute.config.json')
   const document = documentFor(endpoint, { store: 'env:STORE' })
@@ -102,7 +102,7 @@ describe('a store in PostgreSQL', () => {
     const store = await newUrl()
     const command = begin([...sendTo(endpoint.url), '--store', store])
     await endpoint.received(1)
-    // Others that send to the same endpoint meanwhile leave room for it.
+    // Other processes that send to the same endpoint leave room for it.
     const schema = schemaOf(store)
     const { rowCount } = await admin.query(`SELECT FROM ${schema}.evroute_live_processes`)
     expect(rowCount).toBe(1)
@@ -202,12 +202,12 @@ describe('a store that cannot be opened', () => {
       },
     ],
     [
-      'a database that is not there',
+      'a missing database',
       async () => (await newUrl()).replace('/postgres?', '/missing?'),
       { code: 7, message: /"missing" does not exist\. Create the database/ },
     ],
     [
-      'a server that is not there',
+      'a server that does not run',
       () => Promise.resolve(`postgres://strict:${password}@127.0.0.1:1/events`),
       {
         code: 7,
@@ -216,12 +216,12 @@ describe('a store that cannot be opened', () => {
       },
     ],
     [
-      'a certificate that is not there',
+      'a missing certificate',
       async () => withParameter(await newUrl(), 'sslrootcert', '/missing.pem'),
       { code: 7, message: /Cannot use the store postgres:\/\/strict@\/postgres: .*\/missing\.pem/ },
     ],
     [
-      'a URL that is none',
+      'an invalid URL',
       () => Promise.resolve(`postgres://strict:1/${password}@127.0.0.1/events`),
       {
         code: 2,

@@ -48,7 +48,7 @@ describe('the bottom line', () => {
     expect(written()).toBe(`h${erase}one\nh`)
   })
 
-  test('waits for the end of half a line', async () => {
+  test('waits until an incomplete line ends', async () => {
     const { line, above, clock, written } = openLine()
     written()
     above.write('half ')
@@ -69,7 +69,7 @@ describe('the bottom line', () => {
     expect(written()).toBe('abc\u001b[2D')
   })
 
-  test('stays away while a window is dragged', async () => {
+  test('is hidden while the window is resized', async () => {
     const { line, clock, written } = openLine()
     written()
     line.resized()

@@ -55,7 +55,7 @@ describe('the part that is shown', () => {
       cursorBack: 2,
     },
     {
-      name: 'wide signs',
+      name: 'wide characters',
       line: { before: '漢字漢字漢', after: '' },
       text: '…漢字漢',
       cursorBack: 0,

@@ -5,7 +5,7 @@ import {
   ownsTerminal,
 } from '../../../src/cli/terminal/process-terminal.ts'
 
-test('reads the groups of a process whose name has brackets and blanks', () => {
+test('reads the groups of a process whose name contains brackets and spaces', () => {
   expect(groupsInStat('71 (a) b (c)) S 70 71 60 34816 99 4194304 1 2 3')).toEqual([71, 99])
   expect(groupsInStat('71 (node) S 70 71 60 0 -1 4194304')).toEqual([71, -1])
   expect(groupsInStat('')).toBeUndefined()

@@ -19,7 +19,7 @@ test.each([
   expect(keysOf(sent)).toEqual([{ kind }])
 })
 
-test('reads several keys that came at once, characters outside of the first plane too', () => {
+test('reads several keys that arrive at once, even characters outside the first plane of Unicode', () => {
   expect(keysOf('a\u001b[Cé😀\u001b\u001b[A\r')).toEqual([
     { kind: 'character', text: 'a' },
     { kind: 'right' },

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const secret = 'not-a-real-secret'
 const body = '{"version":1,"type":"track","userId":"u_1","event":"Paid"}'
 
-/** A capture of a valid webhook, one with a wrong signature, and a request that is none. */
+/** Captures a valid webhook, one with a wrong signature, and a request that is not a webhook. */
 async function makeCapture() {
   await using receiver = new Receiver({ secret })
   const { url } = await receiver.start()
@@ -28,7 +28,7 @@ async function makeCapture() {
   return { path, events: receiver.events }
 }
 
-/** The viewer of a capture, until the test ends it. */
+/** Starts the viewer of a capture; the test ends it. */
 async function viewing(...argv: readonly string[]) {
   const command = start(['view', ...argv])
   const [, page = ''] = await command.stderr.matching(/Page {7}(\S+)/)
@@ -41,7 +41,7 @@ async function viewing(...argv: readonly string[]) {
   return { command, page, act }
 }
 
-test('reads its own output', async () => {
+test('the fields of a capture are read as the receiver wrote them', async () => {
   const { path, events } = await makeCapture()
   const lines = (await readFile(path, 'utf8')).trim().split('\n')
   expect(lines.map((line) => readEventRecord(JSON.parse(line) as JsonObject))).toEqual(events)

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import type { ReceivedEvent } from '../../../../src/receiver/index.ts'
 import { receivedEvent } from './events.ts'
 
-/** A terminal without a window: keys are pressed by calling it. */
+/** A terminal without a window. A call of `press` presses a key. */
 class FakeTerminal implements Terminal {
   readonly rows = 3
   readonly asked: string[] = []
@@ -80,7 +80,7 @@ async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {
 }
 
 describe('keys of listen', () => {
-  test('output goes above the line, and messages of keys too', async () => {
+  test('output appears above the line, and so do messages of keys', async () => {
     const { screen, terminal, stream, open, arrive, shown } = await onScreen()
     open()
     screen.io.stdout.write('event\n')
@@ -119,7 +119,7 @@ describe('keys of listen', () => {
     )
   })
 
-  test('enter shows the last request in full, and nothing of it steers the terminal', async () => {
+  test('enter shows the last request in full, without control characters', async () => {
     const { arrive, terminal, stream, open } = await onScreen()
     open()
     const body = { type: 'track', event: 'x\u202ey\u001b[2Jz' } as const
@@ -149,7 +149,7 @@ describe('keys of listen', () => {
     expect(stream.text).toMatch(/The next webhook gets 503\.[^]*The next webhook times out\./)
   })
 
-  test('r sends again, one after the other, and reports how that went', async () => {
+  test('r resends one request after another, and reports the results', async () => {
     const { arrive, terminal, stream, open } = await onScreen()
     const resent: number[] = []
     open(async ({ seq }) => {
@@ -193,21 +193,21 @@ describe('keys of listen', () => {
     expect(receiver.events).toMatchObject([{ path: '/in?a=1', signature: 'valid' }])
   })
 
-  test('Ctrl-C, q and Ctrl-Z are the terminal’s to do', async () => {
+  test('the terminal handles Ctrl-C, q and Ctrl-Z', async () => {
     const { terminal, open } = await onScreen()
     open()
     terminal.press('\u001aq\u0003')
     expect(terminal.asked).toEqual(['suspend', 'interrupt', 'interrupt'])
   })
 
-  test('c moves the screen up', async () => {
+  test('c scrolls the screen', async () => {
     const { terminal, stream, open } = await onScreen()
     open()
     terminal.press('c')
     expect(stream.text).toContain('\n\n\n\u001b[H\u001b[J')
   })
 
-  test('a signal shows that it ends; at the end the terminal is restored', async () => {
+  test('a signal shows that listen ends, and the end restores the terminal', async () => {
     const { screen, terminal, stream, open, stop } = await onScreen()
     open()
     stop()
@@ -247,7 +247,7 @@ describe('saving', () => {
     ])
   })
 
-  test('says that --save has it already, or why it failed', async () => {
+  test('says that --save already has the request, or why it failed', async () => {
     const { arrive, terminal, stream, open } = await onScreen({ save: 'all.ndjson' })
     open()
     arrive(ping)

@@ -26,7 +26,7 @@ beforeEach(() => {
   kept = []
 })
 
-/** The state after keys, each pressed for itself, and all their effects. */
+/** The state after keys that are pressed one by one, and all their effects. */
 function press(input: string, from: KeysState = start) {
   const effects: KeyEffect[] = []
   let state = from
@@ -59,7 +59,7 @@ describe('keys', () => {
     { key: '\r', kind: 'show' },
     { key: 'r', kind: 'resend' },
     { key: 's', kind: 'save' },
-  ])('$kind is of the last request that was shown', ({ key, kind }) => {
+  ])('$kind acts on the last request that was shown', ({ key, kind }) => {
     expect(told(press(key).effects)).toBe('No request has been shown yet.')
     const state = afterArrival(afterArrival(start, page), ping)
     expect(press(key, state).effects).toEqual([{ kind, event: ping }])
@@ -104,7 +104,7 @@ describe('picking an earlier request', () => {
     kept = [ping, page, other]
   })
 
-  test('arrows go up and down, and past the last to none', () => {
+  test('arrows move up and down, and past the last one to none', () => {
     expect(press(up, state).state.picked).toBe(other)
     expect(press(`${up}k`, state).state.picked).toBe(page)
     expect(press(up.repeat(9), state).state.picked).toBe(ping)
@@ -142,7 +142,7 @@ describe('picking an earlier request', () => {
     expect(press(`${up}${up}${key}`, state).effects).toEqual([{ kind, event: page }])
   })
 
-  test('d compares it with the one before of its type, or by number', () => {
+  test('d compares it with the previous one of its type, or with one by number', () => {
     expect(press('d', state).line).toBe('Compare with # (enter: the previous one)')
     expect(press('d\r', state).effects).toEqual([{ kind: 'compare', event: other, other: ping }])
     expect(press('d2\r', state).effects).toEqual([{ kind: 'compare', event: other, other: page }])
@@ -188,7 +188,7 @@ describe('the next failure', () => {
     expect(state.mode).toEqual({ kind: 'keys' })
   })
 
-  test('esc leaves it, and other keys do nothing', () => {
+  test('esc cancels it, and other keys do nothing', () => {
     expect(press('fhq\r').state.mode).toEqual({ kind: 'failure' })
     expect(press(`f${escape}`)).toMatchObject({ state: start, effects: [] })
   })
@@ -220,7 +220,7 @@ describe('filtering', () => {
     expect(same.picked).toBe(page)
   })
 
-  test('a match that cannot be read is pointed at, and can be mended', () => {
+  test('a mistake in a match expression is marked, and can be corrected', () => {
     const wrong = press('/type:trick\r')
     expect(told(wrong.effects)).toMatch(
       /^Cannot read the match expression at character 6: .*\n  type:trick\n {7}\^{5}$/s,
@@ -230,7 +230,7 @@ describe('filtering', () => {
     expect(state.filter?.text).toBe('type:track')
   })
 
-  test('esc leaves it as it was, and nothing shows all', () => {
+  test('esc keeps the filter, and an empty one shows all', () => {
     const filtered = initialKeysState(parseMatch('type:page'))
     expect(press('/').line).toBe('/ ')
     expect(press('/', filtered).line).toBe('/ type:page')
@@ -240,13 +240,13 @@ describe('filtering', () => {
     expect(told(effects)).toBe('All requests are shown.')
   })
 
-  test('letters are text there, pasted ones too', () => {
+  test('letters are text, also if they are pasted', () => {
     const { state } = stepKeys(press('/').state, keysOf('event:"quick push"'), kept)
     expect(press('\r', state).state.filter?.text).toBe('event:"quick push"')
   })
 })
 
-test('the line is as long as there is room', () => {
+test('the line is as long as the window is wide', () => {
   const style = plainStyle
   const state = press('/type:track event:"Order Completed"\rp').state
   expect(keysLine(state, 30, style).text).toBe('paused, 0 new · / type:track …')
