@@ -13,7 +13,7 @@ import { newPath } from './store-calls.ts'
 
 audienceStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
 
-/** The audiences of a file, until the test closes it or ends. */
+/** Opens the audiences of a file, which is closed when the test ends. */
 async function opened(path: string): Promise<AudiencesUnderTest> {
   const tested = new AudiencesUnderTest(() => SqliteStore.open(path))
   await tested.begin()
@@ -21,7 +21,7 @@ async function opened(path: string): Promise<AudiencesUnderTest> {
   return tested
 }
 
-/** A store with an audience of 1,500 members. */
+/** Opens a store with an audience of 1,500 members. */
 async function largeAudience() {
   const tested = await opened(await newPath())
   const sync = await tested.beginSync()
@@ -34,19 +34,19 @@ async function largeAudience() {
 }
 
 describe('audiences in a file', () => {
-  test('are removed in parts, between which other work is done', async () => {
+  test('are removed in parts, with other work in between', async () => {
     const { store, beginSync } = await largeAudience()
-    const ended: string[] = []
-    const removal = store.audiences.remove({ key: 'vip' }).then(() => ended.push('removal'))
+    const order: string[] = []
+    const removal = store.audiences.remove({ key: 'vip' }).then(() => order.push('removal'))
     await beginSync()
-    ended.push('other work')
+    order.push('other work')
     await removal
-    expect(ended).toEqual(['other work', 'removal'])
+    expect(order).toEqual(['other work', 'removal'])
   })
 
   const list = [member('a', '1'), member('\0b', '"\ud800"')]
 
-  test('are there when it is opened again, and no sync continues', async () => {
+  test('are kept when the file is opened again, but no sync continues', async () => {
     const path = await newPath()
     const before = await opened(path)
     await before.sync(list)
@@ -72,7 +72,7 @@ describe('audiences in a file', () => {
     await after.end()
   })
 
-  test('are read beside the process that syncs them', async () => {
+  test('can be read while a process syncs them', async () => {
     const path = await newPath()
     const tested = await opened(path)
     const log = await SqliteLog.open(path, { write: false })
@@ -84,15 +84,15 @@ describe('audiences in a file', () => {
     const page = { key: 'vip', limit: 1, after: null }
     const first = await log.audiences.members(page)
     expect(first).toEqual(await tested.store.audiences.members(page))
-    const behind = { ...page, after: first[0]!.identity }
-    expect([...first, ...(await log.audiences.members(behind))]).toEqual(
+    const next = { ...page, after: first[0]!.identity }
+    expect([...first, ...(await log.audiences.members(next))]).toEqual(
       await tested.store.audiences.members({ ...page, limit: 9 }),
     )
     await log.close()
     await expect(log.audiences.list()).rejects.toMatchObject({ code: 'store_closed' })
   })
 
-  test('are left alone by a sync whose turn comes once another one has begun', async () => {
+  test('are not changed by a waiting part once another sync has begun', async () => {
     const tested = await opened(await newPath())
     const sync = await tested.beginSync()
     const [first, , second] = await Promise.all([
@@ -105,7 +105,7 @@ describe('audiences in a file', () => {
     await tested.end()
   })
 
-  test('are not written if a list brings no changes', async () => {
+  test('are not written if a list changes nothing', async () => {
     const path = await newPath()
     const tested = await opened(path)
     await tested.sync(list)
@@ -116,7 +116,7 @@ describe('audiences in a file', () => {
     expect(written()).toBe(before)
   })
 
-  test('are those of the calls that wait when the process that syncs is killed', async () => {
+  test('have exactly the members with waiting calls after the syncing process is killed', async () => {
     const path = await newPath()
     const child = startSource(new URL('take-parts.ts', import.meta.url), [path])
     await once(child.stdout!, 'data')
@@ -143,7 +143,7 @@ describe('audiences in a file', () => {
   })
 })
 
-test('members are listed each for itself, however many there are', () => {
+test('ListedMembers contains exactly the numbers that were added', () => {
   const listed = new ListedMembers()
   const numbers = [0, 7, 8, 32_767, 32_768, 65_536, 2 ** 31, 2 ** 40 + 1]
   for (const number of numbers) {

@@ -14,7 +14,7 @@ let checkpoints: Checkpoints
 beforeEach(async () => {
   path = await newPath()
   database = await openConnection()
-  // Nothing here is about the disk's pace.
+  // These tests do not depend on the speed of the disk.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF')
   database.exec('CREATE TABLE texts (text TEXT)')
   checkpoints = new Checkpoints(database)
@@ -26,20 +26,20 @@ async function openConnection(): Promise<Database> {
   return connection
 }
 
-/** Writes so many pages, each in a transaction of its own, and copies when it is due. */
+/** Writes pages, each in its own transaction, and runs checkpoints when due. Returns their number. */
 function write(pages: number): number {
   const insert = database.prepare('INSERT INTO texts VALUES (?)')
-  let copied = 0
+  let checkpointCount = 0
   for (let page = 0; page < pages; page++) {
     insert.run('x'.repeat(pageBytes - 100))
-    if (checkpoints.runWhenDue()) copied++
+    if (checkpoints.runWhenDue()) checkpointCount++
   }
-  return copied
+  return checkpointCount
 }
 
 const logFileBytes = () => statSync(`${path}-wal`).size
 
-test('leaves the file alone until enough waits in the log, and begins the log again', () => {
+test('copies nothing into the file until the log is long enough, then reuses the log', () => {
   const before = statSync(path).size
   expect(write(100)).toBe(0)
   expect(statSync(path).size).toBe(before)
@@ -59,7 +59,7 @@ test('keeps the log short while readers come and go', async () => {
   expect(logFileBytes()).toBeLessThan(2 * roomyLogBytes)
 })
 
-test('lets the log grow for a reader that stays, trying now and then, and begins it again after', async () => {
+test('lets the log grow while a reader stays, tries now and then, and reuses the log afterwards', async () => {
   const reader = await openConnection()
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM texts').get()
@@ -72,7 +72,7 @@ test('lets the log grow for a reader that stays, trying now and then, and begins
   expect(logFileBytes()).toBe(grown)
 })
 
-test('waits for readers once the log is long, and not again and again', async () => {
+test('waits for readers once the log is long, and does not wait again soon', async () => {
   const reader = await openConnection()
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM texts').get()

@@ -13,7 +13,7 @@ beforeEach(async () => {
   path = await newPath()
 })
 
-/** A closed store with some deliveries. */
+/** Creates a store with 20 deliveries, and closes it. */
 async function fillStore(): Promise<void> {
   const store = await SqliteStore.open(path)
   const events = Array.from({ length: 20 }, (_, index) => longEvent(`m_${index}`, 2_000))
@@ -21,7 +21,7 @@ async function fillStore(): Promise<void> {
   await store.close()
 }
 
-/** Overwrites the page of the file at which a table or an index begins. */
+/** Overwrites the root page of a table or an index. */
 async function damagePageOf(name: string): Promise<void> {
   const database = await openDatabase(path, 'read')
   const found = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(name)
@@ -96,18 +96,18 @@ describe('a store whose pages were damaged before it was opened', () => {
   })
 })
 
-describe('a store in which the text of a delivery is missing', () => {
+describe('a store in which the body of a delivery is missing', () => {
   const crm = { destinationIds: ['crm'] }
 
-  /** A store with this many deliveries, the first ones without their text. */
-  async function openStoreWithout(texts: number, deliveries: number): Promise<SqliteStore> {
+  /** Opens a store with this many deliveries. The first ones have no body. */
+  async function openStoreWithout(bodies: number, deliveries: number): Promise<SqliteStore> {
     const store = await openStore(path)
     await add(store, ...Array.from({ length: deliveries }, (_, index) => `m_${index + 1}`))
-    await change(`DELETE FROM messages WHERE id <= ${texts}`)
+    await change(`DELETE FROM messages WHERE id <= ${bodies}`)
     return store
   }
 
-  test('gives out the others, however few are claimed at once', async () => {
+  test('leases the others, however few are claimed at once', async () => {
     const store = await openStoreWithout(3, 5)
     const share = { destinationId: 'crm', lane: 'first', deliveriesMax: 1, dueByMs: nowMs } as const
     const messageIds: string[] = []
@@ -118,7 +118,7 @@ describe('a store in which the text of a delivery is missing', () => {
     expect(messageIds).toEqual(['m_4', 'm_5'])
   })
 
-  test('does not call it due, keeps it pending, and counts it in its audit', async () => {
+  test('does not report it as due, keeps it pending, and counts it in the audit', async () => {
     const store = await openStoreWithout(1, 2)
     expect(await store.nextDue(crm)).toMatchObject([{ lane: 'first' }])
     const [delivery] = await claim(store)
@@ -133,7 +133,7 @@ describe('a store in which the text of a delivery is missing', () => {
     expect(await store.list({ filter: { states: ['pending'] }, limit: 10 })).toHaveLength(1)
   })
 
-  test('gives it out once its text is back', async () => {
+  test('leases it once its body is restored', async () => {
     const store = await openStoreWithout(1, 1)
     expect(await claim(store)).toEqual([])
     await change("INSERT INTO messages VALUES (1, 1, '{}')")
@@ -142,7 +142,7 @@ describe('a store in which the text of a delivery is missing', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('a store whose files cannot grow', () => {
-  test('asks for room, stores nothing of a refused add, and continues', async () => {
+  test('asks for room, stores nothing of a failed add, and continues', async () => {
     const output = await runSource(new URL('use-little-room.ts', import.meta.url), [path])
     const refused = {
       name: 'StoreUnusableError',
@@ -167,15 +167,15 @@ describe.skipIf(process.platform === 'win32')('a store whose files cannot grow',
   })
 })
 
-test('isBusy knows a lock whichever way the rows are asked for', async () => {
+test('isBusy recognises a lock with every method that reads rows', async () => {
   const [holder, reader] = [await openDatabase(path), await openDatabase(path)]
   holder.exec('CREATE TABLE notes (text TEXT)')
   const statement = reader.prepare('SELECT text FROM notes')
   holder.exec('BEGIN EXCLUSIVE')
-  for (const ask of [() => statement.all(), () => statement.get()]) {
+  for (const read of [() => statement.all(), () => statement.get()]) {
     let error: unknown
     try {
-      ask()
+      read()
     } catch (thrown) {
       error = thrown
     }

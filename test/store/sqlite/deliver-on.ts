@@ -1,4 +1,4 @@
-// Delivers from the store that it is given, on and on, until it is asked to end; then writes its audit.
+// Delivers from a store until it gets a SIGTERM, then prints the audit.
 import type { LeasedDelivery, Settlement } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
@@ -7,7 +7,7 @@ import { addAndLease } from '../../conformance/store-under-test.ts'
 const nowMs = 1_000
 const lanes: readonly Lane[] = ['first', 'retry', 'manual']
 
-/** Delivers, fails and puts off in turn. */
+/** Settles deliveries as delivered, failed and retry, in turn. */
 function settlementOf(delivery: LeasedDelivery, turn: number): Settlement {
   const attempts = delivery.attempts + 1
   if (turn % 3 === 0) return { kind: 'delivered', delivery, attempts }

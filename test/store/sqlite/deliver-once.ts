@@ -1,4 +1,4 @@
-// Adds deliveries to the store that it is given, closes it and ends, so that nothing is left open.
+// Adds deliveries to a store and closes it. The process ends, so nothing is left open.
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 
 const [path = '', ...messageIds] = process.argv.slice(2)

@@ -18,7 +18,7 @@ const destinationIds = ['ads', 'crm', 'mail', 'shop']
 const userIds = Array.from({ length: 120 }, (_, index) => `<user ${index}>`)
 const [erasedIds, otherIds] = [userIds.slice(0, 60), userIds.slice(60)]
 
-/** Numbers from 0 up to 1 that look random and are the same every time. */
+/** Makes a generator of pseudorandom numbers from 0 up to 1. */
 function numbersOf(seed: number): () => number {
   let state = seed
   return () => {
@@ -27,7 +27,7 @@ function numbersOf(seed: number): () => number {
   }
 }
 
-/** How often texts stand in the file of a store, and in those beside it. */
+/** Counts each text in the file of a store, and in the files beside it. */
 function occurrences(path: string, texts: readonly string[]): readonly (readonly number[])[] {
   const [file = '', ...others] = ['', '-wal', '-shm', '-lock', '-journal'].map((suffix) => {
     return existsSync(path + suffix) ? readFileSync(path + suffix).toString('latin1') : ''
@@ -36,8 +36,8 @@ function occurrences(path: string, texts: readonly string[]): readonly (readonly
   return texts.map((text) => [file, beside].map((bytes) => bytes.split(text).length - 1))
 }
 
-/** Lets a store have a past: rows in the middle of its trees, texts of every length, purges, retries. */
-class Past {
+/** Gives a store a history: rows in the middle of its trees, bodies of every length, purges and retries. */
+class History {
   readonly #store: SqliteStore
   readonly #random: () => number
 
@@ -46,7 +46,7 @@ class Past {
     this.#random = random
   }
 
-  async happen(): Promise<void> {
+  async run(): Promise<void> {
     for (let round = 0; round < 20; round++) {
       const events = Array.from({ length: 25 }, (_, index) => this.#event(`${round}-${index}`))
       await this.#store.add({ nowMs: nowMs + round, seenSinceMs: 0, events, handOver: [] })
@@ -119,7 +119,7 @@ async function erase(store: SqliteStore, id: string): Promise<EraseResult> {
   }
 }
 
-/** One notification per user that goes to two destinations, which share its text. */
+/** Makes a notification to two destinations, which share its body. */
 function notification(userId: string, index: number): NewEvent {
   const body = JSON.stringify({ type: 'delete', userId })
   const deliveries = ['ads', 'crm'].map((destinationId) => ({ destinationId, body }))
@@ -138,10 +138,10 @@ async function deliverNotifications(store: SqliteStore): Promise<void> {
 }
 
 describe('the files of a store', () => {
-  test.each([1, 2])('hold nothing of users who were erased (past %i)', async (seed) => {
+  test.each([1, 2])('contain nothing about erased users (history %i)', async (seed) => {
     const path = await newPath()
     const store = await SqliteStore.open(path)
-    await new Past(store, numbersOf(seed)).happen()
+    await new History(store, numbersOf(seed)).run()
     const regulation = {
       id: 'r_1',
       type: 'SUPPRESS_WITH_DELETE',
@@ -152,8 +152,8 @@ describe('the files of a store', () => {
     await store.regulations.create({ regulation, notifications, nowMs: nowMs + 1_000 })
 
     expect(await erase(store, 'r_1')).toBe('waiting')
-    // The regulation itself, what is suppressed, two notifications, each in the table and in the index of
-    // users, and the text that they share.
+    // The regulation, the suppression, two notifications, each in the table and in the index by user, and
+    // the body that they share.
     expect(occurrences(path, erasedIds)).toEqual(erasedIds.map(() => [7, 0]))
 
     await deliverNotifications(store)
@@ -165,10 +165,10 @@ describe('the files of a store', () => {
     expect(occurrences(path, erasedIds)).toEqual(erasedIds.map(() => [2, 0]))
   })
 
-  test('are not called erased while a reader keeps the log', async () => {
+  test('are not reported as erased while a reader keeps the log', async () => {
     const path = await newPath()
     const store = await SqliteStore.open(path)
-    await new Past(store, numbersOf(4)).happen()
+    await new History(store, numbersOf(4)).run()
     const regulation = { id: 'r_1', type: 'DELETE_INTERNAL', userIds, sourceIds: null } as const
     await store.regulations.create({ regulation, notifications: [], nowMs: nowMs + 1_000 })
     const reader = await openDatabase(path, 'read')

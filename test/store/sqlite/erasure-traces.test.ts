@@ -13,7 +13,7 @@ import { newPath } from './store-calls.ts'
 /** SQLite's error for a full disk. */
 const noRoom = Object.assign(new Error('database or disk is full'), { errcode: 13 })
 
-/** A database that counts its rewrites, and fails them if a test says so. */
+/** Returns a database that calls `rewrite` before each VACUUM. If `rewrite` throws, the VACUUM fails. */
 function watched(database: Database, rewrite: () => void): Database {
   return {
     prepare: (sql) => database.prepare(sql),
@@ -26,7 +26,7 @@ function watched(database: Database, rewrite: () => void): Database {
   }
 }
 
-/** A file of about 400 KB that is no store, and its traces. */
+/** Makes a file of about 400 KB, which is not a store, and its traces. */
 async function tracesOf(
   freeBytes: (path: string) => number,
   rewrite: () => void = () => undefined,
@@ -41,8 +41,8 @@ async function tracesOf(
   return { path, traces, database }
 }
 
-describe('traces of what was erased', () => {
-  test('stay without an attempt if there is no room to rewrite the file', async () => {
+describe('traces of erased data', () => {
+  test('stay if there is too little room to rewrite the file, which is not tried then', async () => {
     let tries = 0
     const { path, traces } = await tracesOf(
       () => 300_000,
@@ -58,7 +58,7 @@ describe('traces of what was erased', () => {
     expect(tries).toBe(0)
   })
 
-  test('go if the system reports enough room', async () => {
+  test('are removed if the system reports enough room', async () => {
     const path = await newPath()
     const database = await openDatabase(path)
     onTestFinished(() => database.close())
@@ -66,7 +66,7 @@ describe('traces of what was erased', () => {
     expect(new ErasureTraces(database, { path, guard }).rewrite()).toBe('done')
   })
 
-  test('leave no long log behind if the rewrite failed', async () => {
+  test('leave no long log behind if the rewrite fails', async () => {
     const { path, traces } = await tracesOf(
       () => Infinity,
       () => {
@@ -81,7 +81,7 @@ describe('traces of what was erased', () => {
     expect(statSync(`${path}-wal`).size).toBe(0)
   })
 
-  test('fail as ever for any other reason', async () => {
+  test('let other errors of the rewrite through', async () => {
     const { traces } = await tracesOf(
       () => Infinity,
       () => {
@@ -93,7 +93,7 @@ describe('traces of what was erased', () => {
 })
 
 describe('regulations of a file', () => {
-  /** Regulations over a store with a delivery for each of some users. */
+  /** Opens regulations and a store with one delivery for each user. */
   async function open(rewrite: () => void, users: readonly string[]) {
     const store = await SqliteStore.open(await newPath(), async (path) =>
       watched(await openDatabase(path), rewrite),
@@ -116,7 +116,7 @@ describe('regulations of a file', () => {
     return { store, regulations, clock, warnings, create }
   }
 
-  test('that are due together have it rewritten once', async () => {
+  test('rewrite it once if they are due together', async () => {
     let rewrites = 0
     const users = ['u_1', 'u_2', 'u_3', 'u_4']
     const { store, regulations, create } = await open(() => rewrites++, users)
@@ -129,7 +129,7 @@ describe('regulations of a file', () => {
     expect(rewrites).toBe(1)
   })
 
-  test('that cannot rewrite it go on once they can, and harm nothing', async () => {
+  test('wait until they can rewrite it, and disturb nothing meanwhile', async () => {
     let isFull = true
     const { store, regulations, create, clock, warnings } = await open(() => {
       if (isFull) throw noRoom

@@ -20,14 +20,14 @@ async function openLog(name: string): Promise<DeliveryLog> {
 }
 
 describe.skipIf(process.platform === 'win32')('a store behind symbolic links', () => {
-  /** Makes a name for it: a link, a link to a link, one in a folder that is a link, ... */
+  /** Each function creates a different name for the store. */
   const namings: readonly (readonly [string, () => Promise<string>])[] = [
     ['a link', () => linkTo(path, 'link.db')],
-    ['a link that names it from its own folder', () => linkTo('store.db', 'link.db')],
+    ['a relative link', () => linkTo('store.db', 'link.db')],
     ['a link to a link', async () => linkTo(await linkTo(path, 'link.db'), 'other.db')],
     ['a folder that is a link', async () => join(await linkTo('.', 'folder'), 'store.db')],
     [
-      'a link with .. behind a folder that is a link',
+      'a link with .. after a folder that is a link',
       async () => {
         await mkdir(join(dirname(path), 'deep', 'er'), { recursive: true })
         await linkTo('deep/er', 'folder')
@@ -35,10 +35,10 @@ describe.skipIf(process.platform === 'win32')('a store behind symbolic links', (
       },
     ],
     [
-      '.. behind a folder that is a link',
+      '.. after a folder that is a link',
       async () => {
         await mkdir(join(dirname(path), 'deep', 'er'), { recursive: true })
-        // Not joined, which would take the folder away.
+        // `join` would remove the folder and the `..` from the path.
         return `${await linkTo('deep/er', 'folder')}/../../store.db`
       },
     ],
@@ -51,10 +51,10 @@ describe.skipIf(process.platform === 'win32')('a store behind symbolic links', (
   }
 
   describe.each(namings)('%s', (_name, makeName) => {
-    test.each(['that is there', 'that is not there yet'])(
+    test.each(['that exists', 'that does not exist yet'])(
       'delivers from a file %s',
       async (word) => {
-        if (word === 'that is there') await (await SqliteStore.open(path)).close()
+        if (word === 'that exists') await (await SqliteStore.open(path)).close()
         const name = await makeName()
         const store = await openStore(name)
         await add(store, 'm_1')
@@ -67,7 +67,7 @@ describe.skipIf(process.platform === 'win32')('a store behind symbolic links', (
       },
     )
 
-    test('is the same store under both names', async () => {
+    test('leads to the same store as its path', async () => {
       const store = await openStore(path)
       await add(store, 'm_1')
       const name = await makeName()
@@ -118,13 +118,13 @@ describe('a store whose file has several names', () => {
     await link(path, other)
   })
 
-  test('is not delivered from, under any of them', async () => {
+  test('cannot be delivered from, under any name', async () => {
     await expect(SqliteStore.open(path)).rejects.toMatchObject(refused)
     await expect(SqliteStore.open(other)).rejects.toMatchObject(refused)
     expect(existsSync(`${other}-lock`)).toBe(false)
   })
 
-  test('is not changed beside a deliverer, but can be read', async () => {
+  test('cannot be changed through a log, but can be read', async () => {
     await expect(SqliteLog.open(other, { write: true })).rejects.toMatchObject(refused)
     const log = await SqliteLog.open(other, { write: false })
     expect(await log.list({ filter: {}, limit: 1 })).toEqual([])

@@ -7,7 +7,7 @@ import { add, claim, newPath, openStore } from './store-calls.ts'
 const success = { outcome: 'success', status: 200, error: null } as const
 const countRequests = 'SELECT count(*) AS count FROM requests'
 
-test('a first try that succeeds costs no row of its own', async () => {
+test('a successful first try writes no row to the table of requests', async () => {
   const path = await newPath()
   const store = await openStore(path)
   await add(store, 'm_1', 'm_2')

@@ -1,4 +1,4 @@
-// Opens the store that it is given, adds a delivery, leases it, and waits to be killed.
+// Opens a store, adds a delivery, leases it, and waits to be killed.
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 
 const store = await SqliteStore.open(process.argv[2] ?? '')
@@ -10,5 +10,5 @@ await store.add({
   handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
 })
 process.stdout.write('held\n')
-// The store must stay reachable: one that is collected would let go of its lock.
+// Keeps the store reachable: garbage collection would release its lock.
 setInterval(() => void store.ledger(), 60_000)

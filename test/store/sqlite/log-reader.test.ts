@@ -4,7 +4,7 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { add, newPath } from './store-calls.ts'
 
-/** Several buckets of the indexes that look-ups use, and more than one turn reads. */
+/** Enough for several buckets of the indexes, and for look-ups of several turns. */
 const deliveries = 20_000
 
 async function openFilledStore(): Promise<SqliteStore> {
@@ -15,13 +15,13 @@ async function openFilledStore(): Promise<SqliteStore> {
   return store
 }
 
-/** Every seventh is about one user, and every second goes to one destination. */
+/** Makes an event. Every seventh is about one user, and every second goes to `crm`. */
 function numbered(number: number): NewEvent {
   const added = event(`m_${number}`, number % 2 === 0 ? 'crm' : 'ads')
   return { ...added, userId: number % 7 === 0 ? 'u_seventh' : null }
 }
 
-/** The ids of the deliveries that match a filter, page by page. */
+/** Returns the ids of all deliveries that match a filter, read in pages. */
 async function listAll(store: SqliteStore, filter: DeliveryFilter): Promise<readonly number[]> {
   const listed: number[] = []
   for (let isLast = false; !isLast;) {
@@ -32,7 +32,7 @@ async function listAll(store: SqliteStore, filter: DeliveryFilter): Promise<read
   return listed
 }
 
-test('a long log is listed page by page, the greatest id first', async () => {
+test('a long log is listed in pages, with the greatest id first', async () => {
   const store = await openFilledStore()
   const ids = Array.from({ length: deliveries }, (_, index) => deliveries - index)
   const crm = { destinationId: 'crm' }
@@ -50,22 +50,22 @@ test('a long log is listed page by page, the greatest id first', async () => {
   for (const [filter, listed] of expected) expect(await listAll(store, filter)).toEqual(listed)
 })
 
-test('an add gets its turn while a question is answered', async () => {
+test('an add gets its turn during a long look-up', async () => {
   const store = await openFilledStore()
-  const questions: readonly (() => Promise<unknown>)[] = [
+  const lookUps: readonly (() => Promise<unknown>)[] = [
     () => store.audit(),
     () => store.list({ filter: { types: ['page'] }, limit: 1 }),
   ]
-  for (const [number, ask] of questions.entries()) {
+  for (const [number, lookUp] of lookUps.entries()) {
     const answered: string[] = []
-    const asked = ask().then(() => answered.push('the question'))
+    const lookedUp = lookUp().then(() => answered.push('the look-up'))
     await add(store, `m_new_${number}`).then(() => answered.push('the add'))
-    await asked
-    expect(answered).toEqual(['the add', 'the question'])
+    await lookedUp
+    expect(answered).toEqual(['the add', 'the look-up'])
   }
 })
 
-test('rows of a rare state are found at once, without a walk through all rows', async () => {
+test('deliveries in a rare state are found without reading all rows', async () => {
   const store = await openFilledStore()
   const share = { destinationId: 'crm', lane: 'first', deliveriesMax: 3, dueByMs: nowMs } as const
   const failing = await store.claim({ nowMs, shares: [share] })
@@ -74,11 +74,11 @@ test('rows of a rare state are found at once, without a walk through all rows', 
   })
   await store.settle({ nowMs, settlements, requests: [] })
   const answered: string[] = []
-  const asked = store.list({ filter: { states: ['failed', 'expired'] }, limit: 2 })
-  void asked.then(() => answered.push('the question'))
+  const listed = store.list({ filter: { states: ['failed', 'expired'] }, limit: 2 })
+  void listed.then(() => answered.push('the look-up'))
   await add(store, 'm_new').then(() => answered.push('the add'))
-  expect((await asked).map(({ id }) => id)).toEqual([6, 4])
-  expect(answered).toEqual(['the question', 'the add'])
+  expect((await listed).map(({ id }) => id)).toEqual([6, 4])
+  expect(answered).toEqual(['the look-up', 'the add'])
   const rest = {
     filter: { states: ['failed'], destinationId: 'crm' },
     limit: 2,
@@ -87,7 +87,7 @@ test('rows of a rare state are found at once, without a walk through all rows', 
   expect((await store.list(rest)).map(({ id }) => id)).toEqual([2])
 })
 
-test('a question ends with the store', async () => {
+test('a look-up is rejected when the store closes', async () => {
   const store = await openFilledStore()
   const audited = store.audit()
   await Promise.resolve()

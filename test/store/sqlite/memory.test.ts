@@ -28,18 +28,18 @@ async function opened(bounds: MemoryBoundsOptions = {}): Promise<StoreUnderTest>
   return tested
 }
 
-/** Additions that may have to wait, and which of them were taken. */
-function adding(tested: StoreUnderTest, ...ids: readonly string[]): Adding {
-  const taken: string[] = []
+/** Starts adds that may have to wait. `added` lists those that are done. */
+function startAdds(tested: StoreUnderTest, ...ids: readonly string[]): StartedAdds {
+  const added: string[] = []
   const all = ids.map(async (messageId) => {
     await tested.add([event(messageId, 'crm')])
-    taken.push(messageId)
+    added.push(messageId)
   })
-  return { taken, all }
+  return { added, all }
 }
 
-interface Adding {
-  readonly taken: readonly string[]
+interface StartedAdds {
+  readonly added: readonly string[]
   readonly all: readonly Promise<void>[]
 }
 
@@ -58,29 +58,29 @@ describe('a store in memory that is full', () => {
   test('makes callers wait until deliveries are settled, first come, first served', async () => {
     const tested = await opened({ pendingMax: 2 })
     await tested.add(events(2, 'crm'))
-    const waiting = adding(tested, 'm_3', 'm_4')
-    // A leased delivery takes up room as well.
+    const waiting = startAdds(tested, 'm_3', 'm_4')
+    // A leased delivery needs room too.
     const [first] = await tested.claim('crm', { deliveriesMax: 1 })
-    expect(waiting.taken).toEqual([])
+    expect(waiting.added).toEqual([])
     await tested.settle(delivered(first!))
-    const newcomer = adding(tested, 'm_5')
+    const newcomer = startAdds(tested, 'm_5')
     await waiting.all[0]
-    expect(waiting.taken).toEqual(['m_3'])
+    expect(waiting.added).toEqual(['m_3'])
     expect(await tested.store.ledger()).toMatchObject({ pending: 2 })
     await deliverOne(tested)
     await waiting.all[1]
-    expect(newcomer.taken).toEqual([])
+    expect(newcomer.added).toEqual([])
     await deliverOne(tested)
     await newcomer.all[0]
   })
 
-  test('counts deliveries that are being added, and takes a batch whole', async () => {
+  test('counts deliveries that are being added, and never splits a batch', async () => {
     const tested = await opened({ pendingMax: 3 })
     const batches = [events(2, 'crm'), [event('m_3', 'crm'), event('m_4', 'crm')]]
     await Promise.all(batches.map((batch) => tested.add(batch)))
-    const third = adding(tested, 'm_5')
+    const third = startAdds(tested, 'm_5')
     expect(await tested.store.ledger()).toMatchObject({ pending: 4 })
-    expect(third.taken).toEqual([])
+    expect(third.added).toEqual([])
     await deliverOne(tested)
     await deliverOne(tested)
     await third.all[0]
@@ -89,27 +89,27 @@ describe('a store in memory that is full', () => {
   test('counts the bytes of all rows while anything is pending', async () => {
     const tested = await opened({ bytesMax: 4 * 1024 * 1024 })
     await tested.add(['b_1', 'b_2', 'b_3', 'b_4'].map(large))
-    const waiting = adding(tested, 'm_1')
+    const waiting = startAdds(tested, 'm_1')
     await tested.store.ledger()
-    expect(waiting.taken).toEqual([])
+    expect(waiting.added).toEqual([])
     for (let count = 0; count < 4; count++) await deliverOne(tested)
-    // Nothing is pending: the bytes are those of the log.
+    // Nothing is pending, so the bytes of the log do not make an add wait.
     await waiting.all[0]
   })
 
-  test('counts manual retries, and no longer abandoned deliveries', async () => {
+  test('counts manual retries, but not abandoned deliveries', async () => {
     const tested = await opened({ pendingMax: 1 })
     await tested.failOne('m_1')
     await tested.retry()
-    const waiting = adding(tested, 'm_2')
+    const waiting = startAdds(tested, 'm_2')
     await tested.store.ledger()
-    expect(waiting.taken).toEqual([])
+    expect(waiting.added).toEqual([])
     await tested.purge({ abandonedBeforeMs: nowMs + 1 })
     await waiting.all[0]
     expect(await tested.store.ledger()).toMatchObject({ expired: 1, pending: 1 })
   })
 
-  test('has room again for the deliveries that an erasure ends', async () => {
+  test('has room again once an erasure ends deliveries', async () => {
     const store = await SqliteStore.openInMemory({ pendingMax: 1 })
     onTestFinished(() => store.close())
     const batch = { nowMs, seenSinceMs: 0, handOver: [] }
@@ -128,7 +128,7 @@ describe('a store in memory that is full', () => {
     expect(await store.ledger()).toMatchObject({ failed: 1, pending: 1 })
   })
 
-  test('refuses those who wait when it closes, and later ones', async () => {
+  test('rejects waiting and later adds when it closes', async () => {
     const store = await SqliteStore.openInMemory({ pendingMax: 1 })
     const batch = { nowMs, seenSinceMs: 0, handOver: [] }
     await store.add({ ...batch, events: [event('m_1', 'crm')] })
@@ -146,14 +146,14 @@ describe('by default a store in memory', () => {
     const tested = await opened()
     await tested.add(events(9_999, 'crm'))
     await tested.add([event('the last', 'crm')])
-    const waiting = adding(tested, 'one too many')
+    const waiting = startAdds(tested, 'one too many')
     await tested.store.ledger()
-    expect(waiting.taken).toEqual([])
+    expect(waiting.added).toEqual([])
     await deliverOne(tested)
     await waiting.all[0]
   })
 
-  test('remembers a hundred thousand messageIds, and few more', async () => {
+  test('remembers a hundred thousand messageIds, and few more than that', async () => {
     const tested = await opened()
     const idsMax = 100_000
     const batch = (from: number, count: number) =>
@@ -187,7 +187,7 @@ describe('by default a store in memory', () => {
 })
 
 describe('the log of a store in memory', () => {
-  test('forgets delivered ones first, and tells so in its audit', async () => {
+  test('deletes delivered deliveries first, and counts them in the audit', async () => {
     const tested = await opened({ endedMax: 2 })
     await tested.add(events(5, 'crm'))
     const [first, second, third, fourth, fifth] = await tested.claim('crm')

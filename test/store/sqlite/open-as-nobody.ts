@@ -1,8 +1,8 @@
-// Opens the store that it is given as a user who owns nothing, and writes the error.
+// Opens a store as the user `nobody`, and prints the error.
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 
-// Loaded now: such a user may not be able to read the project either.
+// Load the driver now, because `nobody` may not be able to read the project.
 const loaded = await openDatabase(process.execPath, 'read')
 loaded.close()
 if (process.getuid?.() === 0) process.setuid?.(65_534)

@@ -14,13 +14,16 @@ test.skipIf(process.platform === 'win32')('only the owner can read a new store',
   await store.close()
 })
 
-test.skipIf(process.platform === 'win32')('a store keeps the mode that it has', async () => {
-  const path = join(await temporaryFolder(), 'evroute.db')
-  await (await openStore(`sqlite:${path}`)).close()
-  await chmod(path, 0o640)
-  await (await openStore(`sqlite:${path}`)).close()
-  expect(await modeOf(path)).toBe(0o640)
-})
+test.skipIf(process.platform === 'win32')(
+  'opening a store keeps the mode of its file',
+  async () => {
+    const path = join(await temporaryFolder(), 'evroute.db')
+    await (await openStore(`sqlite:${path}`)).close()
+    await chmod(path, 0o640)
+    await (await openStore(`sqlite:${path}`)).close()
+    expect(await modeOf(path)).toBe(0o640)
+  },
+)
 
 async function modeOf(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777

@@ -4,7 +4,7 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { addAndLease, ended, event, nowMs } from '../../conformance/store-under-test.ts'
 import { newPath } from './store-calls.ts'
 
-/** Searches that a store makes when one delivery of each kind is old. */
+/** Counts the searches of a retry and of a purge when one delivery of each kind is old. */
 async function searchesOf(destinations: number): Promise<Readonly<Record<string, number>>> {
   let searches = 0
   const counting = (statement: Statement): Statement => ({
@@ -37,13 +37,13 @@ async function searchesOf(destinations: number): Promise<Readonly<Record<string,
   await store.retry({ nowMs, filter: {}, limit: 1 })
   const byRetry = searches
   searches = 0
-  const moment = nowMs + 1
+  const laterMs = nowMs + 1
   await store.purge({
-    nowMs: moment,
-    deliveredBeforeMs: moment,
-    failedBeforeMs: moment,
-    abandonedBeforeMs: moment,
-    messageIdsBeforeMs: moment,
+    nowMs: laterMs,
+    deliveredBeforeMs: laterMs,
+    failedBeforeMs: laterMs,
+    abandonedBeforeMs: laterMs,
+    messageIdsBeforeMs: laterMs,
     rowsMax: 10,
   })
   return { byRetry, byPurge: searches }

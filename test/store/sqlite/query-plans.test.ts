@@ -12,7 +12,7 @@ beforeEach(async () => {
   plans = await plansOfStore()
 })
 
-/** How SQLite finds the rows of each statement that a store makes, once it knows how many there are. */
+/** Returns SQLite's plan of each statement of a store, after ANALYZE. */
 async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
   const path = await newPath()
   const asked = new Set<string>()
@@ -65,7 +65,7 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
   return new Map(found)
 }
 
-/** Has 400 members come, and all but one go. */
+/** Makes 400 members enter, then all but one leave. */
 async function syncAudience({ audiences }: SqliteStore): Promise<void> {
   const audience = {
     key: 'vip',
@@ -126,7 +126,7 @@ function planFor(beginning: string): readonly string[] | undefined {
   return [...plans].find(([sql]) => sql.includes(beginning))?.[1]
 }
 
-test('nothing but the figures of the audit reads every row of a table', () => {
+test('only the counts of the audit read every row of a table', () => {
   const scanned = [...plans].filter(([, plan]) =>
     plan.some((step) =>
       /^SCAN (deliveries|delivery|requests|messages|message|seen|members)\b/.test(step),
@@ -185,7 +185,7 @@ test.each([
   ['UPDATE requests SET', 'SEARCH requests USING PRIMARY KEY (delivery_id=?)'],
   ['RETURNING audience_id', 'PRIMARY KEY (audience_id=? AND user_key=?)'],
   ['AND (user_key, member_key) IN', 'PRIMARY KEY (audience_id=? AND user_key=? AND member_key=?)'],
-])('%s is found by its key or index, in its order', (sql, found) => {
+])('%s uses its key or index, without sorting', (sql, found) => {
   const plan = planFor(sql)?.join('; ')
   expect(plan).toContain(found)
   expect(plan).not.toContain('TEMP B-TREE')

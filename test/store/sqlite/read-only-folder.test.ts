@@ -13,19 +13,19 @@ beforeEach(async () => {
   path = await newPath()
 })
 
-/** Delivers in another process, which closes everything when it ends. */
-async function deliver(...messageIds: readonly string[]): Promise<void> {
+/** Adds deliveries in a different process, which closes everything when it ends. */
+async function addElsewhere(...messageIds: readonly string[]): Promise<void> {
   await runSource(new URL('deliver-once.ts', import.meta.url), [path, ...messageIds])
 }
 
-describe.skipIf(process.platform === 'win32')('a store in a folder that may not be written', () => {
-  /** Lets everybody read the files, and no user or the owner alone write the folder. */
+describe.skipIf(process.platform === 'win32')('a store in a read-only folder', () => {
+  /** Lets all users read the files. Lets nobody (`closed`) or only the owner (`open`) write to the folder. */
   async function setFolder(mode: 'closed' | 'open'): Promise<void> {
     for (const name of await readdir(dirname(path))) await chmod(join(dirname(path), name), 0o644)
     await chmod(dirname(path), mode === 'closed' ? 0o555 : 0o755)
   }
 
-  /** Looks into the store as somebody who may only read; `next` gives the answers, one by one. */
+  /** Starts a reader without write permission. `next` returns its answers, one by one. */
   function startReader(): { next: () => Promise<unknown>; again: () => void } {
     const child = startSource(new URL('read-as-nobody.ts', import.meta.url), [path])
     const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
@@ -39,8 +39,8 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     onTestFinished(() => setFolder('open'))
   })
 
-  test('is read, and nothing is left there', async () => {
-    await deliver('m_1', 'm_2')
+  test('can be read, which leaves no file behind', async () => {
+    await addElsewhere('m_1', 'm_2')
     const files = await readdir(dirname(path))
     expect(files).toEqual(['store.db', 'store.db-lock'])
     await setFolder('closed')
@@ -48,7 +48,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     expect(await readdir(dirname(path))).toEqual(files)
   })
 
-  test('is read beside its deliverer, who continues', async () => {
+  test('can be read while a process delivers from it', async () => {
     const store = await SqliteStore.open(path)
     onTestFinished(() => store.close())
     await add(store, 'm_1')
@@ -60,13 +60,13 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     expect(await reader.next()).toMatchObject({ messageIds: ['m_2', 'm_1'] })
   })
 
-  test('is not taken for what it was once somebody delivers from it', async () => {
-    await deliver('m_1')
+  test('is reported as changed if a process delivers from it in between', async () => {
+    await addElsewhere('m_1')
     await setFolder('closed')
     const reader = startReader()
     expect(await reader.next()).toMatchObject({ messageIds: ['m_1'] })
     await setFolder('open')
-    await deliver('m_2')
+    await addElsewhere('m_2')
     reader.again()
     expect(await reader.next()).toEqual({
       code: 'store_unusable',
@@ -75,7 +75,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     })
   })
 
-  test('is not called half there when it is its file that may not be read', async () => {
+  test('is reported as inaccessible if its file cannot be read', async () => {
     const store = await SqliteStore.open(path)
     onTestFinished(() => store.close())
     await add(store, 'm_1')
@@ -93,7 +93,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     await once(holder.stdout!, 'data')
     holder.kill('SIGKILL')
     await once(holder, 'exit')
-    // What readers share; a copy or a backup has none.
+    // Readers share this file. A copy or a backup has none.
     await rm(`${path}-shm`)
     await setFolder('closed')
     expect(await startReader().next()).toEqual({

@@ -50,7 +50,7 @@ describe('regulations in a file', () => {
     return store.regulations.erase({ id: 'r_1', nowMs, rowsMax })
   }
 
-  test('continue when the file is opened again, and do nothing twice', async () => {
+  test('continue when the file is opened again, and erase nothing twice', async () => {
     await withStore(async (store) => {
       await addAbout(store, 'u_1', 'u_2', 'u_1', 'u_1')
       await claim(store)
@@ -74,7 +74,7 @@ describe('regulations in a file', () => {
     })
   })
 
-  test('can be read beside the process that carries them out', async () => {
+  test('can be read while a process carries them out', async () => {
     await withStore(async (store) => {
       await addAbout(store, 'u_1')
       await create(store, 'DELETE_INTERNAL')
@@ -92,7 +92,7 @@ describe('regulations in a file', () => {
     })
   })
 
-  test('leave a store that goes on taking in, giving out and settling', async () => {
+  test('do not keep the store from adding, leasing and settling', async () => {
     await withStore(async (store) => {
       await addAbout(store, 'u_1', 'u_2')
       await create(store, 'DELETE_INTERNAL')

@@ -18,7 +18,7 @@ beforeEach(async () => {
   path = await newPath()
 })
 
-/** A store with enough rows in the file, not only in the log, to damage. */
+/** Opens a store with many rows in its file, not only in the log. */
 async function openFilledStore(): Promise<SqliteStore> {
   const filling = await SqliteStore.open(path)
   const events = Array.from({ length: 200 }, (_, index) => longEvent(`m_${index}`, 2_000))
@@ -35,7 +35,7 @@ const unusable = (words: string) => ({
 
 async function expectUnusable(store: SqliteStore, words: string): Promise<void> {
   await expect(add(store, 'm_new')).rejects.toMatchObject(unusable(words))
-  // For good, because no part of the file can be trusted any more.
+  // This lasts, because no part of the file can be trusted any more.
   await expect(add(store, 'm_newer')).rejects.toMatchObject(unusable(words))
   await expect(claim(store)).rejects.toMatchObject(unusable(words))
 }
@@ -70,7 +70,7 @@ describe('a store whose files are removed or replaced while it is open', () => {
     })
   })
 
-  test('leaves a file alone that replaced it', async () => {
+  test('does not change a file that replaced it', async () => {
     const other = await newPath()
     const otherStore = await SqliteStore.open(other)
     await add(otherStore, 'm_other')
@@ -102,7 +102,7 @@ describe('a store whose lock is removed or replaced while it is open', () => {
     hint: 'Stop this process. Start it again once no other process is delivering from the store, and leave the lock file alone.',
   })
 
-  /** Each in turn is the first one that can notice it. */
+  /** Each of these is the first call after the harm in one test. */
   const calls = ['add', 'claim', 'settle', 'retry'] as const
 
   describe.each(harms)('%s', (word, harm) => {
@@ -136,7 +136,7 @@ describe('a store whose lock is removed or replaced while it is open', () => {
     return log.audit()
   }
 
-  test('leaves its deliveries to the next one, who is then alone', async () => {
+  test('leaves its deliveries to the next process, which is then the only one', async () => {
     const store = await openStore(path)
     await add(store, 'm_1')
     await rm(`${path}-lock`)
@@ -166,7 +166,7 @@ describe('the guard of a store', () => {
     expect(() => guard.afterCommit()).toThrow('-wal was removed')
   })
 
-  test('passes over a checkpoint that fails once everybody is answered', async () => {
+  test('ignores a checkpoint that fails after the answers', async () => {
     const database = await openDatabase(path)
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
     const guard = await guardOf(database)
@@ -195,7 +195,7 @@ describe('a store beside a tool for SQLite', () => {
   })
 
   test.skipIf(process.platform !== 'linux')(
-    'reads nothing of the file before the next answer, however long it is',
+    'does not read the file before the next answer, however large it is',
     async () => {
       const store = await openFilledStore()
       await add(store, 'm_before')
@@ -214,7 +214,7 @@ describe('a store beside a tool for SQLite', () => {
   }
 })
 
-test('a store goes on after its own copying of the log into the file', async () => {
+test('a store continues after its own checkpoints', async () => {
   const store = await openStore(path)
   for (let turn = 0; turn < 4; turn++) {
     const events = Array.from({ length: 500 }, (_, part) => longEvent(`m_${turn}_${part}`, 5_000))
@@ -233,7 +233,7 @@ describe('a store whose disk is full', () => {
     await add(store, 'm_1')
   })
 
-  /** Lets the file grow no more, or as it likes. */
+  /** Limits the size of the file, or removes the limit. */
   function setRoom(pages: 'none' | 'plenty'): void {
     connection.exec(`PRAGMA max_page_count = ${pages === 'none' ? 1 : 1_000_000}`)
   }
@@ -245,7 +245,7 @@ describe('a store whose disk is full', () => {
     handOver: [{ destinationId: 'crm', deliveriesMax: 2 }],
   }
 
-  test('refuses an add, stores nothing of it, and asks for room', async () => {
+  test('rejects an add, stores nothing of it, and asks for room', async () => {
     setRoom('none')
     await expect(store.add(batch)).rejects.toMatchObject({
       code: 'store_unusable',
@@ -257,7 +257,7 @@ describe('a store whose disk is full', () => {
     expect(await claim(store)).toMatchObject([{ messageId: 'm_1' }])
   })
 
-  test('settles, and adds what fits, while it refuses an add that came with them', async () => {
+  test('still settles while it rejects an add that arrived at the same time', async () => {
     const [delivery] = await claim(store)
     setRoom('none')
     const [big, settled] = await Promise.allSettled([
@@ -268,7 +268,7 @@ describe('a store whose disk is full', () => {
     expect(await store.ledger()).toMatchObject({ accepted: 1, delivered: 1, pending: 0 })
   })
 
-  test('is found not to be writable, for now', async () => {
+  test('is temporarily not writable', async () => {
     setRoom('none')
     const refused = { code: 'store_unusable', isTemporary: true }
     await expect(store.checkWritable()).rejects.toMatchObject(refused)
@@ -294,7 +294,7 @@ describe('a store whose disk is full', () => {
   })
 })
 
-describe('a store that a commit fails in', () => {
+describe('a store whose commit fails', () => {
   test('keeps the lease whose settlement could not be written, and continues', async () => {
     let connection: Database | undefined
     const store = await SqliteStore.open(path, async (file) => {
@@ -324,8 +324,8 @@ describe('a store that cannot be opened', () => {
   })
 
   const folders = [
-    ['a file that it may not write', 0o777],
-    ['a folder that it may not write', 0o755],
+    ['a read-only file', 0o777],
+    ['a read-only folder', 0o755],
   ] as const
   test.skipIf(process.platform === 'win32').each(folders)('names %s', async (_name, mode) => {
     await (await SqliteStore.open(path)).close()

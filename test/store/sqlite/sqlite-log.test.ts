@@ -36,7 +36,7 @@ describe('SqliteLog', () => {
     path = await newPath()
   })
 
-  async function beside(
+  async function withLog(
     use: (store: SqliteStore, log: DeliveryLog) => Promise<void>,
     options = { write: true },
   ): Promise<void> {
@@ -51,8 +51,8 @@ describe('SqliteLog', () => {
     }
   }
 
-  test('shows the work of the delivering process', async () => {
-    await beside(
+  test('shows what the delivering process does', async () => {
+    await withLog(
       async (store, log) => {
         await add(store, 'm_1')
         expect(await log.list({ filter: {}, limit: 10 })).toMatchObject([{ messageId: 'm_1' }])
@@ -74,8 +74,8 @@ describe('SqliteLog', () => {
     await log.close()
   })
 
-  test('retries for the deliverer', async () => {
-    await beside(async (store, log) => {
+  test('retries deliveries, which the delivering process then claims', async () => {
+    await withLog(async (store, log) => {
       await add(store, 'm_1')
       const [delivery] = await claim(store)
       await store.settle({ nowMs, settlements: [ended('failed', delivery!)], requests: [] })
@@ -84,8 +84,8 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('a leased delivery that it retries ends with the round, if the round ends it', async () => {
-    await beside(async (store, log) => {
+  test('does not retry a leased delivery again if its round ends it', async () => {
+    await withLog(async (store, log) => {
       await add(store, 'm_1')
       const [first] = await claim(store)
       await store.settle({ nowMs, settlements: [retried(first!)], requests: [] })
@@ -97,8 +97,8 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('a leased delivery that it retries is due at once after the round, if that fails', async () => {
-    await beside(async (store, log) => {
+  test('makes a leased delivery due at once if its round fails', async () => {
+    await withLog(async (store, log) => {
       await add(store, 'm_1')
       const [first] = await claim(store)
       await store.settle({ nowMs, settlements: [retried(first!)], requests: [] })
@@ -109,8 +109,8 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('a delivery that another process ended is not ended again', async () => {
-    await beside(async (store, log) => {
+  test('shows the end that another process wrote, not a later settlement', async () => {
+    await withLog(async (store, log) => {
       await add(store, 'm_1')
       const [delivery] = await claim(store)
       const other = await openDatabase(path, 'write')
@@ -124,8 +124,8 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('purges old deliveries, and abandons none, because it cannot know which are leased', async () => {
-    await beside(async (store, log) => {
+  test('purges old deliveries, but abandons none, because it does not know which are leased', async () => {
+    await withLog(async (store, log) => {
       await add(store, 'm_1', 'm_2')
       const [delivery] = await claim(store)
       await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
@@ -136,7 +136,7 @@ describe('SqliteLog', () => {
   })
 
   test('neither retries nor purges when it was opened read-only', async () => {
-    await beside(
+    await withLog(
       async (_store, log) => {
         const refused = { code: 'store_unusable', hint: 'Open it with write: true.' }
         const retry = log.retry({ nowMs, filter: {}, limit: 10 })
@@ -147,7 +147,7 @@ describe('SqliteLog', () => {
     )
   })
 
-  test('neither disturbs a busy deliverer nor fails beside it', async () => {
+  test('works beside a busy delivering process, without disturbing it', async () => {
     const deliverer = startSource(new URL('deliver-on.ts', import.meta.url), [path])
     await once(deliverer.stdout!, 'data')
     const [reader, writer] = [
@@ -171,21 +171,21 @@ describe('SqliteLog', () => {
   })
 
   test('rejects with store_closed after close, which can be called again', async () => {
-    await beside(async (_store, log) => {
+    await withLog(async (_store, log) => {
       await log.close()
       await log.close()
       await expect(log.audit()).rejects.toMatchObject({ code: 'store_closed' })
     })
   })
 
-  test('rejects with store_closed when the store closes while it waits', async () => {
-    await beside(async (_store, log) => {
+  test('rejects a waiting call with store_closed when it closes', async () => {
+    await withLog(async (_store, log) => {
       const busy = await openDatabase(path, 'write')
       busy.exec('BEGIN IMMEDIATE')
       const rejected = expect(log.retry({ nowMs, filter: {}, limit: 1 })).rejects.toMatchObject({
         code: 'store_closed',
       })
-      // By then its work is queued, which finds the file locked.
+      // By then the retry is queued, and finds the file locked.
       await nextTurn()
       await log.close()
       busy.close()
@@ -202,7 +202,7 @@ describe('SqliteLog', () => {
       })
     }
 
-    test('a file that is not there, and does not make it', async () => {
+    test('a missing file, and does not create it', async () => {
       await expectRefused('Name the file of an existing store')
       expect(existsSync(path)).toBe(false)
     })
@@ -212,12 +212,12 @@ describe('SqliteLog', () => {
       await expectRefused('Name the file of an existing store')
     })
 
-    test('what is no database', async () => {
+    test('a file that is not a database', async () => {
       await writeFile(path, 'a shopping list\n'.repeat(100))
       await expectRefused('Name a different file')
     })
 
-    test('an empty file, which holds no store yet, and leaves it so', async () => {
+    test('an empty file, and does not change it', async () => {
       await writeFile(path, '')
       await expectRefused('Deliver from it once, which creates the store')
       const opened = SqliteLog.open(path, options)

@@ -30,7 +30,7 @@ describe('SqliteStore', () => {
     }
   }
 
-  test('keeps added, settled and postponed deliveries when it is opened again', async () => {
+  test('keeps added, settled and scheduled deliveries when it is opened again', async () => {
     const holds = [{ url: 'https://example.com/', untilMs: null }]
     await withStore(async (store) => {
       await add(store, 'm_1', 'm_2', 'm_3')
@@ -63,7 +63,7 @@ describe('SqliteStore', () => {
     ['deliveries', 'state'],
     ['deliveries', 'lane'],
     ['requests', 'outcome'],
-  ])('keeps no row of %s whose %s nobody knows', async (table, column) => {
+  ])('allows no row in %s with an unknown %s', async (table, column) => {
     await withStore(async (store) => {
       await add(store, 'm_1')
       const [leased] = await claim(store)
@@ -80,7 +80,7 @@ describe('SqliteStore', () => {
     database.close()
   })
 
-  test('keeps requests in their order that started at one moment, however many and over two openings', async () => {
+  test('keeps the order of requests that started at the same time, even after it is opened again', async () => {
     const requests = async (store: SqliteStore, attempts: readonly number[]) => {
       const leased = await claim(store)
       const sent = attempts.flatMap((attempt) => leased.map((each) => requestOf(each, { attempt })))
@@ -100,7 +100,7 @@ describe('SqliteStore', () => {
     })
   })
 
-  test('gives every lease back when it is opened again', async () => {
+  test('returns every lease when it is opened again', async () => {
     await withStore(async (store) => {
       await add(store, 'm_1')
       expect(await claim(store)).toHaveLength(1)
@@ -108,7 +108,7 @@ describe('SqliteStore', () => {
     expect(await withStore((store) => claim(store))).toHaveLength(1)
   })
 
-  test('gives new deliveries ids of their own when it is opened again, even once all are gone', async () => {
+  test('never reuses an id when it is opened again, even after all deliveries were purged', async () => {
     const ids: number[] = []
     for (const messageId of ['m_1', 'm_2', 'm_3']) {
       await withStore(async (store) => {
@@ -131,7 +131,7 @@ describe('SqliteStore', () => {
     expect(ids).toEqual([1, 2, 3])
   })
 
-  test('stores a text once however many destinations get it, and forgets it with the last', async () => {
+  test('stores a body once for all destinations, and deletes it with the last delivery', async () => {
     const body = '{"type":"track"}'
     const deliveries = ['ads', 'crm'].map((destinationId) => ({ destinationId, body }))
     await withStore(async (store) => {
@@ -162,7 +162,7 @@ describe('SqliteStore', () => {
     return row.count
   }
 
-  test('leaves everything in the file when it is closed', async () => {
+  test('leaves nothing in the log when it is closed', async () => {
     await withStore((store) => add(store, 'm_1'))
     const reader = await openDatabase(path, 'read')
     expect(reader.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
@@ -182,7 +182,7 @@ describe('SqliteStore', () => {
 
     describe.each(calls)('%s', (_name, call) => {
       test.each([0, 1, 2, 3, 4])(
-        'does it or says store_closed, %i microtasks later',
+        'completes or rejects with store_closed, %i microtasks later',
         async (microtasks) => {
           const store = await SqliteStore.open(path)
           await add(store, 'm_1')
@@ -198,14 +198,14 @@ describe('SqliteStore', () => {
     })
   })
 
-  test('refuses a second deliverer of the same file, and lets it in afterwards', async () => {
+  test('refuses a second delivering process until the first has closed the file', async () => {
     await withStore(async () => {
       await expect(SqliteStore.open(path)).rejects.toMatchObject({ code: 'store_in_use' })
     })
     await withStore((store) => store.ledger())
   })
 
-  test('can be opened at once after the process that delivered was killed', async () => {
+  test('can be opened at once after the delivering process was killed', async () => {
     const holder = startSource(new URL('hold-store.ts', import.meta.url), [path])
     await once(holder.stdout!, 'data')
     await expect(SqliteStore.open(path)).rejects.toMatchObject({ code: 'store_in_use' })
@@ -220,7 +220,7 @@ describe('SqliteStore', () => {
     await expect(SqliteStore.open(path)).rejects.toMatchObject({ code: 'store_unusable' })
   })
 
-  test('refuses the database of another program, and leaves it alone', async () => {
+  test('refuses the database of another program, and does not change it', async () => {
     const other = await openDatabase(path)
     other.exec('CREATE TABLE notes (text TEXT)')
     other.close()
@@ -233,7 +233,7 @@ describe('SqliteStore', () => {
     after.close()
   })
 
-  test('refuses a file that a newer version made', async () => {
+  test('refuses a file that a newer version created', async () => {
     await withStore((store) => store.ledger())
     const newer = await openDatabase(path)
     newer.exec('PRAGMA user_version = 1000')
@@ -244,17 +244,17 @@ describe('SqliteStore', () => {
     })
   })
 
-  test('looks into the lanes of those destinations only that have something pending', async () => {
-    let asked = 0
+  test('reads only the lanes of destinations with pending deliveries', async () => {
+    let queries = 0
     const counting = (statement: Statement): Statement => ({
       run: (...values) => statement.run(...values),
       get: (...values) => {
-        asked++
+        queries++
         return statement.get(...values)
       },
       iterate: (...values) => statement.iterate(...values),
       all: (...values) => {
-        asked++
+        queries++
         return statement.all(...values)
       },
     })
@@ -268,15 +268,15 @@ describe('SqliteStore', () => {
       }
     })
     await add(store, 'm_1')
-    asked = 0
+    queries = 0
     const idle = Array.from({ length: 50 }, (_, index) => `idle${index}`)
     const due = await store.nextDue({ destinationIds: [...idle, 'crm'] })
     expect(due).toEqual([{ destinationId: 'crm', lane: 'first', dueAtMs: nowMs }])
-    expect(asked).toBe(1 + lanes.length)
+    expect(queries).toBe(1 + lanes.length)
     await store.close()
   })
 
-  test('tells messageIds apart that differ after a NUL or in half a character', async () => {
+  test('distinguishes messageIds that differ after a NUL or in a lone surrogate', async () => {
     const ids = ['m\0a', 'm\0b', 'm\ud800', 'm\ud801', 'm']
     await withStore(async (store) => {
       expect(await add(store, ...ids)).toEqual(ids.map(() => 'routed'))

@@ -6,12 +6,12 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** A path for a new store. */
+/** Returns a path for a new store, in a folder that is deleted when the test ends. */
 export async function newPath(): Promise<string> {
   return join(await temporaryFolder(), 'store.db')
 }
 
-/** Opens a store until the test has ended. */
+/** Opens a store, which is closed when the test ends. */
 export async function openStore(path: string): Promise<SqliteStore> {
   const store = await SqliteStore.open(path)
   onTestFinished(() => store.close())
@@ -36,7 +36,7 @@ export function claim(
   return store.claim({ nowMs, shares: [share] })
 }
 
-/** An event for `crm` with a text of the given length. */
+/** Makes an event for `crm` with a body of the given length. */
 export function longEvent(messageId: string, characters: number): NewEvent {
   const deliveries = [{ destinationId: 'crm', body: 'x'.repeat(characters) }]
   return { ...event(messageId), deliveries }

@@ -1,4 +1,4 @@
-// Syncs an audience in the store that it is given, part after part, until it is killed.
+// Syncs an audience in a store, part after part, until it is killed.
 import type { MembershipChange } from '../../../src/audience/index.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'

@@ -17,37 +17,34 @@ beforeEach(async () => {
   path = await newPath()
 })
 
-test('the upgrade of a file reports how far it has come, statement by statement', async () => {
+test('the upgrade of a file reports its progress after every statement', async () => {
   await makeOlderStore(path)
-  const told: UpgradeProgress[] = []
-  const upgrade = { onProgress: (progress: UpgradeProgress) => told.push(progress) }
+  const reported: UpgradeProgress[] = []
+  const upgrade = { onProgress: (progress: UpgradeProgress) => reported.push(progress) }
   await (await SqliteStore.open(path, undefined, upgrade)).close()
-  expect(told.length).toBeGreaterThan(10)
-  expect(told.map(({ done }) => done)).toEqual(told.map((_, index) => index))
-  expect(new Set(told.map(({ total }) => total))).toEqual(new Set([told.length - 1]))
-  expect(told[0]).toMatchObject({ file: path, bytes: expect.any(Number) as number })
-  told.length = 0
+  expect(reported.length).toBeGreaterThan(10)
+  expect(reported.map(({ done }) => done)).toEqual(reported.map((_, index) => index))
+  expect(new Set(reported.map(({ total }) => total))).toEqual(new Set([reported.length - 1]))
+  expect(reported[0]).toMatchObject({ file: path, bytes: expect.any(Number) as number })
+  reported.length = 0
   await (await SqliteStore.open(path, undefined, upgrade)).close()
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })
 
-test.each([true, false])(
-  'whoever opens a file hears of its upgrade (own thread: %s)',
-  async (ownThread) => {
-    await makeOlderStore(path)
-    const lines: string[] = []
-    const log = lineLog((line) => lines.push(line))
-    await (await openStore(`sqlite:${path}`, { ownThread, log })).close()
-    expect(lines[0]).toMatch(/^warn upgrading the store file=.* megabytes=1 done=0 total=\d+\n$/)
-    expect(lines.at(-1)).toMatch(/^warn upgraded the store file=.* seconds=\d+\n$/)
-    lines.length = 0
-    await (await openStore(`sqlite:${path}`, { ownThread, log })).close()
-    await (await openStore(`sqlite:${path}-new`, { ownThread, log })).close()
-    expect(lines).toEqual([])
-  },
-)
+test.each([true, false])('opening a file logs its upgrade (own thread: %s)', async (ownThread) => {
+  await makeOlderStore(path)
+  const lines: string[] = []
+  const log = lineLog((line) => lines.push(line))
+  await (await openStore(`sqlite:${path}`, { ownThread, log })).close()
+  expect(lines[0]).toMatch(/^warn upgrading the store file=.* megabytes=1 done=0 total=\d+\n$/)
+  expect(lines.at(-1)).toMatch(/^warn upgraded the store file=.* seconds=\d+\n$/)
+  lines.length = 0
+  await (await openStore(`sqlite:${path}`, { ownThread, log })).close()
+  await (await openStore(`sqlite:${path}-new`, { ownThread, log })).close()
+  expect(lines).toEqual([])
+})
 
-test('an upgrade that lacks room says how much it takes, and leaves the file as it was', async () => {
+test('an upgrade without enough room says how much it needs, and does not change the file', async () => {
   await makeOlderStore(path)
   const before = await readFile(path)
   const database = await openDatabase(path, 'write')
@@ -72,7 +69,7 @@ test('an upgraded file has the tables, columns and indexes of a new one', async 
   }
 })
 
-test('a file of format 11 gets the columns since then, without room for a copy', async () => {
+test('a file of format 11 gets the newer columns, even without room for a copy', async () => {
   await (await SqliteStore.open(path)).close()
   const before = await openDatabase(path, 'write')
   before.exec('ALTER TABLE deliveries DROP COLUMN traceparent; PRAGMA user_version = 11')
@@ -82,7 +79,7 @@ test('a file of format 11 gets the columns since then, without room for a copy',
   expect(await rowsOf(path, columns)).toContainEqual({ name: 'traceparent' })
 })
 
-test('a file of a version that is too old is refused and stays as it was', async () => {
+test('a file of a version that is too old is refused and not changed', async () => {
   await makeOlderStore(path)
   const database = await openDatabase(path, 'write')
   database.exec('PRAGMA user_version = 7')
@@ -95,7 +92,7 @@ test('a file of a version that is too old is refused and stays as it was', async
   expect(await rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: 7 }])
 })
 
-test('deliveries of an older file are claimed, known as duplicates, and audited', async () => {
+test('deliveries of an older file can be claimed, recognised as duplicates, and audited', async () => {
   await makeOlderStore(path)
   const store = await openFile(path)
   const claimed = await claim(store)
@@ -126,7 +123,7 @@ const members = [
   return { identity: { userId, anonymousId, email }, value: `v${place}` }
 })
 
-test('members of an older file are found again by any identifier', async () => {
+test('members of an older file are recognised, whatever their identifiers', async () => {
   await makeOlderStore(path)
   const store = await openFile(path)
   const { audiences } = store
@@ -139,16 +136,16 @@ test('members of an older file are found again by any identifier', async () => {
   const { sync } = begun
   const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, eventsOf: () => [] }
   const taken = await audiences.take({ ...request, members })
-  // The user is suppressed since.
+  // This user was suppressed after it became a member.
   const outcomes = ['suppressed', ...Array<string>(5).fill('unchanged')]
   expect(taken).toEqual({ kind: 'taken', outcomes })
   const released = await audiences.release({ ...request, rowsMax: 10, after: null })
   expect(released).toEqual({ kind: 'released', left: [], next: null })
 })
 
-test('an erasure that was in progress in an older file goes on to its end', async () => {
+test('an erasure in progress in an older file is completed', async () => {
   await makeOlderStore(path)
-  // That version follows ids, and a later one destinations.
+  // The version that wrote the file keeps an id here. A later version keeps a destination.
   const database = await openDatabase(path, 'write')
   database.exec("UPDATE regulations SET at_key = 'zendesk' WHERE stage = 'deliveries'")
   database.close()

@@ -1,4 +1,4 @@
-// Delivers from the store that it is given where files may not grow far, and writes what it was answered.
+// Delivers from a store while the size of files is limited, and prints the results of its calls.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { LeasedDelivery } from '../../../src/delivery/index.ts'
@@ -10,7 +10,7 @@ const [path = '', limited] = process.argv.slice(2)
 if (limited === undefined) limitFiles()
 else process.stdout.write(JSON.stringify(await useStore()))
 
-/** A process cannot limit itself, but a shell can before it becomes one. */
+/** Restarts this program from a shell that sets the limit, because Node cannot set it. */
 function limitFiles(): void {
   const node = [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)]
   const script = 'ulimit -f 800 && exec "$@"'

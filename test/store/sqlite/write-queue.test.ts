@@ -52,7 +52,7 @@ test('work that arrives together is committed once', async () => {
   database.close()
 })
 
-test('work that fails leaves nothing behind, and work beside it is done', async () => {
+test('work that fails is rolled back, and other work in the same transaction is done', async () => {
   const { database, insert, numbers } = await openCounted()
   const calls: string[] = []
   const queue = new WriteQueue(database, {
@@ -85,7 +85,7 @@ test('work that fails leaves nothing behind, and work beside it is done', async 
   database.close()
 })
 
-test('a transaction that cannot begin is not tried again for each piece of work', async () => {
+test('a transaction that cannot begin is not tried again for each of its pieces of work', async () => {
   const { database, insert, numbers, statements } = await openCounted()
   const busy: Database = {
     ...database,
@@ -104,22 +104,22 @@ test('a transaction that cannot begin is not tried again for each piece of work'
 
 test('answers are delivered before the guard continues', async () => {
   const { database, insert } = await openCounted()
-  const happened: string[] = []
+  const order: string[] = []
   const guard = {
     beforeBegin: () => undefined,
     afterCommit: () => undefined,
-    afterAnswer: () => happened.push('the guard went on'),
+    afterAnswer: () => order.push('the guard continued'),
   }
   const queue = new WriteQueue(database, { companion, guard })
   await queue.run(() => insert(1))
-  // When a store's thread tells the other one of it.
-  process.nextTick(() => happened.push('the answer was passed on'))
+  // The moment at which a store's thread posts the answer to the main thread.
+  process.nextTick(() => order.push('the answer was passed on'))
   await queue.idle()
-  expect(happened).toEqual(['the answer was passed on', 'the guard went on'])
+  expect(order).toEqual(['the answer was passed on', 'the guard continued'])
   database.close()
 })
 
-test('an error of the guard after a commit is the answer, and the work counts as undone', async () => {
+test('an error of the guard after a commit rejects the work, and undoes it', async () => {
   const { database, insert } = await openCounted()
   const undone: number[] = []
   const guard = {
