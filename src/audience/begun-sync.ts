@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { NewEvent } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import type { Audience, Member, MemberIdentity, MembershipChange } from './audience.ts'
+import type { Audience, Member, MemberIdentity } from './audience.ts'
+import { makeStep } from './make-step.ts'
 import { membershipEvent } from './membership-call.ts'
 import type {
   AudienceReader,
   AudienceStore,
+  PlannedStep,
+  ReleaseResult,
   SyncRequest,
   TakeOutcome,
   TakeResult,
@@ -46,7 +48,7 @@ export class BegunSync {
   async take(members: readonly Member[]): Promise<TakeResult | { readonly kind: 'ended' }> {
     if (!(await mayGoOn(this.#means))) return { kind: 'ended' }
     const { store, listener } = this.#means
-    const result = await store.take({ ...this.#request(), members })
+    const result = await this.#make((request) => store.take({ ...request, members }))
     if (result.kind === 'superseded') return result
     const changes = members.filter((_, index) => isChange(result.outcomes[index]))
     if (changes.length > 0) listener.changed(changes)
@@ -62,7 +64,9 @@ export class BegunSync {
     let leftSoFar = 0
     for (;;) {
       if (!(await mayGoOn(this.#means))) return 'ended'
-      const result = await store.release({ ...this.#request(), rowsMax: partMembersMax, after })
+      const result = await this.#make((request) =>
+        store.release({ ...request, rowsMax: partMembersMax, after }),
+      )
       if (result.kind === 'superseded') return 'superseded'
       const { left, next } = result
       if (left.length > 0) listener.changed(left.map((identity) => ({ identity, value: null })))
@@ -73,7 +77,9 @@ export class BegunSync {
     }
   }
 
-  #request(): SyncRequest {
+  #make<Result extends TakeResult | ReleaseResult>(
+    step: (request: SyncRequest) => Promise<Result | PlannedStep>,
+  ): Promise<Result> {
     const { destinations, dedupeWindowMs, runtime } = this.#means
     const audience = this.#audience
     const nowMs = runtime.clock.nowMs()
@@ -82,10 +88,11 @@ export class BegunSync {
     // Ids with the same prefix are adjacent in the index, which makes storing a part twice as fast.
     const newId = (): string => `${partId}-${calls++}`
     const options = { audience, destinations, nowMs, newId }
-    const eventsOf = (changes: readonly MembershipChange[]): readonly NewEvent[] =>
-      changes.map((change) => membershipEvent(change, options))
     const seenSinceMs = nowMs - dedupeWindowMs
-    return { key: audience.key, sync: this.#sync, nowMs, seenSinceMs, eventsOf }
+    return makeStep(
+      (plan) => step({ key: audience.key, sync: this.#sync, nowMs, seenSinceMs, plan }),
+      (changes) => changes.map((change) => membershipEvent(change, options)),
+    )
   }
 }
 

@@ -27,8 +27,20 @@ export interface SyncRequest {
   readonly nowMs: number
   /** An event is a duplicate if its messageId was added at or after this moment, in milliseconds since 1970. */
   readonly seenSinceMs: number
-  /** Makes one routed call for each change, in order. A transaction may run it several times, so it must be pure. */
-  readonly eventsOf: (changes: readonly MembershipChange[]) => readonly NewEvent[]
+  /** The changes that the step is expected to make; none if they are not known yet. */
+  readonly plan: StepPlan
+}
+
+/** Changes of a step of a sync, and one routed call for each, in order. */
+export interface StepPlan {
+  readonly changes: readonly MembershipChange[]
+  readonly events: readonly NewEvent[]
+}
+
+/** A step would make these changes, which are not those of its plan. Nothing changed. */
+export interface PlannedStep {
+  readonly kind: 'planned'
+  readonly changes: readonly MembershipChange[]
 }
 
 /** A request to take a part of a sync's list. */
@@ -95,6 +107,7 @@ export interface AudienceReader {
  *
  * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is one
  * transaction that changes members, adds the calls about these changes with their deliveries, and updates the ledger.
+ * If a step would make other changes than those of its plan, it only returns them; `makeStep` requests it again.
  * An interrupted sync has sent exactly the changes that it stored, and the next sync resumes from there. Deliveries
  * wait in the lane `first`; the caller wakes the dispatcher.
  *
@@ -106,9 +119,9 @@ export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult>
   /** Takes part of a list, all or nothing. */
-  take(request: TakeRequest): Promise<TakeResult>
+  take(request: TakeRequest): Promise<TakeResult | PlannedStep>
   /** Looks at some members, and removes those that weren't in the list of this sync. */
-  release(request: ReleaseRequest): Promise<ReleaseResult>
+  release(request: ReleaseRequest): Promise<ReleaseResult | PlannedStep>
   /** Deletes an audience with its members, without calls; false if no audience has the key. */
   remove(request: { readonly key: string }): Promise<boolean>
 }

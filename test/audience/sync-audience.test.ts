@@ -108,9 +108,10 @@ describe('a sync', () => {
     const { audiences } = store
     const recording: AudienceStore = {
       begin: (request) => audiences.begin(request),
-      take: (request) => {
-        requests.push(request)
-        return audiences.take(request)
+      take: async (request) => {
+        const result = await audiences.take(request)
+        if (result.kind === 'taken') requests.push(request)
+        return result
       },
       release: (request) => audiences.release(request),
       remove: (request) => audiences.remove(request),

@@ -140,10 +140,8 @@ function isSuperseded(tested: AudiencesUnderTest): void {
 
   test('is superseded if its audience does not exist', async () => {
     const { audiences } = tested.store
-    const eventsOf = (): never => {
-      throw new Error('no member should change')
-    }
-    const request = { key: 'none', sync: 1, nowMs, seenSinceMs: 0, eventsOf }
+    const plan = { changes: [], events: [] }
+    const request = { key: 'none', sync: 1, nowMs, seenSinceMs: 0, plan }
     expect(await audiences.take({ ...request, members: [member('a')] })).toEqual(superseded)
     expect(await audiences.release({ ...request, rowsMax: 1, after: null })).toEqual(superseded)
     expect(await audiences.list()).toEqual([])

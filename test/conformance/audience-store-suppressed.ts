@@ -66,4 +66,45 @@ export function suppressedSuite(tested: AudiencesUnderTest): void {
       expect(await tested.calls()).toEqual(list)
     })
   })
+
+  describe('a step whose changes are planned', () => {
+    test('takes no user who is suppressed before it is written', async () => {
+      const sync = await tested.beginSync()
+      sync.betweenPlanAndWrite = () => tested.suppress('r_1', 's')
+      expect(await sync.take(member('s'), member('a'))).toEqual(['suppressed', 'entered'])
+      expect(await tested.calls()).toEqual([member('a')])
+      expect(await tested.members()).toEqual([member('a')])
+    })
+
+    test('lets users leave without a call who are suppressed before it is written', async () => {
+      await tested.sync([member('s'), member('a')])
+      await tested.calls()
+      const sync = await tested.beginSync()
+      sync.betweenPlanAndWrite = () => tested.suppress('r_1', 's')
+      expect(await sync.finish()).toHaveLength(2)
+      expect(await tested.calls()).toEqual([leaver('a')])
+      expect(await tested.members()).toEqual([])
+    })
+
+    test('is written once if two of a sync name the same member at the same time', async () => {
+      const sync = await tested.beginSync()
+      const outcomes = await Promise.all([sync.take(member('a')), sync.take(member('a'))])
+      expect(outcomes.flat().toSorted()).toEqual(['entered', 'repeated'])
+      expect(await tested.calls()).toEqual([member('a')])
+    })
+
+    test('is not written if another sync begins before', async () => {
+      const sync = await tested.beginSync()
+      sync.betweenPlanAndWrite = () => tested.beginSync()
+      expect(await sync.tryTake(member('a'))).toEqual({ kind: 'superseded' })
+      expect(await tested.calls()).toEqual([])
+    })
+
+    test('lets the store do other work meanwhile', async () => {
+      const sync = await tested.beginSync()
+      sync.betweenPlanAndWrite = () => tested.sync([member('b')], { audience: { key: 'other' } })
+      expect(await sync.take(member('a'))).toEqual(['entered'])
+      expect(await tested.calls()).toEqual([member('a')])
+    })
+  })
 }

@@ -6,11 +6,14 @@ import type {
   MemberIdentity,
   MembershipChange,
   NewAudience,
+  PlannedStep,
   ReleaseResult,
+  StepPlan,
   SyncRequest,
   TakeOutcome,
   TakeResult,
 } from '../../src/audience/index.ts'
+import { makeStep } from '../../src/audience/make-step.ts'
 import type { NewEvent } from '../../src/delivery/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { delivered, nowMs, StoreUnderTest } from './store-under-test.ts'
@@ -62,12 +65,20 @@ export function inOrder<Subject extends { readonly identity: MemberIdentity }>(
 
 /** A sync that has begun. */
 export class SyncUnderTest {
+  /** What happens once between the plan of a step and its writing. */
+  betweenPlanAndWrite: (() => Promise<unknown>) | undefined
   readonly #store: AudienceStore
   readonly #request: SyncRequest
+  readonly #eventOf: (change: MembershipChange) => NewEvent
 
-  constructor(store: AudienceStore, request: SyncRequest) {
+  constructor(
+    store: AudienceStore,
+    request: SyncRequest,
+    eventOf: (change: MembershipChange) => NewEvent,
+  ) {
     this.#store = store
     this.#request = request
+    this.#eventOf = eventOf
   }
 
   /** Sends part of a list. Throws if the sync is over. */
@@ -79,14 +90,15 @@ export class SyncUnderTest {
 
   /** Sends part of a list, even if the sync may be over. */
   tryTake(...members: readonly Member[]): Promise<TakeResult> {
-    return this.#store.take({ ...this.#request, members })
+    return this.#make((request) => this.#store.take({ ...request, members }))
   }
 
   /** Removes up to `rowsMax` members that were not listed. */
   release(
     options: { rowsMax?: number; after?: MemberIdentity | null } = {},
   ): Promise<ReleaseResult> {
-    return this.#store.release({ ...this.#request, rowsMax: 100, after: null, ...options })
+    const settings = { rowsMax: 100, after: null, ...options }
+    return this.#make((request) => this.#store.release({ ...request, ...settings }))
   }
 
   /** Removes all members that were not listed, which completes the sync. Returns the removed ones. */
@@ -103,6 +115,33 @@ export class SyncUnderTest {
     } while (after !== null)
     return left
   }
+
+  #make<Result extends TakeResult | ReleaseResult>(
+    step: (request: SyncRequest) => Promise<Result | PlannedStep>,
+  ): Promise<Result> {
+    const write = (plan: StepPlan): Promise<Result | PlannedStep> => {
+      const make = () => step({ ...this.#request, plan })
+      const between = this.betweenPlanAndWrite
+      if (plan.changes.length === 0 || between === undefined) return make()
+      this.betweenPlanAndWrite = undefined
+      return between().then(make)
+    }
+    return makeStep(write, (changes) => changes.map(this.#eventOf))
+  }
+}
+
+/** Begins a sync that can. */
+export async function beginSync(
+  { audiences }: Pick<Store, 'audiences'>,
+  audience: NewAudience,
+  options: { readonly nowMs: number; readonly eventOf: (change: MembershipChange) => NewEvent },
+): Promise<SyncUnderTest> {
+  const { nowMs: atMs, eventOf } = options
+  const begun = await audiences.begin({ audience, nowMs: atMs })
+  if (begun.kind !== 'begun') throw new Error('the key is taken')
+  const plan = { changes: [], events: [] }
+  const request = { key: audience.key, sync: begun.sync, nowMs: atMs, seenSinceMs: 0, plan }
+  return new SyncUnderTest(audiences, request, eventOf)
 }
 
 /** The settings of a sync. By default it is of {@link vip}, at {@link nowMs}, with calls for `crm`. */
@@ -150,18 +189,10 @@ export class AudiencesUnderTest {
   async beginSync(settings: SyncSettings = {}): Promise<SyncUnderTest> {
     const { atMs = nowMs, destinationIds = ['crm'] } = settings
     const audience = { ...vip, ...settings.audience }
-    const begun = await this.store.audiences.begin({ audience, nowMs: atMs })
-    if (begun.kind !== 'begun') throw new Error('the key is taken')
     const eventOf =
       settings.eventOf ??
       ((change: MembershipChange) => this.eventOf(change, audience, destinationIds))
-    return new SyncUnderTest(this.store.audiences, {
-      key: audience.key,
-      sync: begun.sync,
-      nowMs: atMs,
-      seenSinceMs: 0,
-      eventsOf: (changes) => changes.map(eventOf),
-    })
+    return beginSync(this.store, audience, { nowMs: atMs, eventOf })
   }
 
   /** Syncs a list completely. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { SyncRequest } from '../../src/audience/index.ts'
+import type { NewEvent } from '../../src/delivery/index.ts'
+import { beginSync, vip } from './audience-store-under-test.ts'
 import {
   eventAbout,
   notificationAbout,
@@ -247,22 +248,9 @@ function isBounded(tested: RegulationsUnderTest): void {
 
 function members(tested: RegulationsUnderTest): void {
   async function fill(key: string, sourceId: string): Promise<void> {
-    const { audiences } = tested.all
-    const begun = await audiences.begin({
-      audience: {
-        key,
-        name: key,
-        computationClass: 'audience',
-        computationId: `computation of ${key}`,
-        sourceId,
-      },
-      nowMs,
-    })
-    if (begun.kind !== 'begun') throw new Error('the key is taken')
-    const { sync } = begun
-    const eventsOf: SyncRequest['eventsOf'] = (changes) =>
-      changes.map(() => eventAbout(null, { to: [] }))
-    const moments = { nowMs, seenSinceMs: 0 }
+    const audience = { ...vip, key, computationId: `computation of ${key}`, sourceId }
+    const eventOf = (): NewEvent => eventAbout(null, { to: [] })
+    const sync = await beginSync(tested.all, audience, { nowMs, eventOf })
     const identities = [
       { userId: 'u_1', anonymousId: null, email: null },
       { userId: 'u_1', anonymousId: 'a_1', email: null },
@@ -270,8 +258,8 @@ function members(tested: RegulationsUnderTest): void {
       { userId: null, anonymousId: 'u_1', email: null },
     ]
     const listed = identities.map((identity) => ({ identity, value: 'true' }))
-    await audiences.take({ key, sync, ...moments, eventsOf, members: listed })
-    await audiences.release({ key, sync, ...moments, eventsOf, rowsMax: 100, after: null })
+    await sync.take(...listed)
+    await sync.release()
   }
 
   test('removes users from the audiences of the given sources, without calls', async () => {

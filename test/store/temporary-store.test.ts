@@ -1,16 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Member, NewAudience } from '../../src/audience/index.ts'
+import type { Member } from '../../src/audience/index.ts'
 import { openTemporaryStore } from '../../src/store/index.ts'
+import { beginSync, vip } from '../conformance/audience-store-under-test.ts'
+import { event } from '../conformance/store-under-test.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const audience: NewAudience = {
-  key: 'vip',
-  name: 'VIP',
-  computationClass: 'audience',
-  computationId: 'aud_1',
-  sourceId: 'website',
-}
 
 test('a temporary store is empty, and leaves no file behind while it is open or later', async () => {
   const folder = await temporaryFolder()
@@ -18,8 +12,7 @@ test('a temporary store is empty, and leaves no file behind while it is open or 
   onTestFinished(() => void vi.unstubAllEnvs())
   const store = await openTemporaryStore()
   expect(await store.audiences.list()).toEqual([])
-  const begun = await store.audiences.begin({ audience, nowMs: 0 })
-  const sync = begun.kind === 'begun' ? begun.sync : 0
+  const sync = await beginSync(store, vip, { nowMs: 0, eventOf: () => event('m_1') })
   const wide = 'x'.repeat(1_000)
   // More than SQLite keeps in memory.
   for (let part = 0; part < 10; part++) {
@@ -27,8 +20,7 @@ test('a temporary store is empty, and leaves no file behind while it is open or 
       const identity = { userId: `u_${part}_${index}_${wide}`, anonymousId: null, email: null }
       return { identity, value: 'true' }
     })
-    const request = { key: 'vip', sync, nowMs: 0, seenSinceMs: 0, eventsOf: () => [], members }
-    expect(await store.audiences.take(request)).toMatchObject({ kind: 'taken' })
+    await sync.take(...members)
   }
   expect(await store.audiences.list()).toMatchObject([{ members: 10_000 }])
   expect(await readdir(folder)).toEqual([])

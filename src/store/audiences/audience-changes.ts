@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import type {
   BeginSyncRequest,
   Member,
   MemberIdentity,
-  MembershipChange,
+  PlannedStep,
   ReleaseRequest,
+  ReleaseResult,
   SyncRequest,
   TakeRequest,
 } from '../../audience/index.ts'
@@ -22,15 +24,7 @@ import {
   type MemberKeys,
 } from './audience-rows.ts'
 import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
-import type { Sync } from './syncs.ts'
-
-/** The members that left, and the member after which to continue; null once every member was checked. */
-export interface ReleasedPart {
-  readonly left: readonly MemberIdentity[]
-  readonly next: MemberIdentity | null
-  /** The number of calls that were written. */
-  readonly calls: number
-}
+import { superseded, type Superseded, type Sync } from './syncs.ts'
 
 /** The audience of a sync that began, or the audience that already has its key. */
 export interface BegunAudience {
@@ -46,7 +40,7 @@ interface KnownRow {
 
 interface UserRow {
   readonly is_suppressed: unknown
-  readonly is_member: unknown
+  readonly stays: unknown
 }
 
 /** The number of members that one transaction removes, so that other work waits for milliseconds only. */
@@ -91,11 +85,11 @@ export class AudienceChanges {
     }
   }
 
-  /** Syncs a part of a list; undefined if the sync is over. */
-  *take(request: TakeRequest, sync: Sync): Script<TakenPart | undefined> {
+  /** Syncs a part of a list if the sync goes on, and the part makes the changes of the plan. */
+  *take(request: TakeRequest, sync: Sync): Script<TakenPart | PlannedStep | Superseded> {
     const audience = yield* this.#hold(sync)
-    if (audience === undefined) return undefined
-    const { members } = request
+    if (audience === undefined) return superseded
+    const { members, plan } = request
     const keys = members.map(({ identity }) => keysOf(identity, this.#dialect))
     const part = takePart({
       members,
@@ -103,36 +97,35 @@ export class AudienceChanges {
       nextNumber: audience.numbers,
       wasListed: (number) => sync.listed.has(number),
     })
+    const { changes } = part
+    if (!isDeepStrictEqual(changes, plan.changes)) return { kind: 'planned', changes }
     yield* this.#write(audience, part, keys)
-    yield* this.#send(part.changes, request)
+    yield* this.#send(request)
     return part
   }
 
-  /** Removes some members that the list did not name; undefined if the sync is over. */
-  *release(request: ReleaseRequest, sync: Sync): Script<ReleasedPart | undefined> {
+  /** Removes some members that the list did not name, if the sync goes on and this makes the changes of the plan. */
+  *release(request: ReleaseRequest, sync: Sync): Script<ReleaseResult | PlannedStep> {
     const audience = yield* this.#hold(sync)
-    if (audience === undefined) return undefined
-    const { after, rowsMax, nowMs } = request
+    if (audience === undefined) return superseded
+    const { after, rowsMax, nowMs, plan } = request
     const page = yield* memberPage({ audienceId: audience.id, after, rowsMax }, this.#dialect)
     const gone = page.filter(({ number }) => !sync.listed.has(number)).map(identityOf)
     const keys = gone.map((identity) => keysOf(identity, this.#dialect))
+    const left = yield* this.#usersThatLeave(audience, gone)
+    const changes = left
+      .filter(({ isSuppressed }) => !isSuppressed)
+      .map(({ identity }) => ({ identity, value: null }))
+    if (!isDeepStrictEqual(changes, plan.changes)) return { kind: 'planned', changes }
     yield* this.#leave(audience, keys)
-    // In key order, the identifiers of a user are consecutive. Only the last one is reported.
-    const users = gone.filter((_, place) => keys[place]?.user_key !== keys[place + 1]?.user_key)
-    const found = yield* this.#findUsers(audience, users)
-    // A user who is still a member under a different identifier has not left.
-    const hasLeft = (place: number): boolean => !Boolean(found[place]?.is_member)
-    const changes = users
-      .filter((_, place) => hasLeft(place) && !Boolean(found[place]?.is_suppressed))
-      .map((identity) => ({ identity, value: null }))
-    yield* this.#send(changes, request)
+    yield* this.#send(request)
     const last = page.at(-1)
     const next = last === undefined || page.length < rowsMax ? null : identityOf(last)
     if (next === null) {
       yield* run(sql`UPDATE evroute_audiences SET synced_at = ${nowMs}, sync = NULL
         WHERE id = ${audience.id}`)
     }
-    return { left: users.filter((_, place) => hasLeft(place)), next, calls: changes.length }
+    return { kind: 'released', left: left.map(({ identity }) => identity), next }
   }
 
   /**
@@ -228,28 +221,46 @@ export class AudienceChanges {
     yield* countLeft(audience.id, keys.length)
   }
 
-  /** Finds, for each user, whether its calls are dropped and whether it is still a member. */
-  *#findUsers(
+  /**
+   * Finds the users who are no longer members without some of their identifiers, and the last of these. A user who
+   * is still a member under a different identifier does not leave.
+   *
+   * @param gone - the identifiers in key order, so that those of a user are consecutive
+   */
+  *#usersThatLeave(
     audience: AudienceRow,
-    identities: readonly MemberIdentity[],
-  ): Script<readonly UserRow[]> {
-    if (identities.length === 0) return []
+    gone: readonly MemberIdentity[],
+  ): Script<readonly { readonly identity: MemberIdentity; readonly isSuppressed: boolean }[]> {
+    const users = new Map<string, { readonly last: MemberIdentity; readonly identifiers: number }>()
+    for (const last of gone) {
+      const { user_key } = keysOf(last, this.#dialect)
+      users.set(user_key, { last, identifiers: (users.get(user_key)?.identifiers ?? 0) + 1 })
+    }
+    if (users.size === 0) return []
     const { key, gate, given } = this.#dialect
-    const users = identities.map((identity) => ({
-      user_key: keysOf(identity, this.#dialect).user_key,
-      user_id: toStoredOrNull(identity.userId),
+    const rows = Array.from(users, ([user_key, { last, identifiers }]) => ({
+      user_key,
+      user_id: toStoredOrNull(last.userId),
+      identifiers,
     }))
-    return yield* rowsOf<UserRow>(sql`
+    // Count no more than matter, because a user may have any number of identifiers.
+    const found = yield* rowsOf<UserRow>(sql`
       WITH ${gate}
       SELECT ${isSuppressed(sql`CAST(${audience.source_id} AS text)`, userId)} AS is_suppressed,
-        (SELECT 1 FROM evroute_members
-          WHERE audience_id = ${audience.id} AND user_key = ${key(userKey)} LIMIT 1) AS is_member
-      FROM ${given(users, { user_key: 'text', user_id: 'text' })} ORDER BY given.place`)
+        (SELECT count(*) FROM (SELECT 1 FROM evroute_members
+          WHERE audience_id = ${audience.id} AND user_key = ${key(userKey)}
+          LIMIT ${gone.length + 1}) AS counted) > given.identifiers AS stays
+      FROM ${given(rows, { user_key: 'text', user_id: 'text', identifiers: 'bigint' })}
+      ORDER BY given.place`)
+    return [...users.values()].flatMap(({ last: identity }, place) =>
+      Boolean(found[place]?.stays)
+        ? []
+        : [{ identity, isSuppressed: Boolean(found[place]?.is_suppressed) }],
+    )
   }
 
-  *#send(changes: readonly MembershipChange[], request: SyncRequest): Script<void> {
-    const { nowMs, seenSinceMs, eventsOf } = request
-    yield* this.#addEvents({ nowMs, seenSinceMs, events: eventsOf(changes), handOver: [] })
+  *#send({ nowMs, seenSinceMs, plan }: SyncRequest): Script<void> {
+    yield* this.#addEvents({ nowMs, seenSinceMs, events: plan.events, handOver: [] })
   }
 }
 

@@ -22,6 +22,7 @@ interface WrittenMember {
 
 /** The result of syncing a part of a list. */
 export interface TakenPart {
+  readonly kind: 'taken'
   readonly outcomes: readonly TakeOutcome[]
   readonly changes: readonly MembershipChange[]
   readonly written: readonly WrittenMember[]
@@ -61,7 +62,7 @@ export function takePart({ members, known, nextNumber, wasListed }: PartRequest)
   })
   const all = [...written.values()]
   const changes = all.map(({ member: { identity, value } }) => ({ identity, value }))
-  return { outcomes, changes, written: all, listed, entered }
+  return { kind: 'taken', outcomes, changes, written: all, listed, entered }
 }
 
 function outcomeOf(value: string, before: string | undefined, isListed: boolean): TakeOutcome {

@@ -3,6 +3,7 @@ import type {
   AudienceStore,
   BeginSyncRequest,
   BeginSyncResult,
+  PlannedStep,
   ReleaseRequest,
   ReleaseResult,
   SyncRequest,
@@ -13,9 +14,7 @@ import type { AddRequest } from '../../delivery/index.ts'
 import { scriptOf, type Script, type SqlDatabase } from '../sql.ts'
 import { AudienceChanges } from './audience-changes.ts'
 import { audienceOf, AudienceRows } from './audience-rows.ts'
-import { Sync } from './syncs.ts'
-
-const superseded = Object.freeze({ kind: 'superseded' as const })
+import { superseded, Sync, type Superseded } from './syncs.ts'
 
 /** The engine-specific parts of audiences. */
 export interface AudienceEngine {
@@ -54,24 +53,23 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     return begun
   }
 
-  take(request: TakeRequest): Promise<TakeResult> {
-    return this.#inSync<TakeResult>(request, async (sync) => {
+  take(request: TakeRequest): Promise<TakeResult | PlannedStep> {
+    return this.#inSync<TakeResult | PlannedStep>(request, async (sync) => {
       const part = await this.#database.change(() => this.#changes.take(request, sync))
-      if (part === undefined) return superseded
+      if (part.kind !== 'taken') return part
       for (const number of part.listed) sync.listed.add(number)
       if (part.changes.length > 0) this.#notify()
       return { kind: 'taken', outcomes: part.outcomes }
     })
   }
 
-  release(request: ReleaseRequest): Promise<ReleaseResult> {
-    return this.#inSync<ReleaseResult>(request, async (sync) => {
+  release(request: ReleaseRequest): Promise<ReleaseResult | PlannedStep> {
+    return this.#inSync(request, async (sync) => {
       const part = await this.#database.change(() => this.#changes.release(request, sync))
-      if (part === undefined) return superseded
-      const { left, next, calls } = part
-      if (next === null && this.#syncs.get(sync.key) === sync) this.#syncs.delete(sync.key)
-      if (calls > 0) this.#notify()
-      return { kind: 'released', left, next }
+      if (part.kind !== 'released') return part
+      if (part.next === null && this.#syncs.get(sync.key) === sync) this.#syncs.delete(sync.key)
+      if (request.plan.events.length > 0) this.#notify()
+      return part
     })
   }
 
@@ -98,7 +96,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   async #inSync<Result>(
     request: SyncRequest,
     step: (sync: Sync) => Promise<Result>,
-  ): Promise<Result | typeof superseded> {
+  ): Promise<Result | Superseded> {
     const sync = this.#syncs.get(request.key)
     if (sync?.number === request.sync) return sync.inTurn(() => step(sync))
     // This read rejects if the store is closed.

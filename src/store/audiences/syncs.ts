@@ -31,6 +31,11 @@ function bitOf(number: number): number {
   return 1 << (number % 8)
 }
 
+/** The result of a step of a sync that is over. */
+export const superseded = Object.freeze({ kind: 'superseded' as const })
+/** The type of {@link superseded}. */
+export type Superseded = typeof superseded
+
 /** A sync in progress, with the key and the id of its audience. */
 export class Sync {
   readonly key: string

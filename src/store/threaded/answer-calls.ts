@@ -1,5 +1,4 @@
-import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
-import type { SyncRequest } from '../../audience/index.ts'
+import type { MessagePort } from 'node:worker_threads'
 import type { LeaseEnd } from '../../delivery/index.ts'
 import { Gathering } from '../../runtime/index.ts'
 import type { EndRequest } from '../log/first-tries.ts'
@@ -7,12 +6,11 @@ import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
 import {
   openingCall,
-  type MadeEvents,
   type ThreadAnswer,
   type ThreadRequest,
   type ThreadSettings,
 } from './thread-messages.ts'
-import { errorOf, thrownError } from './thrown-error.ts'
+import { thrownError } from './thrown-error.ts'
 
 type Method = (argument: unknown) => Promise<unknown>
 
@@ -56,11 +54,7 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
   }
   const take = ({ call, part, method, argument }: ThreadRequest): void => {
     const methods = opened[part] as Readonly<Record<string, Method>>
-    const given =
-      part === 'audiences'
-        ? { ...(argument as object), eventsOf: eventsFor(call, settings, tellAtOnce) }
-        : argument
-    const answered = answer(call, async () => methods[method]?.(given))
+    const answered = answer(call, async () => methods[method]?.(argument))
     if (method === 'close') void answered.finally(end)
   }
   port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
@@ -87,24 +81,4 @@ async function openToDeliver(path: string, tell: Tell) {
     return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
   }
   return { store, audiences, regulations, messages: { settle } }
-}
-
-/**
- * Returns a function that lets the calling thread make the events of a call. A transaction cannot be paused,
- * so this thread blocks until the events are there.
- */
-function eventsFor(
-  call: number,
-  { events, areThere }: ThreadSettings,
-  tell: Tell,
-): SyncRequest['eventsOf'] {
-  return (changes) => {
-    if (changes.length === 0) return []
-    tell({ kind: 'wanted', call, changes })
-    Atomics.wait(areThere, 0, 0)
-    Atomics.store(areThere, 0, 0)
-    const made = receiveMessageOnPort(events)?.message as MadeEvents
-    if (made.kind === 'failed') throw errorOf(made.error)
-    return made.events
-  }
 }

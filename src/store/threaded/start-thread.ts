@@ -31,5 +31,5 @@ export function startThread(settings: ThreadSettings): Worker {
       hint: 'Keep evroute out of the bundle, for example with `esbuild --external:evroute`.',
     })
   }
-  return startWorker(program, { workerData: settings, transferList: [settings.events] })
+  return startWorker(program, { workerData: settings })
 }

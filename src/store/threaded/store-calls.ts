@@ -1,6 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { MessageChannel } from 'node:worker_threads'
-import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
 import { messageOf, StoreUnusableError } from '../../model/index.ts'
 import { Gathering } from '../../runtime/index.ts'
 import { closedError } from '../store-errors.ts'
@@ -9,19 +7,14 @@ import type { ThreadParts } from './answer-calls.ts'
 import type { StartThread, StoreThread } from './start-thread.ts'
 import {
   openingCall,
-  type MadeEvents,
   type ThreadAnswer,
   type ThreadRequest,
   type ThreadSettings,
 } from './thread-messages.ts'
-import { errorOf, thrownError } from './thrown-error.ts'
-
-type EventsOf = SyncRequest['eventsOf']
+import { errorOf } from './thrown-error.ts'
 
 /** A caller that waits for an answer. */
 interface Waiting {
-  /** Makes the events that the thread asks for during the call. */
-  readonly eventsOf: EventsOf | undefined
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -45,8 +38,6 @@ export class StoreCalls {
   readonly #onUpgrade: StoreAccess['onUpgrade']
   readonly #thread: StoreThread
   readonly #ended: Promise<void>
-  readonly #events = new MessageChannel()
-  readonly #areThere = new Int32Array(new SharedArrayBuffer(4))
   readonly #waiting = new Map<number, Waiting>()
   readonly #requests = new Gathering<ThreadRequest>({
     send: (requests) => this.#post(requests),
@@ -59,7 +50,7 @@ export class StoreCalls {
   private constructor({ path, access, onUpgrade }: StoreAccess, start: StartThread) {
     this.#path = path
     this.#onUpgrade = onUpgrade
-    this.#thread = start({ path, access, events: this.#events.port2, areThere: this.#areThere })
+    this.#thread = start({ path, access })
     this.#ended = this.#listen()
   }
 
@@ -132,11 +123,8 @@ export class StoreCalls {
   async #send(part: keyof ThreadParts, method: string, argument: unknown): Promise<unknown> {
     if (this.#failure !== undefined) throw this.#failure
     const call = ++this.#lastCall
-    // A function cannot be sent: while the call runs, the thread asks this one for the events.
-    const sync = part === 'audiences' ? (argument as Partial<SyncRequest> | undefined) : undefined
-    const answer = this.#answerTo(call, sync?.eventsOf)
-    const sent = sync === undefined ? argument : { ...sync, eventsOf: undefined }
-    this.#requests.say({ call, part, method, argument: sent })
+    const answer = this.#answerTo(call)
+    this.#requests.say({ call, part, method, argument })
     return answer
   }
 
@@ -151,10 +139,10 @@ export class StoreCalls {
     }
   }
 
-  #answerTo(call: number, eventsOf?: EventsOf): Promise<unknown> {
+  #answerTo(call: number): Promise<unknown> {
     if (this.#waiting.size === 0) this.#thread.ref()
     return new Promise((resolve, reject) => {
-      this.#waiting.set(call, { eventsOf, resolve, reject })
+      this.#waiting.set(call, { resolve, reject })
     })
   }
 
@@ -169,7 +157,6 @@ export class StoreCalls {
     return new Promise((resolve) => {
       thread.on('exit', (code: number) => {
         this.#fail(`its thread has ended with exit code ${code}`)
-        this.#events.port1.close()
         resolve()
       })
     })
@@ -186,17 +173,7 @@ export class StoreCalls {
       case 'upgrading':
         this.#onUpgrade?.(answer.progress)
         break
-      case 'wanted':
-        this.#make(answer.call, answer.changes)
-        break
     }
-  }
-
-  /** Makes events that the thread waits for inside its transaction. */
-  #make(call: number, changes: readonly MembershipChange[]): void {
-    this.#events.port1.postMessage(madeBy(this.#waiting.get(call)?.eventsOf, changes))
-    Atomics.store(this.#areThere, 0, 1)
-    Atomics.notify(this.#areThere, 0)
   }
 
   #take(call: number): Waiting | undefined {
@@ -214,14 +191,5 @@ export class StoreCalls {
     })
     for (const { reject } of this.#waiting.values()) reject(this.#failure)
     this.#waiting.clear()
-  }
-}
-
-function madeBy(eventsOf: EventsOf | undefined, changes: readonly MembershipChange[]): MadeEvents {
-  try {
-    if (eventsOf === undefined) throw new Error('the call that makes these events has ended')
-    return { kind: 'made', events: eventsOf(changes) }
-  } catch (error) {
-    return { kind: 'failed', error: thrownError(error) }
   }
 }

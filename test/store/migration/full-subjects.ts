@@ -1,7 +1,13 @@
-import type { Member, SyncRequest } from '../../../src/audience/index.ts'
+import type { Member, MembershipChange, NewAudience } from '../../../src/audience/index.ts'
+import type { NewEvent } from '../../../src/delivery/index.ts'
 import type { NewRegulation } from '../../../src/privacy/index.ts'
 import type { Store } from '../../../src/store/index.ts'
-import { memberWith, vip } from '../../conformance/audience-store-under-test.ts'
+import {
+  beginSync,
+  memberWith,
+  vip,
+  type SyncUnderTest,
+} from '../../conformance/audience-store-under-test.ts'
 import { eventAbout, notificationAbout } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
 import { oddTexts } from './odd-texts.ts'
@@ -15,19 +21,19 @@ export async function addAudiences(store: Store): Promise<void> {
     memberWith({ anonymousId: '', email: '' }),
     memberWith({ userId: 'u_2', anonymousId: 'visitor', email: 'u_2@example.com' }),
   ]
-  const request = await beginSync(store, vip)
-  await store.audiences.take({ ...request, members })
-  await store.audiences.release({ ...request, rowsMax: 100, after: null })
-  const again = await beginSync(store, vip)
-  await store.audiences.take({ ...again, members: members.slice(1) })
-  await store.audiences.release({ ...again, rowsMax: 100, after: null })
+  const first = await begin(store, vip)
+  await first.take(...members)
+  await first.release()
+  const again = await begin(store, vip)
+  await again.take(...members.slice(1))
+  await again.release()
   const trait = { ...vip, key: 'total', name: 'Total \0', computationClass: 'trait' as const }
-  const other = await beginSync(store, trait)
+  const other = await begin(store, trait)
   const totals: Member[] = [
     memberWith({ userId: 'u_1' }, '12.5'),
     memberWith({ userId: 'u_9' }, '1'),
   ]
-  await store.audiences.take({ ...other, members: totals })
+  await other.take(...totals)
 }
 
 /**
@@ -82,22 +88,14 @@ export async function finishRegulations(store: Store): Promise<void> {
   }
 }
 
-async function beginSync(store: Store, audience: typeof vip | object): Promise<SyncRequest> {
-  const begun = await store.audiences.begin({ audience: { ...vip, ...audience }, nowMs })
-  if (begun.kind !== 'begun') throw new Error('the audience is taken')
-  return {
-    key: begun.audience.key,
-    sync: begun.sync,
-    nowMs,
-    seenSinceMs: 0,
-    eventsOf: (changes) =>
-      changes.map((change) => {
-        const { userId } = change.identity
-        const messageId = `${begun.audience.key} ${JSON.stringify(change)}`
-        const deliveries = userId === 'u_1' ? [{ destinationId: 'crm', body: messageId }] : []
-        return eventAbout(userId, { type: 'identify', messageId, deliveries })
-      }),
+function begin(store: Store, audience: NewAudience): Promise<SyncUnderTest> {
+  const eventOf = (change: MembershipChange): NewEvent => {
+    const { userId } = change.identity
+    const messageId = `${audience.key} ${JSON.stringify(change)}`
+    const deliveries = userId === 'u_1' ? [{ destinationId: 'crm', body: messageId }] : []
+    return eventAbout(userId, { type: 'identify', messageId, deliveries })
   }
+  return beginSync(store, audience, { nowMs, eventOf })
 }
 
 async function create(

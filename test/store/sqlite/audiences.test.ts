@@ -1,12 +1,16 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { SyncRequest } from '../../../src/audience/index.ts'
 import { ListedMembers } from '../../../src/store/audiences/syncs.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
-import { AudiencesUnderTest, member, vip } from '../../conformance/audience-store-under-test.ts'
+import {
+  AudiencesUnderTest,
+  inOrder,
+  member,
+  vip,
+} from '../../conformance/audience-store-under-test.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
 import { newPath } from './store-calls.ts'
@@ -61,9 +65,8 @@ describe('audiences in a file', () => {
       syncedAtMs: nowMs,
     })
     const sync = 'sync' in unfinished ? unfinished.sync : 0
-    const eventsOf: SyncRequest['eventsOf'] = (changes) =>
-      changes.map((change) => after.eventOf(change, vip, ['crm']))
-    const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, eventsOf }
+    const plan = { changes: [], events: [] }
+    const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, plan }
     const released = await after.store.audiences.release({ ...request, rowsMax: 9, after: null })
     expect(released).toEqual({ kind: 'superseded' })
     expect(await after.members()).toHaveLength(2)
@@ -94,14 +97,15 @@ describe('audiences in a file', () => {
 
   test('are not changed by a waiting part once another sync has begun', async () => {
     const tested = await opened(await newPath())
+    await tested.sync(list)
     const sync = await tested.beginSync()
     const [first, , second] = await Promise.all([
-      sync.tryTake(member('a')),
+      sync.tryTake(member('a', '1')),
       tested.beginSync(),
-      sync.tryTake(member('b')),
+      sync.tryTake(member('a', '2')),
     ])
     expect([first.kind, second.kind]).toEqual(['taken', 'superseded'])
-    expect(await tested.members()).toEqual([member('a')])
+    expect(await tested.members()).toEqual(inOrder(list))
     await tested.end()
   })
 

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { DeliveryFilter } from '../../../src/delivery/index.ts'
 import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { beginSync, member, vip } from '../../conformance/audience-store-under-test.ts'
 import { delivered, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { claim, newPath } from './store-calls.ts'
 
@@ -66,34 +67,12 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
 }
 
 /** Makes 400 members enter, then all but one leave. */
-async function syncAudience({ audiences }: SqliteStore): Promise<void> {
-  const audience = {
-    key: 'vip',
-    name: 'VIP',
-    computationClass: 'audience',
-    computationId: 'aud_1',
-    sourceId: 'website',
-  } as const
-  const identities = Array.from({ length: 400 }, (_, index) => ({
-    userId: `u_${index + 1}`,
-    anonymousId: null,
-    email: null,
-  }))
-  for (const listed of [identities, identities.slice(0, 1)]) {
-    const begun = await audiences.begin({ audience, nowMs })
-    if (begun.kind !== 'begun') throw new Error('the key is taken')
-    const request = {
-      key: 'vip',
-      sync: begun.sync,
-      nowMs,
-      seenSinceMs: 0,
-      eventsOf: () => [],
-    }
-    await audiences.take({
-      ...request,
-      members: listed.map((identity) => ({ identity, value: 'true' })),
-    })
-    await audiences.release({ ...request, rowsMax: 1_000, after: null })
+async function syncAudience(store: SqliteStore): Promise<void> {
+  const all = Array.from({ length: 400 }, (_, index) => member(`u_${index + 1}`))
+  for (const listed of [all, all.slice(0, 1)]) {
+    const sync = await beginSync(store, vip, { nowMs, eventOf: () => event('m_1') })
+    await sync.take(...listed)
+    await sync.release({ rowsMax: 1_000 })
   }
 }
 

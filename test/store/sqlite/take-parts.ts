@@ -1,5 +1,6 @@
 // Syncs an audience in a store, part after part, until it is killed.
 import type { MembershipChange } from '../../../src/audience/index.ts'
+import { makeStep } from '../../../src/audience/make-step.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 
@@ -22,14 +23,16 @@ function eventOf({ identity: { userId } }: MembershipChange): NewEvent {
 const { audiences } = await SqliteStore.open(process.argv[2] ?? '')
 const begun = await audiences.begin({ audience, nowMs })
 if (begun.kind !== 'begun') throw new Error('the key is taken')
-const eventsOf = (changes: readonly MembershipChange[]): readonly NewEvent[] => changes.map(eventOf)
-const request = { key: audience.key, sync: begun.sync, nowMs, seenSinceMs: 0, eventsOf }
+const request = { key: audience.key, sync: begun.sync, nowMs, seenSinceMs: 0 }
 
 for (let part = 0; ; part++) {
   const members = Array.from({ length: partSize }, (_, place) => {
     const userId = `u_${part * partSize + place}`
     return { identity: { userId, anonymousId: null, email: null }, value: 'true' }
   })
-  await audiences.take({ ...request, members })
+  await makeStep(
+    (plan) => audiences.take({ ...request, plan, members }),
+    (changes) => changes.map(eventOf),
+  )
   if (part === 3) process.stdout.write('syncing\n')
 }

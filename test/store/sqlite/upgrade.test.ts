@@ -134,7 +134,8 @@ test('members of an older file are recognised, whatever their identifiers', asyn
   const begun = await audiences.begin({ audience: vip!, nowMs })
   if (begun.kind !== 'begun') throw new Error('the key is taken')
   const { sync } = begun
-  const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, eventsOf: () => [] }
+  const plan = { changes: [], events: [] }
+  const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, plan }
   const taken = await audiences.take({ ...request, members })
   // This user was suppressed after it became a member.
   const outcomes = ['suppressed', ...Array<string>(5).fill('unchanged')]

@@ -17,7 +17,7 @@ export function startSharedThread(settings: ThreadSettings): StoreThread {
   shared.unref()
   const { port1, port2 } = new MessageChannel()
   const request: SharedThreadRequest = { port: port2, settings }
-  shared.postMessage(request, [port2, settings.events])
+  shared.postMessage(request, [port2])
   return new PortThread(port1)
 }
 

@@ -1,0 +1,22 @@
+import type { NewEvent } from '../delivery/index.ts'
+import type { MembershipChange } from './audience.ts'
+import type { PlannedStep, ReleaseResult, StepPlan, TakeResult } from './store-port.ts'
+
+/**
+ * Makes a step of a sync. The store plans its changes, and writes them with their calls once these are made. If the
+ * changes are different by then, because a user was suppressed or erased, it plans again.
+ *
+ * @param step - requests the step with a plan
+ * @param eventsOf - makes one routed call for each change, in order
+ */
+export async function makeStep<Result extends TakeResult | ReleaseResult>(
+  step: (plan: StepPlan) => Promise<Result | PlannedStep>,
+  eventsOf: (changes: readonly MembershipChange[]) => readonly NewEvent[],
+): Promise<Result> {
+  let plan: StepPlan = { changes: [], events: [] }
+  for (;;) {
+    const result = await step(plan)
+    if (result.kind !== 'planned') return result
+    plan = { changes: result.changes, events: eventsOf(result.changes) }
+  }
+}
