@@ -1,4 +1,6 @@
 import { waitingBriefly, type Database } from './database.ts'
+import { pragma } from './schema.ts'
+import type { TransactionHooks } from './write-queue.ts'
 
 /** A checkpoint runs once this many pages of the write-ahead log are not in the file yet. */
 const waitingPagesMax = 1_000
@@ -13,11 +15,9 @@ const logPagesMax = 16_000
  * Copies the write-ahead log into the file from time to time. SQLite's own checkpoints run within a commit,
  * and delay its caller.
  */
-export class Checkpoints {
+export class Checkpoints implements TransactionHooks {
   readonly #database: Database
   readonly #look
-  readonly #copy
-  readonly #beginAnew
   /** Pages in the log at the last checkpoint, so that later checkpoints don't wait for the same reader again. */
   #lastLog = 0
 
@@ -25,25 +25,25 @@ export class Checkpoints {
     this.#database = database
     database.exec('PRAGMA wal_autocheckpoint = 0')
     this.#look = database.prepare('PRAGMA wal_checkpoint(NOOP)')
-    this.#copy = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
-    this.#beginAnew = database.prepare('PRAGMA wal_checkpoint(RESTART)')
   }
 
   /** Runs a checkpoint if one is due, and returns whether it did. */
-  runWhenDue(): boolean {
-    const { log, checkpointed } = this.#look.get() as { log: number; checkpointed: number }
-    if (log < this.#lastLog) this.#lastLog = 0
-    // Wait less often for a reader that outlasted the last wait, because each wait delays callers.
-    const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
-    if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return false
-    this.#lastLog = log
+  afterAnswer(): boolean {
     try {
-      if (log < logPagesMax) this.#copy.get()
-      else waitingBriefly(this.#database, () => this.#beginAnew.get())
+      const { log, checkpointed } = this.#look.get() as { log: number; checkpointed: number }
+      if (log < this.#lastLog) this.#lastLog = 0
+      // Wait less often for a reader that outlasted the last wait, because each wait delays callers.
+      const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
+      if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return false
+      this.#lastLog = log
+      if (log < logPagesMax) pragma(this.#database, 'wal_checkpoint(PASSIVE)')
+      else waitingBriefly(this.#database, () => pragma(this.#database, 'wal_checkpoint(RESTART)'))
+      return true
     } catch {
-      // The pages stay in the log, where every reader finds them, and the next checkpoint copies them.
+      // The pages stay in the log, where every reader finds them, and the next checkpoint copies them. If
+      // the file cannot be used at all, the next transaction reports it.
+      return false
     }
-    return true
   }
 
   /** Copies as much of the log as readers permit, so that SQLite can delete the log. */

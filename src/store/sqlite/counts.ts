@@ -4,7 +4,7 @@ import type { Database, Statement } from './database.ts'
 import type { CountChanges } from '../log/log-changes.ts'
 import { scriptOf } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import type { Companion } from './write-queue.ts'
+import type { TransactionHooks } from './write-queue.ts'
 
 /** A count for each destination: a line of the ledger, or a number of purged deliveries. */
 export type DeliveryCount =
@@ -22,7 +22,7 @@ type CountName = StoreCount | DeliveryCount
  * The counts in the file. Changes are collected in memory, and written once per transaction. They are
  * written as differences, because another process may change the same counts.
  */
-export class Counts implements Companion {
+export class Counts implements TransactionHooks {
   readonly #readAll: Statement
   readonly #read: Statement
   readonly #readPending: Statement
@@ -102,7 +102,7 @@ export class Counts implements Companion {
     return sum
   }
 
-  save(): void {
+  beforeCommit(): void {
     if (this.#idsTaken > 0) this.add('ids', this.#idsTaken)
     for (const [destinationId, changes] of this.#changes) {
       for (const [name, count] of changes) {
@@ -111,12 +111,12 @@ export class Counts implements Companion {
     }
   }
 
-  commit(): void {
+  afterCommit(): void {
     this.#idsGiven += this.#idsTaken
-    this.discard()
+    this.afterRollback()
   }
 
-  discard(): void {
+  afterRollback(): void {
     this.#idsTaken = 0
     this.#changes.clear()
     this.#committedPending.clear()

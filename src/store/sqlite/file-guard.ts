@@ -1,7 +1,6 @@
 import { statSync, type BigIntStats } from 'node:fs'
 import { EvrouteError } from '../../model/index.ts'
-import type { Checkpoints } from './checkpoints.ts'
-import type { Guard } from './write-queue.ts'
+import type { TransactionHooks } from './write-queue.ts'
 
 interface KnownFile {
   readonly path: string
@@ -13,21 +12,16 @@ interface KnownFile {
  * SQLite does not notice: it would continue to write to a deleted file, or alongside a process that has
  * locked the new file. Comparing identities takes microseconds.
  */
-export class FileGuard implements Guard {
+export class FileGuard implements TransactionHooks {
   readonly #path: string
-  readonly #checkpoints: Checkpoints
   readonly #lock: KnownFile
   readonly #files: readonly KnownFile[]
   #failure: EvrouteError | undefined
 
   /** @param path - an open store, whose files exist */
-  constructor(
-    path: string,
-    parts: { readonly checkpoints: Checkpoints; readonly lock: KnownFile },
-  ) {
+  constructor(path: string, lock: KnownFile) {
     this.#path = path
-    this.#checkpoints = parts.checkpoints
-    this.#lock = parts.lock
+    this.#lock = lock
     this.#files = [path, `${path}-wal`].map((name) => {
       return { path: name, stats: statSync(name, { bigint: true }) }
     })
@@ -51,14 +45,6 @@ export class FileGuard implements Guard {
   afterCommit(): void {
     const hint = 'Stop this process, put the file back or name a different one, and start again.'
     for (const file of this.#files) this.#expectSame(file, hint)
-  }
-
-  afterAnswer(): void {
-    try {
-      this.#checkpoints.runWhenDue()
-    } catch {
-      // The next transaction fails with the same error, and reports it.
-    }
   }
 
   #expectSame({ path, stats }: KnownFile, hint: string, effect = ''): void {

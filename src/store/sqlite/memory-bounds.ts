@@ -3,7 +3,7 @@ import type { Counts } from './counts.ts'
 import type { Database, Statement } from './database.ts'
 import type { Purging } from './purging.ts'
 import { pragma } from './schema.ts'
-import type { Companion } from './write-queue.ts'
+import type { TransactionHooks } from './write-queue.ts'
 
 /** The bounds of a store in memory. */
 export interface MemoryBoundsOptions {
@@ -34,9 +34,10 @@ interface Waiting {
 
 /**
  * Keeps the memory of a store flat for any number of events. Each transaction that ends too many deliveries
- * for the log deletes the oldest ended ones. `add` waits for room, first come, first served.
+ * for the log deletes the oldest ended ones. `add` waits for room, first come, first served. Its hooks come
+ * before those of the counts, whose changes they read and add to.
  */
-export class MemoryBounds implements Companion {
+export class MemoryBounds implements TransactionHooks {
   readonly #bounds: Required<MemoryBoundsOptions>
   readonly #counts: Counts
   readonly #purging: Purging
@@ -89,7 +90,7 @@ export class MemoryBounds implements Companion {
     }
   }
 
-  save(): void {
+  beforeCommit(): void {
     const excess = this.#ended + this.#endedNow() - this.#bounds.endedMax
     if (excess > 0) this.#purging.forgetEnded(excess)
     this.#messageIds += this.#counts.changeOf('routed', 'filtered')
@@ -97,18 +98,12 @@ export class MemoryBounds implements Companion {
       this.#forgetMessageIds.run(this.#bounds.messageIdsMax)
       this.#messageIds = this.#bounds.messageIdsMax
     }
-    this.#counts.save()
   }
 
-  commit(): void {
+  afterCommit(): void {
     this.#ended += this.#endedNow()
     this.#pending += this.#counts.changeOf('pending')
-    this.#counts.commit()
     this.#letIn()
-  }
-
-  discard(): void {
-    this.#counts.discard()
   }
 
   /** Ends all waits. */

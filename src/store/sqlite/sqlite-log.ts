@@ -61,7 +61,7 @@ export class SqliteLog extends FileLog implements StoreLog {
     this.#database = database
     this.#mayWrite = mayWrite
     this.#snapshot = snapshot
-    this.#writes = new WriteQueue(database, { companion: counts })
+    this.#writes = new WriteQueue(database, [counts])
     this.audiences = new AudienceRows(this.sql)
     this.regulations = new RegulationRows(this.sql)
   }

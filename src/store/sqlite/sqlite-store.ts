@@ -91,8 +91,8 @@ export class SqliteStore extends FileLog implements Store {
     this.#claiming = new Claiming(database, leases)
     const forget = this.#bounds?.keepsLog === false ? purging.forgetPending : undefined
     this.#settling = new Settling(database, { counts, forget })
-    const guard = this.#file?.guard
-    this.#writes = new WriteQueue(database, { companion: this.#bounds ?? counts, guard })
+    const { guard, checkpoints } = this.#file ?? {}
+    this.#writes = new WriteQueue(database, [this.#bounds, counts, guard, checkpoints])
     this.audiences = new StoredAudiences({
       database: sql,
       addEvents: (batch) =>
@@ -264,6 +264,5 @@ export class SqliteStore extends FileLog implements Store {
 }
 
 function fileOf(database: Database, path: string, lock: DeliveryLock) {
-  const checkpoints = new Checkpoints(database)
-  return { lock, checkpoints, guard: new FileGuard(path, { checkpoints, lock }) }
+  return { lock, checkpoints: new Checkpoints(database), guard: new FileGuard(path, lock) }
 }

@@ -10,24 +10,18 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** State that changes together with the database. */
-export interface Companion {
-  /** Writes its changes; called before every commit. */
-  save(): void
-  /** Called after every commit. */
-  commit(): void
-  /** Forgets its changes; called after every rollback. */
-  discard(): void
-}
-
-/** Watches the file. If a method throws, all callers of the transaction get the error. */
-export interface Guard {
-  /** Called before every transaction. */
-  beforeBegin(): void
-  /** Called after every commit, before callers are answered. */
-  afterCommit(): void
+/** What else a transaction does. Each of these is optional. */
+export interface TransactionHooks {
+  /** Called before every transaction. If it throws, all callers get the error. */
+  beforeBegin?(): void
+  /** Writes changes that are still in memory; called before every commit. */
+  beforeCommit?(): void
+  /** Called after every commit, before callers are answered. If it throws, all callers get the error. */
+  afterCommit?(): void
+  /** Forgets changes that are still in memory; called after every rollback. */
+  afterRollback?(): void
   /** Called after callers have their answers; must not throw. */
-  afterAnswer(): void
+  afterAnswer?(): void
 }
 
 /**
@@ -38,15 +32,14 @@ export interface Guard {
  */
 export class WriteQueue {
   readonly #database: Database
-  readonly #companion: Companion
-  readonly #guard: Guard | undefined
+  readonly #hooks: readonly (TransactionHooks | undefined)[]
   #jobs: Job[] = []
   #running: Promise<void> | undefined
 
-  constructor(database: Database, parts: { companion: Companion; guard?: Guard | undefined }) {
+  /** @param hooks - called in this order */
+  constructor(database: Database, hooks: readonly (TransactionHooks | undefined)[]) {
     this.#database = database
-    this.#companion = parts.companion
-    this.#guard = parts.guard
+    this.#hooks = hooks
   }
 
   /**
@@ -82,14 +75,14 @@ export class WriteQueue {
       this.#doTogether(jobs)
       // Let callers get their answers first.
       await nextTurn()
-      this.#guard?.afterAnswer()
+      this.#call('afterAnswer')
     }
     this.#running = undefined
   }
 
   #doTogether(jobs: readonly Job[]): void {
     try {
-      this.#guard?.beforeBegin()
+      this.#call('beforeBegin')
       this.#database.exec('BEGIN IMMEDIATE')
     } catch (error) {
       refuse(jobs, error)
@@ -108,14 +101,13 @@ export class WriteQueue {
 
   #commit(jobs: readonly Job[]): void {
     for (const { work } of jobs) work()
-    this.#companion.save()
+    this.#call('beforeCommit')
     this.#database.exec('COMMIT')
-    this.#companion.commit()
   }
 
   #answer(jobs: readonly Job[]): void {
     try {
-      this.#guard?.afterCommit()
+      this.#call('afterCommit')
     } catch (error) {
       for (const { undo } of jobs) undo()
       refuse(jobs, error)
@@ -125,9 +117,13 @@ export class WriteQueue {
   }
 
   #rollBack(jobs: readonly Job[]): void {
-    this.#companion.discard()
-    for (const { undo } of jobs) undo()
     rollBack(this.#database)
+    this.#call('afterRollback')
+    for (const { undo } of jobs) undo()
+  }
+
+  #call(hook: keyof TransactionHooks): void {
+    for (const hooks of this.#hooks) hooks?.[hook]?.()
   }
 }
 

@@ -32,7 +32,7 @@ function write(pages: number): number {
   let checkpointCount = 0
   for (let page = 0; page < pages; page++) {
     insert.run('x'.repeat(pageBytes - 100))
-    if (checkpoints.runWhenDue()) checkpointCount++
+    if (checkpoints.afterAnswer()) checkpointCount++
   }
   return checkpointCount
 }
@@ -94,9 +94,9 @@ test('waits for readers once the log is long, and does not wait again soon', asy
     database.exec('COMMIT')
   }
   fill(16_500)
-  expect(checkpoints.runWhenDue()).toBe(true)
-  expect(checkpoints.runWhenDue()).toBe(false)
+  expect(checkpoints.afterAnswer()).toBe(true)
+  expect(checkpoints.afterAnswer()).toBe(false)
   fill(3_000)
-  expect(checkpoints.runWhenDue()).toBe(false)
+  expect(checkpoints.afterAnswer()).toBe(false)
   expect(statements.slice(1)).toEqual(['PRAGMA busy_timeout = 200', 'PRAGMA busy_timeout = 5000'])
 })

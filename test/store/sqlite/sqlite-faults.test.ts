@@ -149,18 +149,18 @@ describe('a store whose lock is removed or replaced while it is open', () => {
   })
 })
 
-describe('the guard of a store', () => {
-  async function guardOf(database: Database): Promise<FileGuard> {
+describe('the hooks of a store', () => {
+  async function guardOf(): Promise<FileGuard> {
     const lock = await DeliveryLock.take(path)
     onTestFinished(() => lock.release())
-    return new FileGuard(path, { checkpoints: new Checkpoints(database), lock })
+    return new FileGuard(path, lock)
   }
 
   test('notices a log that was removed while it committed', async () => {
     const database = await openDatabase(path)
     onTestFinished(() => database.close())
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
-    const guard = await guardOf(database)
+    const guard = await guardOf()
     guard.beforeBegin()
     await rm(`${path}-wal`)
     expect(() => guard.afterCommit()).toThrow('-wal was removed')
@@ -169,9 +169,9 @@ describe('the guard of a store', () => {
   test('ignores a checkpoint that fails after the answers', async () => {
     const database = await openDatabase(path)
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
-    const guard = await guardOf(database)
+    const checkpoints = new Checkpoints(database)
     database.close()
-    expect(() => guard.afterAnswer()).not.toThrow()
+    expect(() => checkpoints.afterAnswer()).not.toThrow()
   })
 })
 

@@ -5,8 +5,6 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { WriteQueue } from '../../../src/store/sqlite/write-queue.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const companion = { save: () => undefined, commit: () => undefined, discard: () => undefined }
-
 interface Counted {
   readonly database: Database
   readonly statements: string[]
@@ -43,7 +41,7 @@ function failing(): never {
 
 test('work that arrives together is committed once', async () => {
   const { database, statements, insert } = await openCounted()
-  const queue = new WriteQueue(database, { companion })
+  const queue = new WriteQueue(database, [])
   const results = await Promise.all(
     Array.from({ length: 50 }, (_, number) => queue.run(() => insert(number))),
   )
@@ -55,13 +53,13 @@ test('work that arrives together is committed once', async () => {
 test('work that fails is rolled back, and other work in the same transaction is done', async () => {
   const { database, insert, numbers } = await openCounted()
   const calls: string[] = []
-  const queue = new WriteQueue(database, {
-    companion: {
-      save: () => calls.push('save'),
-      commit: () => calls.push('commit'),
-      discard: () => calls.push('discard'),
+  const queue = new WriteQueue(database, [
+    {
+      beforeCommit: () => calls.push('save'),
+      afterCommit: () => calls.push('commit'),
+      afterRollback: () => calls.push('discard'),
     },
-  })
+  ])
   const outcomes = await Promise.allSettled([
     queue.run(
       () => insert(1),
@@ -94,7 +92,7 @@ test('a transaction that cannot begin is not tried again for each of its pieces 
       failing()
     },
   }
-  const queue = new WriteQueue(busy, { companion })
+  const queue = new WriteQueue(busy, [])
   const outcomes = await Promise.allSettled([1, 2, 3].map((one) => queue.run(() => insert(one))))
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(statements).toEqual(['BEGIN IMMEDIATE'])
@@ -106,11 +104,9 @@ test('answers are delivered before the guard continues', async () => {
   const { database, insert } = await openCounted()
   const order: string[] = []
   const guard = {
-    beforeBegin: () => undefined,
-    afterCommit: () => undefined,
     afterAnswer: () => order.push('the guard continued'),
   }
-  const queue = new WriteQueue(database, { companion, guard })
+  const queue = new WriteQueue(database, [guard])
   await queue.run(() => insert(1))
   // The moment at which a store's thread posts the answer to the main thread.
   process.nextTick(() => order.push('the answer was passed on'))
@@ -123,13 +119,12 @@ test('an error of the guard after a commit rejects the work, and undoes it', asy
   const { database, insert } = await openCounted()
   const undone: number[] = []
   const guard = {
-    beforeBegin: () => undefined,
     afterCommit: () => {
       throw new Error('the file is gone')
     },
     afterAnswer: () => undone.push(-1),
   }
-  const queue = new WriteQueue(database, { companion, guard })
+  const queue = new WriteQueue(database, [guard])
   const outcomes = await Promise.allSettled(
     [1, 2].map((one) =>
       queue.run(
