@@ -5,7 +5,7 @@ import { busyTimeoutMs, openDatabase, type Database, type Statement } from '../s
 import { DeliveryLock } from '../sqlite/delivery-lock.ts'
 import { readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
-import { ScriptRunner } from '../sqlite/sql-database.ts'
+import { Statements } from '../sqlite/statements.ts'
 import { isBusy, storeError } from '../sqlite/store-error.ts'
 import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
 import {
@@ -77,7 +77,7 @@ export class SqliteExport {
 
   /** The number of delivery ids that were assigned. */
   get idsGiven(): number {
-    return this.#read(() => new Counts(this.#database).lastId())
+    return this.#read(() => new Counts(new Statements(this.#database)).lastId())
   }
 
   /** The days with requests, each as a moment in milliseconds since 1970. */
@@ -120,9 +120,10 @@ export class SqliteExport {
 
   /** Reads the figures of the store. */
   figures(): StoreFigures {
+    const statements = new Statements(this.#database)
     return this.#read(() => ({
-      ...new ScriptRunner(this.#database).run(countsOf(sourceOf)),
-      ledger: new Counts(this.#database).ledger(),
+      ...statements.runScript(countsOf(sourceOf)),
+      ledger: new Counts(statements).ledger(),
     }))
   }
 

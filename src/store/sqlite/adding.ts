@@ -9,11 +9,11 @@ import type { GivenUpDeliveries } from '../../model/index.ts'
 import { everySource, isOfSource } from '../suppressions.ts'
 import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
 import { countRefused, refusedReason } from '../added-deliveries.ts'
-import type { Database, SqlValue, Statement } from './database.ts'
-import type { Counts } from './counts.ts'
-import type { Leases } from './leases.ts'
-import { RowsStatement } from './rows-statement.ts'
-import { SeenMessages } from './seen-messages.ts'
+import { sql } from '../sql.ts'
+import type { SqlValue } from './database.ts'
+import { rememberMessages } from './seen-messages.ts'
+import { rowsStatement, type Statements } from './statements.ts'
+import type { LogParts, StoreParts } from './store-parts.ts'
 
 interface NewRow {
   readonly id: number
@@ -32,152 +32,129 @@ interface BodyRow {
   deliveries: number
 }
 
-/** Adds events with their deliveries. The caller begins and ends transactions. */
-export class Adding {
-  readonly #counts: Counts
-  readonly #leases: Leases
-  readonly #seen: SeenMessages
-  readonly #anySuppressed: Statement
-  readonly #suppressionsOf: Statement
-  readonly #lastBodyId: Statement
-  readonly #addBodies: RowsStatement
-  readonly #addDeliveries: RowsStatement
-  readonly #refuse: RowsStatement
+const addBodies = rowsStatement(
+  '(?, ?, ?)',
+  (rows) => `INSERT OR FAIL INTO messages (id, deliveries, body) VALUES ${rows}`,
+)
 
-  constructor(database: Database, parts: { readonly counts: Counts; readonly leases: Leases }) {
-    this.#counts = parts.counts
-    this.#leases = parts.leases
-    this.#seen = new SeenMessages(database)
-    this.#anySuppressed = database.prepare('SELECT 1 FROM suppressions LIMIT 1')
-    this.#suppressionsOf = database.prepare('SELECT source_id FROM suppressions WHERE user_id = ?')
-    this.#lastBodyId = database.prepare('SELECT coalesce(max(id), 0) AS id FROM messages')
-    this.#addBodies = new RowsStatement(
-      database,
-      '(?, ?, ?)',
-      (rows) => `INSERT OR FAIL INTO messages (id, deliveries, body) VALUES ${rows}`,
-    )
-    this.#addDeliveries = new RowsStatement(
-      database,
-      "(?1, ?1, ?2, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', 'first', 0, 0, '[]', 0)",
-      (rows) => `
-        INSERT OR FAIL INTO deliveries (accepted_at, due_at, traceparent, destination_id, id, source_id,
-          message_id, type, user_id, previous_id, body_id, state, lane, attempts, window_attempts, holds,
-          manual_retries) VALUES ${rows}`,
-    )
-    this.#refuse = new RowsStatement(
-      database,
-      '?',
-      (ids) => `
-        UPDATE OR FAIL deliveries SET state = 'failed', reason = '${refusedReason}', settled_at = ?
-        WHERE id IN (${ids})`,
-    )
-  }
+const addDeliveries = rowsStatement(
+  "(?1, ?1, ?2, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', 'first', 0, 0, '[]', 0)",
+  (rows) => `
+    INSERT OR FAIL INTO deliveries (accepted_at, due_at, traceparent, destination_id, id, source_id,
+      message_id, type, user_id, previous_id, body_id, state, lane, attempts, window_attempts, holds,
+      manual_retries) VALUES ${rows}`,
+)
 
-  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
-  add(batch: AddRequest): AddResult {
-    const outcomes = this.#outcomesOf(batch)
-    const rows = this.#addRouted(batch, outcomes)
-    const refused = this.#failRefused(rows, batch.nowMs)
-    // Lease them now, so that no claim can lease them too.
-    const leased = handedOver(rows, batch).map((row) => {
-      const { eventPlace, place, id, destinationId } = row
-      return { eventPlace, place, id, destinationId, lease: this.#leases.begin(row) }
+/**
+ * Adds events with their deliveries, and leases as many of these as the batch allows. The caller begins and
+ * ends transactions.
+ */
+export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
+  const outcomes = outcomesOf(batch, parts)
+  const rows = addRouted(batch, outcomes, parts)
+  const refused = failRefused(rows, batch.nowMs, parts)
+  // Lease them now, so that no claim can lease them too.
+  const leased = handedOver(rows, batch).map((row) => {
+    const { eventPlace, place, id, destinationId } = row
+    return { eventPlace, place, id, destinationId, lease: parts.leases.begin(row) }
+  })
+  return { outcomes, leased, refused }
+}
+
+/** Stores the messageIds of events, and returns the outcome of each event. */
+function outcomesOf(batch: AddRequest, { statements, counts }: LogParts): readonly AddOutcome[] {
+  const { events, ...moments } = batch
+  // Check suppression first: for a suppressed user, not even the messageId is stored.
+  // If no user is suppressed, skip the look-up for each event.
+  const mayDrop = statements.get(sql`SELECT 1 FROM suppressions LIMIT 1`) !== undefined
+  const areDropped = events.map((event) => mayDrop && isDropped(event, statements))
+  const kept = events.filter((_, place) => areDropped[place] === false)
+  const areNew = rememberMessages(statements, kept, moments).values()
+  counts.add('accepted', events.length)
+  return events.map(({ deliveries }, place) => {
+    const outcome =
+      areDropped[place] === true ? 'suppressed' : outcomeOf(deliveries, areNew.next().value)
+    counts.add(outcome, 1)
+    return outcome
+  })
+}
+
+function isDropped(event: NewEvent, statements: Statements): boolean {
+  const { sourceId, type, userId, previousId } = event
+  if (type === 'delete') return false
+  return [userId, previousId].some((id) => {
+    if (typeof id !== 'string') return false
+    const query = sql`SELECT source_id FROM suppressions WHERE user_id = ${toStored(id)}`
+    const rows = statements.all(query) as { readonly source_id: string }[]
+    return rows.some((row) => {
+      return row.source_id === everySource || isOfSource(sourceId, fromStored(row.source_id))
     })
-    return { outcomes, leased, refused }
-  }
+  })
+}
 
-  /** Stores the messageIds of events, and returns the outcome of each event. */
-  #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
-    // Check suppression first: for a suppressed user, not even the messageId is stored.
-    // If no user is suppressed, skip the look-up for each event.
-    const mayDrop = this.#anySuppressed.get() !== undefined
-    const isDropped = events.map((event) => mayDrop && this.#isDropped(event))
-    const kept = events.filter((_, place) => isDropped[place] === false)
-    const areNew = this.#seen.remember(kept, moments).values()
-    this.#counts.add('accepted', events.length)
-    return events.map(({ deliveries }, place) => {
-      const outcome =
-        isDropped[place] === true ? 'suppressed' : outcomeOf(deliveries, areNew.next().value)
-      this.#counts.add(outcome, 1)
-      return outcome
-    })
-  }
-
-  #isDropped({ sourceId, type, userId, previousId }: NewEvent): boolean {
-    if (type === 'delete') return false
-    return [userId, previousId].some((id) => {
-      if (typeof id !== 'string') return false
-      const rows = this.#suppressionsOf.all(toStored(id)) as readonly { source_id: string }[]
-      return rows.some((row) => {
-        return row.source_id === everySource || isOfSource(sourceId, fromStored(row.source_id))
-      })
-    })
-  }
-
-  /** Adds the routed events. Destinations that get the same body of an event share one row for it. */
-  #addRouted(batch: AddRequest, outcomes: readonly AddOutcome[]): readonly NewRow[] {
-    if (!outcomes.includes('routed')) return []
-    let lastBodyId = (this.#lastBodyId.get() as Pick<BodyRow, 'id'>).id
-    const bodies: BodyRow[] = []
-    const rows: NewRow[] = []
-    for (const [eventPlace, event] of batch.events.entries()) {
-      if (outcomes[eventPlace] !== 'routed') continue
-      const ofEvent: BodyRow[] = []
-      for (const [
-        place,
-        { destinationId, body, backlogMax = Infinity },
-      ] of event.deliveries.entries()) {
-        let text = ofEvent.find((known) => known.body === body)
-        if (text === undefined) {
-          text = { id: ++lastBodyId, body, deliveries: 0 }
-          ofEvent.push(text)
-        }
-        text.deliveries++
-        const isRefused =
-          backlogMax < Infinity && this.#counts.pendingOf(destinationId) >= backlogMax
-        this.#counts.addFor(destinationId, 'deliveries', 1)
-        this.#counts.addFor(destinationId, isRefused ? 'failed' : 'pending', 1)
-        const id = this.#counts.takeId()
-        rows.push({ id, destinationId, event, eventPlace, place, bodyId: text.id, isRefused })
+/** Adds the routed events. Destinations that get the same body of an event share one row for it. */
+function addRouted(
+  batch: AddRequest,
+  outcomes: readonly AddOutcome[],
+  { statements, counts }: LogParts,
+): readonly NewRow[] {
+  if (!outcomes.includes('routed')) return []
+  const last = statements.get(sql`SELECT coalesce(max(id), 0) AS id FROM messages`)
+  let { id: lastBodyId } = last as Pick<BodyRow, 'id'>
+  const bodies: BodyRow[] = []
+  const rows: NewRow[] = []
+  for (const [eventPlace, event] of batch.events.entries()) {
+    if (outcomes[eventPlace] !== 'routed') continue
+    const ofEvent: BodyRow[] = []
+    for (const [
+      place,
+      { destinationId, body, backlogMax = Infinity },
+    ] of event.deliveries.entries()) {
+      let text = ofEvent.find((known) => known.body === body)
+      if (text === undefined) {
+        text = { id: ++lastBodyId, body, deliveries: 0 }
+        ofEvent.push(text)
       }
-      bodies.push(...ofEvent)
+      text.deliveries++
+      const isRefused = backlogMax < Infinity && counts.pendingOf(destinationId) >= backlogMax
+      counts.addFor(destinationId, 'deliveries', 1)
+      counts.addFor(destinationId, isRefused ? 'failed' : 'pending', 1)
+      const id = counts.takeId()
+      rows.push({ id, destinationId, event, eventPlace, place, bodyId: text.id, isRefused })
     }
-    this.#write(bodies, rows, batch)
-    return rows
+    bodies.push(...ofEvent)
   }
+  const texts = bodies.map(({ id, deliveries, body }) => [id, deliveries, toStored(body)])
+  statements.runRows(addBodies, texts)
+  statements.runRows(addDeliveries, rows.map(valuesOf), [batch.nowMs, batch.traceparent ?? null])
+  return rows
+}
 
-  #write(
-    bodies: readonly BodyRow[],
-    rows: readonly NewRow[],
-    { nowMs, traceparent }: AddRequest,
-  ): void {
-    const texts: SqlValue[] = []
-    for (const { id, deliveries, body } of bodies) texts.push(id, deliveries, toStored(body))
-    this.#addBodies.run(texts)
-    const values: SqlValue[] = []
-    for (const { destinationId, id, event, bodyId } of rows) {
-      values.push(
-        toStored(destinationId),
-        id,
-        toStored(event.sourceId),
-        toStored(event.messageId),
-        event.type,
-        toStoredOrNull(event.userId),
-        toStoredOrNull(event.previousId ?? null),
-        bodyId,
-      )
-    }
-    this.#addDeliveries.run(values, [nowMs, traceparent ?? null])
-  }
+function valuesOf({ destinationId, id, event, bodyId }: NewRow): readonly SqlValue[] {
+  return [
+    toStored(destinationId),
+    id,
+    toStored(event.sourceId),
+    toStored(event.messageId),
+    event.type,
+    toStoredOrNull(event.userId),
+    toStoredOrNull(event.previousId ?? null),
+    bodyId,
+  ]
+}
 
-  #failRefused(rows: readonly NewRow[], nowMs: number): readonly GivenUpDeliveries[] {
-    const refused = rows.filter(({ isRefused }) => isRefused)
-    this.#refuse.run(
-      refused.map(({ id }) => id),
-      [nowMs],
-    )
-    return countRefused(refused.map(({ destinationId }) => destinationId))
-  }
+function failRefused(
+  rows: readonly NewRow[],
+  nowMs: number,
+  { statements }: LogParts,
+): readonly GivenUpDeliveries[] {
+  const refused = rows.filter(({ isRefused }) => isRefused)
+  if (refused.length === 0) return []
+  const ids = JSON.stringify(refused.map(({ id }) => id))
+  statements.run(sql`
+    UPDATE OR FAIL deliveries SET state = 'failed', reason = ${refusedReason}, settled_at = ${nowMs}
+    WHERE id IN (SELECT value FROM json_each(${ids}))`)
+  return countRefused(refused.map(({ destinationId }) => destinationId))
 }
 
 function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcome {

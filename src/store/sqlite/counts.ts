@@ -1,9 +1,9 @@
 import type { Backlog, EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
-import type { Database, Statement } from './database.ts'
 import type { CountChanges } from '../log/log-changes.ts'
-import { scriptOf } from '../sql.ts'
+import { scriptOf, sql, type Query } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
+import type { Statements } from './statements.ts'
 import type { TransactionHooks } from './write-queue.ts'
 
 /** A count for each destination: a line of the ledger, or a number of purged deliveries. */
@@ -18,15 +18,14 @@ const wholeStore = ''
 
 type CountName = StoreCount | DeliveryCount
 
+type NamedCounts = Readonly<Partial<Record<CountName, number>>>
+
 /**
  * The counts in the file. Changes are collected in memory, and written once per transaction. They are
  * written as differences, because another process may change the same counts.
  */
 export class Counts implements TransactionHooks {
-  readonly #readAll: Statement
-  readonly #read: Statement
-  readonly #readPending: Statement
-  readonly #write: Statement
+  readonly #statements: Statements
   /** The changes in the counts of each destination, and of the whole store. */
   readonly #changes = new Map<string, Map<CountName, number>>()
   /**
@@ -37,16 +36,9 @@ export class Counts implements TransactionHooks {
   #idsGiven: number
   #idsTaken = 0
 
-  constructor(database: Database) {
-    this.#readAll = database.prepare('SELECT name, sum(count) AS count FROM counts GROUP BY name')
-    this.#read = database.prepare('SELECT name, count FROM counts WHERE destination_id = ?')
-    this.#readPending = database.prepare(`
-      SELECT destination_id AS destinationId, count AS pending FROM counts
-      WHERE name = 'pending' AND count > 0 ORDER BY destination_id`)
-    this.#write = database.prepare(`
-      INSERT INTO counts VALUES (?, ?, ?)
-      ON CONFLICT (destination_id, name) DO UPDATE SET count = count + excluded.count`)
-    this.#idsGiven = byName(this.#read.all(wholeStore)).ids ?? 0
+  constructor(statements: Statements) {
+    this.#statements = statements
+    this.#idsGiven = this.#committedOf(wholeStore).ids ?? 0
   }
 
   /** Adds to a count of the whole store, in the current transaction. */
@@ -76,7 +68,7 @@ export class Counts implements TransactionHooks {
     const stored = toStored(destinationId)
     let committed = this.#committedPending.get(stored)
     if (committed === undefined) {
-      committed = byName(this.#read.all(stored)).pending ?? 0
+      committed = this.#committedOf(stored).pending ?? 0
       this.#committedPending.set(stored, committed)
     }
     return committed + (this.#changes.get(stored)?.get('pending') ?? 0)
@@ -106,7 +98,10 @@ export class Counts implements TransactionHooks {
     if (this.#idsTaken > 0) this.add('ids', this.#idsTaken)
     for (const [destinationId, changes] of this.#changes) {
       for (const [name, count] of changes) {
-        if (count !== 0) this.#write.run(destinationId, name, count)
+        if (count === 0) continue
+        this.#statements.run(sql`
+          INSERT INTO counts VALUES (${destinationId}, ${name}, ${count})
+          ON CONFLICT (destination_id, name) DO UPDATE SET count = count + excluded.count`)
       }
     }
   }
@@ -124,26 +119,42 @@ export class Counts implements TransactionHooks {
 
   /** Reads the committed ledger of one destination, or of the whole store. */
   ledger(destinationId?: string): DeliveryLedger {
-    if (destinationId === undefined) return ledgerOf(byName(this.#readAll.all()))
-    const ofStore = byName(this.#read.all(wholeStore))
-    const ofDestination = byName(this.#read.all(toStored(destinationId)))
-    return ledgerOf({ ...ofStore, ...ofDestination })
+    if (destinationId === undefined) return ledgerOf(this.#sums())
+    return ledgerOf({
+      ...this.#committedOf(wholeStore),
+      ...this.#committedOf(toStored(destinationId)),
+    })
   }
 
   /** Reads the committed numbers of pending deliveries, without destinations that have none. */
   backlogs(): readonly Backlog[] {
-    const rows = this.#readPending.all() as readonly Backlog[]
+    const rows = this.#statements.all(sql`
+      SELECT destination_id AS destinationId, count AS pending FROM counts
+      WHERE name = 'pending' AND count > 0 ORDER BY destination_id`) as Backlog[]
     return rows.map((row) => ({ ...row, destinationId: fromStored(row.destinationId) }))
   }
 
   /** Returns the number of purged deliveries, by their final state. */
   purged(): EndedCounts {
-    const counts = byName(this.#readAll.all())
+    const counts = this.#sums()
     return {
       delivered: counts.purged_delivered ?? 0,
       failed: counts.purged_failed ?? 0,
       expired: counts.purged_expired ?? 0,
     }
+  }
+
+  #committedOf(stored: string): NamedCounts {
+    return this.#read(sql`SELECT name, count FROM counts WHERE destination_id = ${stored}`)
+  }
+
+  #sums(): NamedCounts {
+    return this.#read(sql`SELECT name, sum(count) AS count FROM counts GROUP BY name`)
+  }
+
+  #read(query: Query): NamedCounts {
+    const rows = this.#statements.all(query) as { name: CountName; count: number }[]
+    return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
   }
 
   #change(destinationId: string, name: CountName, count: number): void {
@@ -153,12 +164,7 @@ export class Counts implements TransactionHooks {
   }
 }
 
-function byName(rows: readonly unknown[]): Partial<Record<CountName, number>> {
-  const counts = rows as readonly { readonly name: CountName; readonly count: number }[]
-  return Object.fromEntries(counts.map(({ name, count }) => [name, count]))
-}
-
-function ledgerOf(counts: ReturnType<typeof byName>): DeliveryLedger {
+function ledgerOf(counts: NamedCounts): DeliveryLedger {
   const names = Object.keys(emptyLedger) as (keyof DeliveryLedger)[]
   const lines = names.map((name) => [name, counts[name] ?? 0] as const)
   return { ...emptyLedger, ...Object.fromEntries(lines) }

@@ -1,16 +1,12 @@
 import type { ErasureEngine } from '../regulations/regulation-engine.ts'
 import { noteCleaned, withTraces } from '../regulations/erasure-steps.ts'
 import { raw, run, scriptOf, sql, type SqlDatabase } from '../sql.ts'
-import type { Adding } from './adding.ts'
-import type { Counts } from './counts.ts'
+import { addEvents } from './adding.ts'
 import type { ErasureTraces, Rewriting } from './erasure-traces.ts'
-import type { Leases } from './leases.ts'
+import type { StoreParts } from './store-parts.ts'
 
-interface ErasureParts {
+interface ErasureParts extends StoreParts {
   readonly database: SqlDatabase
-  readonly adding: Adding
-  readonly counts: Counts
-  readonly leases: Leases
   /** Undefined for a store in memory, which has no files. */
   readonly traces: ErasureTraces | undefined
 }
@@ -20,7 +16,7 @@ interface ErasureParts {
  * {@link ErasureTraces}.
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
-  const { database, adding, counts, leases, traces } = parts
+  const { database, counts, leases, traces } = parts
   const clean = traces && cleanerOf(database, traces)
   return {
     database,
@@ -29,7 +25,8 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     notify: (events, { nowMs }) =>
       // A notification is never a duplicate, even if its messageId was seen.
       scriptOf(() => {
-        adding.add({ nowMs, seenSinceMs: Number.MAX_SAFE_INTEGER, events, handOver: [] })
+        const seenSinceMs = Number.MAX_SAFE_INTEGER
+        addEvents({ nowMs, seenSinceMs, events, handOver: [] }, parts)
       }),
     seal: () => {
       const lastId = counts.lastId()

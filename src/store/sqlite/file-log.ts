@@ -13,18 +13,16 @@ import type {
 import { countOf, discard, giveUp, retry, type LogEngine } from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
 import { raw, sql, type Script, type SqlDatabase } from '../sql.ts'
-import type { Counts } from './counts.ts'
-import type { Database } from './database.ts'
+import { dialect } from './dialect.ts'
 import type { Leases } from './leases.ts'
-import { LogReader } from './log-reader.ts'
-import { Purging } from './purging.ts'
-import { dialect, ScriptRunner } from './sql-database.ts'
+import { audit, listDeliveries } from './log-reader.ts'
+import { purgeOld } from './purging.ts'
+import type { LogParts } from './store-parts.ts'
 
 /** The delivery log of a connection. Subclasses decide how work runs. */
 export abstract class FileLog implements DeliveryLog {
   protected readonly sql: SqlDatabase
-  protected readonly purging: Purging
-  readonly #reader: LogReader
+  readonly #parts: LogParts
   readonly #engine: LogEngine
   readonly #hasLeases: boolean
 
@@ -32,15 +30,13 @@ export abstract class FileLog implements DeliveryLog {
    * Without `leases`, the log cannot know which deliveries another process has leased, so a purge ends no
    * pending delivery.
    */
-  constructor(database: Database, parts: { readonly counts: Counts; readonly leases?: Leases }) {
-    const { counts, leases } = parts
-    this.#reader = new LogReader(database, counts)
-    this.purging = new Purging(database, counts)
-    const runner = new ScriptRunner(database)
+  constructor(parts: LogParts, leases?: Leases) {
+    this.#parts = parts
+    const { statements, counts } = parts
     this.sql = {
       dialect,
-      read: (script) => this.read(() => runner.run(script())),
-      change: (script) => this.write(() => runner.run(script())),
+      read: (script) => this.read(() => statements.runScript(script())),
+      change: (script) => this.write(() => statements.runScript(script())),
     }
     this.#hasLeases = leases !== undefined
     this.#engine = {
@@ -52,7 +48,7 @@ export abstract class FileLog implements DeliveryLog {
   }
 
   list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    return this.read(() => this.#reader.list(request))
+    return this.read(() => listDeliveries(request, this.#parts.statements))
   }
 
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
@@ -72,7 +68,7 @@ export abstract class FileLog implements DeliveryLog {
   }
 
   audit(): Promise<StoreAudit> {
-    return this.read(() => this.#reader.audit())
+    return this.read(() => audit(this.#parts))
   }
 
   abstract close(): Promise<void>
@@ -84,8 +80,7 @@ export abstract class FileLog implements DeliveryLog {
   protected abstract write<Result>(work: () => Result): Promise<Result>
 
   *#purge(request: PurgeRequest): Script<PurgeResult> {
-    const { purging } = this
-    const gone = purging.forgetOld(request) + purging.forgetSeen(request)
+    const gone = purgeOld(request, this.#parts)
     const expired = this.#hasLeases ? yield* giveUp(this.#engine, request) : []
     return { rows: gone + countOf(expired), expired }
   }

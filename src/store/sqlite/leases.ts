@@ -43,14 +43,13 @@ export class Leases {
 
   /** Returns an SQL condition: the row `delivery` is leased. */
   isLeased(): Sql {
-    const ids = [...this.#byDestination.values()].flatMap((leases) => [...leases.keys()])
-    return sql`delivery.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
+    const ids = this.idsOf([...this.#byDestination.keys()])
+    return sql`delivery.id IN (SELECT value FROM json_each(${ids}))`
   }
 
-  /** Returns the ids of the leased deliveries of a destination. */
-  idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'keys'> {
-    return this.#byDestination.get(destinationId) ?? noIds
+  /** Returns the ids of the leased deliveries of destinations, as JSON. */
+  idsOf(destinationIds: readonly string[]): string {
+    const leases = destinationIds.map((id) => this.#byDestination.get(id))
+    return JSON.stringify(leases.flatMap((ofDestination) => [...(ofDestination?.keys() ?? [])]))
   }
 }
-
-const noIds: ReadonlyMap<number, unknown> = new Map()

@@ -13,8 +13,10 @@ import {
   type ListedRow,
 } from '../log/logged-delivery.ts'
 import { conditionsOf } from '../log/log-changes.ts'
-import type { Counts } from './counts.ts'
-import type { Database, SqlValue } from './database.ts'
+import { sql } from '../sql.ts'
+import type { SqlValue } from './database.ts'
+import type { Statements } from './statements.ts'
+import type { LogParts } from './store-parts.ts'
 import { bucketShift } from './tables.ts'
 
 interface BucketPart {
@@ -57,24 +59,75 @@ interface BucketsRequest {
 const listed = `SELECT ${loggedColumns}, ${bodyStartFrom('messages', 'body_id')}
   FROM deliveries delivery`
 
-/**
- * Looks up deliveries in a file. Long look-ups read bucket by bucket, each in a transaction of its own,
- * because the write-ahead log cannot restart during a long transaction.
- */
-export class LogReader {
-  readonly #database: Database
-  readonly #counts: Counts
-  readonly #ids
-  readonly #counted
-  readonly #withoutBody
+/** Lists the deliveries that match a filter, greatest ids first. */
+export async function listDeliveries(
+  { filter, limit, beforeId }: ListRequest,
+  statements: Statements,
+): Promise<readonly LoggedDelivery[]> {
+  // The plus keeps SQLite from using an index on states and then sorting.
+  const conditions = conditionsOf(filter, '+state')
+  const filtered = conditions.sql.replaceAll(/\$\d+/g, '?')
+  const values = conditions.values as readonly SqlValue[]
+  const rare = rareStates(filter, statements)
+  if (rare !== undefined) {
+    const ids = `SELECT id FROM deliveries INDEXED BY ${rare.name}
+      WHERE ${rare.condition} AND id < ? ${filtered} ORDER BY id DESC LIMIT ?`
+    const statement = statements.prepare(`${listed} WHERE id IN (${ids}) ORDER BY id DESC`)
+    const rows = statement.all(beforeId ?? Number.MAX_SAFE_INTEGER, ...values, limit)
+    return (rows as ListedRow[]).map(listedDelivery)
+  }
+  const index = indexFor(filter)
+  const [source, inBucket] =
+    index === undefined ? ['', ''] : [`INDEXED BY ${index}`, `id >> ${bucketShift} = ? AND`]
+  const statement = statements.prepare(`${listed} ${source}
+    WHERE ${inBucket} id BETWEEN ? AND ? ${filtered} ORDER BY id DESC LIMIT ?`)
+  const atOnce = index === undefined ? readAtOnce : searchedAtOnce
+  const rows: ListedRow[] = []
+  const buckets = bucketsOf({ id: filter.id, beforeId, atOnce }, statements)
+  for await (const { bucket, first, last } of buckets) {
+    const range = index === undefined ? [first, last] : [bucket, first, last]
+    rows.push(...(statement.all(...range, ...values, limit - rows.length) as ListedRow[]))
+    if (rows.length >= limit) break
+  }
+  return rows.map(listedDelivery)
+}
 
-  constructor(database: Database, counts: Counts) {
-    this.#database = database
-    this.#counts = counts
-    this.#ids = database.prepare(`
-      SELECT (SELECT min(id) FROM deliveries) AS first, (SELECT max(id) FROM deliveries) AS last`)
+/** Returns the index of the wanted states if it has few rows: a walk through all deliveries would find few. */
+function rareStates(filter: DeliveryFilter, statements: Statements): IndexOfStates | undefined {
+  if (filter.id !== undefined || indexFor(filter) !== undefined) return undefined
+  const found = indexesOfStates.find(({ states }) =>
+    filter.states?.every((state) => states.includes(state)),
+  )
+  if (found === undefined) return undefined
+  const { name, condition } = found
+  const some = `SELECT 1 FROM deliveries INDEXED BY ${name} WHERE ${condition} LIMIT ?`
+  const counted = statements.prepare(`SELECT count(*) AS rows FROM (${some})`)
+  const { rows } = counted.get(rareRowsMax + 1) as { readonly rows: number }
+  return rows > rareRowsMax ? undefined : found
+}
+
+/**
+ * Reads the ledger and counts the rows, both at the same moment. Deliveries without a body are counted
+ * right afterwards.
+ */
+export async function audit(parts: LogParts): Promise<StoreAudit> {
+  const figures = figuresOf(parts)
+  let withoutBody = 0
+  for await (const { first, last } of bucketsOf({ atOnce: readAtOnce }, parts.statements)) {
+    const row = parts.statements.get(sql`
+      SELECT count(*) AS deliveries FROM deliveries LEFT JOIN messages ON messages.id = body_id
+      WHERE deliveries.id BETWEEN ${first} AND ${last} AND messages.id IS NULL`)
+    withoutBody += (row as { readonly deliveries: number }).deliveries
+  }
+  return { ...figures, withoutBody }
+}
+
+function figuresOf({ statements, counts }: LogParts): Omit<StoreAudit, 'withoutBody'> {
+  statements.run(sql`BEGIN`)
+  try {
+    const counted = { pending: 0, delivered: 0, failed: 0, expired: 0 }
     // Counting entries of an index is twenty times as fast as counting rows.
-    this.#counted = database.prepare(`
+    const rows = statements.all(sql`
       SELECT 'pending' AS state, count(*) AS deliveries
         FROM deliveries INDEXED BY deliveries_waiting WHERE state = 'pending'
       UNION ALL
@@ -85,94 +138,37 @@ export class LogReader {
         WHERE (state = 'failed' OR state = 'expired') AND state = 'failed'
       UNION ALL
       SELECT 'expired', count(*) FROM deliveries INDEXED BY deliveries_failed
-        WHERE (state = 'failed' OR state = 'expired') AND state = 'expired'`)
-    this.#withoutBody = database.prepare(`
-      SELECT count(*) AS deliveries FROM deliveries LEFT JOIN messages ON messages.id = body_id
-      WHERE deliveries.id BETWEEN ? AND ? AND messages.id IS NULL`)
+        WHERE (state = 'failed' OR state = 'expired') AND state = 'expired'`) as {
+      readonly state: LoggedState
+      readonly deliveries: number
+    }[]
+    for (const { state, deliveries } of rows) counted[state] = deliveries
+    return { ledger: counts.ledger(), counted, purged: counts.purged() }
+  } finally {
+    statements.run(sql`COMMIT`)
   }
+}
 
-  /** Lists the deliveries that match a filter, greatest ids first. */
-  async list({ filter, limit, beforeId }: ListRequest): Promise<readonly LoggedDelivery[]> {
-    // The plus keeps SQLite from using an index on states and then sorting.
-    const conditions = conditionsOf(filter, '+state')
-    const sql = conditions.sql.replaceAll(/\$\d+/g, '?')
-    const values = conditions.values as readonly SqlValue[]
-    const rare = this.#rareStates(filter)
-    if (rare !== undefined) {
-      const ids = `SELECT id FROM deliveries INDEXED BY ${rare.name}
-        WHERE ${rare.condition} AND id < ? ${sql} ORDER BY id DESC LIMIT ?`
-      const statement = this.#database.prepare(`${listed} WHERE id IN (${ids}) ORDER BY id DESC`)
-      const rows = statement.all(beforeId ?? Number.MAX_SAFE_INTEGER, ...values, limit)
-      return (rows as ListedRow[]).map(listedDelivery)
-    }
-    const index = indexFor(filter)
-    const [source, inBucket] =
-      index === undefined ? ['', ''] : [`INDEXED BY ${index}`, `id >> ${bucketShift} = ? AND`]
-    const statement = this.#database.prepare(`${listed} ${source}
-      WHERE ${inBucket} id BETWEEN ? AND ? ${sql} ORDER BY id DESC LIMIT ?`)
-    const atOnce = index === undefined ? readAtOnce : searchedAtOnce
-    const rows: ListedRow[] = []
-    const buckets = this.#buckets({ id: filter.id, beforeId, atOnce })
-    for await (const { bucket, first, last } of buckets) {
-      const range = index === undefined ? [first, last] : [bucket, first, last]
-      rows.push(...(statement.all(...range, ...values, limit - rows.length) as ListedRow[]))
-      if (rows.length >= limit) break
-    }
-    return rows.map(listedDelivery)
-  }
-
-  /** Returns the index of the wanted states if it has few rows: a walk through all deliveries would find few. */
-  #rareStates(filter: DeliveryFilter): IndexOfStates | undefined {
-    if (filter.id !== undefined || indexFor(filter) !== undefined) return undefined
-    const found = indexesOfStates.find(({ states }) =>
-      filter.states?.every((state) => states.includes(state)),
-    )
-    if (found === undefined) return undefined
-    const { name, condition } = found
-    const some = `SELECT 1 FROM deliveries INDEXED BY ${name} WHERE ${condition} LIMIT ?`
-    const counted = this.#database.prepare(`SELECT count(*) AS rows FROM (${some})`)
-    const { rows } = counted.get(rareRowsMax + 1) as { readonly rows: number }
-    return rows > rareRowsMax ? undefined : found
-  }
-
-  /**
-   * Reads the ledger and counts the rows, both at the same moment. Deliveries without a body are counted
-   * right afterwards.
-   */
-  async audit(): Promise<StoreAudit> {
-    const figures = this.#figures()
-    let withoutBody = 0
-    for await (const { first, last } of this.#buckets({ atOnce: readAtOnce })) {
-      withoutBody += (this.#withoutBody.get(first, last) as { deliveries: number }).deliveries
-    }
-    return { ...figures, withoutBody }
-  }
-
-  #figures(): Omit<StoreAudit, 'withoutBody'> {
-    this.#database.exec('BEGIN')
-    try {
-      const counted = { pending: 0, delivered: 0, failed: 0, expired: 0 }
-      const rows = this.#counted.all() as { state: LoggedState; deliveries: number }[]
-      for (const { state, deliveries } of rows) counted[state] = deliveries
-      return { ledger: this.#counts.ledger(), counted, purged: this.#counts.purged() }
-    } finally {
-      this.#database.exec('COMMIT')
-    }
-  }
-
-  /** Yields the ranges of existing ids, bucket by bucket, last bucket first. */
-  async *#buckets(request: BucketsRequest): AsyncGenerator<BucketPart> {
-    const { id, beforeId = Infinity, atOnce } = request
-    const ids = this.#ids.get() as Readonly<Record<'first' | 'last', number | null>>
-    const first = Math.max(ids.first ?? 1, id ?? 1)
-    let last = Math.min(ids.last ?? 0, id ?? Infinity, beforeId - 1)
-    for (let count = 1; first <= last; count++) {
-      const bucket = Math.floor(last / 2 ** bucketShift)
-      const begin = bucket * 2 ** bucketShift
-      yield { bucket, first: Math.max(first, begin), last }
-      last = begin - 1
-      if (count % atOnce === 0) await nextTurn()
-    }
+/**
+ * Yields the ranges of existing ids, bucket by bucket, last bucket first. Long look-ups read each bucket in a
+ * transaction of its own, because the write-ahead log cannot restart during a long transaction.
+ */
+async function* bucketsOf(
+  { id, beforeId = Infinity, atOnce }: BucketsRequest,
+  statements: Statements,
+): AsyncGenerator<BucketPart> {
+  const ids = statements.get(sql`
+    SELECT (SELECT min(id) FROM deliveries) AS first, (SELECT max(id) FROM deliveries) AS last`) as Readonly<
+    Record<'first' | 'last', number | null>
+  >
+  const first = Math.max(ids.first ?? 1, id ?? 1)
+  let last = Math.min(ids.last ?? 0, id ?? Infinity, beforeId - 1)
+  for (let count = 1; first <= last; count++) {
+    const bucket = Math.floor(last / 2 ** bucketShift)
+    const begin = bucket * 2 ** bucketShift
+    yield { bucket, first: Math.max(first, begin), last }
+    last = begin - 1
+    if (count % atOnce === 0) await nextTurn()
   }
 }
 

@@ -1,8 +1,8 @@
 import type { NewEvent } from '../../delivery/index.ts'
-import type { Counts } from './counts.ts'
-import type { Database, Statement } from './database.ts'
-import type { Purging } from './purging.ts'
+import { sql } from '../sql.ts'
+import { forgetEnded } from './purging.ts'
 import { pragma } from './schema.ts'
+import type { LogParts } from './store-parts.ts'
 import type { TransactionHooks } from './write-queue.ts'
 
 /** The bounds of a store in memory. */
@@ -39,12 +39,8 @@ interface Waiting {
  */
 export class MemoryBounds implements TransactionHooks {
   readonly #bounds: Required<MemoryBoundsOptions>
-  readonly #counts: Counts
-  readonly #purging: Purging
-  readonly #forgetMessageIds: Statement
+  readonly #parts: LogParts
   readonly #pageBytes: number
-  readonly #pages: Statement
-  readonly #freePages: Statement
   readonly #waiting = new Set<Waiting>()
   #pending = 0
   /** The number of deliveries in adds that are in progress. */
@@ -54,26 +50,10 @@ export class MemoryBounds implements TransactionHooks {
   #messageIds = 0
   #isClosed = false
 
-  constructor(
-    database: Database,
-    parts: { readonly counts: Counts; readonly purging: Purging },
-    options: MemoryBoundsOptions,
-  ) {
+  constructor(parts: LogParts, options: MemoryBoundsOptions) {
     this.#bounds = { ...defaults, ...options }
-    this.#counts = parts.counts
-    this.#purging = parts.purging
-    this.#forgetMessageIds = database.prepare(`
-      DELETE FROM seen WHERE (source_id, message_id) IN (
-        SELECT source_id, message_id FROM seen ORDER BY seen_at
-        LIMIT max(0, (SELECT count(*) FROM seen) - ?))`)
-    this.#pageBytes = pragma(database, 'page_size')
-    this.#pages = database.prepare('PRAGMA page_count')
-    this.#freePages = database.prepare('PRAGMA freelist_count')
-  }
-
-  /** Whether requests are logged, which they are if the log keeps ended deliveries. */
-  get keepsLog(): boolean {
-    return this.#bounds.endedMax > 0
+    this.#parts = parts
+    this.#pageBytes = pragma(parts.statements, 'page_size')
   }
 
   /** Runs an add once there is room, or once the store is closed. */
@@ -91,18 +71,22 @@ export class MemoryBounds implements TransactionHooks {
   }
 
   beforeCommit(): void {
-    const excess = this.#ended + this.#endedNow() - this.#bounds.endedMax
-    if (excess > 0) this.#purging.forgetEnded(excess)
-    this.#messageIds += this.#counts.changeOf('routed', 'filtered')
-    if (this.#messageIds > this.#bounds.messageIdsMax + messageIdsSlack) {
-      this.#forgetMessageIds.run(this.#bounds.messageIdsMax)
-      this.#messageIds = this.#bounds.messageIdsMax
-    }
+    const { endedMax, messageIdsMax } = this.#bounds
+    const { statements, counts } = this.#parts
+    const excess = this.#ended + this.#endedNow() - endedMax
+    if (excess > 0) forgetEnded(excess, this.#parts)
+    this.#messageIds += counts.changeOf('routed', 'filtered')
+    if (this.#messageIds <= messageIdsMax + messageIdsSlack) return
+    statements.run(sql`
+      DELETE FROM seen WHERE (source_id, message_id) IN (
+        SELECT source_id, message_id FROM seen ORDER BY seen_at
+        LIMIT max(0, (SELECT count(*) FROM seen) - ${messageIdsMax}))`)
+    this.#messageIds = messageIdsMax
   }
 
   afterCommit(): void {
     this.#ended += this.#endedNow()
-    this.#pending += this.#counts.changeOf('pending')
+    this.#pending += this.#parts.counts.changeOf('pending')
     this.#letIn()
   }
 
@@ -113,8 +97,9 @@ export class MemoryBounds implements TransactionHooks {
   }
 
   #endedNow(): number {
-    const ended = this.#counts.changeOf('delivered', 'failed', 'expired')
-    return ended - this.#counts.changeOf('purged_delivered', 'purged_failed', 'purged_expired')
+    const { counts } = this.#parts
+    const ended = counts.changeOf('delivered', 'failed', 'expired')
+    return ended - counts.changeOf('purged_delivered', 'purged_failed', 'purged_expired')
   }
 
   #letIn(): void {
@@ -131,10 +116,10 @@ export class MemoryBounds implements TransactionHooks {
     const pending = this.#pending + this.#adding
     return pending >= pendingMax || (pending > 0 && this.#bytes() >= bytesMax)
   }
-
   #bytes(): number {
-    const { page_count: pages } = this.#pages.get() as { readonly page_count: number }
-    const { freelist_count: free } = this.#freePages.get() as { readonly freelist_count: number }
-    return (pages - free) * this.#pageBytes
+    const { statements } = this.#parts
+    const used = statements.get(sql`PRAGMA page_count`) as { readonly page_count: number }
+    const free = statements.get(sql`PRAGMA freelist_count`) as { readonly freelist_count: number }
+    return (used.page_count - free.freelist_count) * this.#pageBytes
   }
 }

@@ -1,8 +1,10 @@
-import type { EndedCounts, PurgeRequest } from '../../delivery/index.ts'
+import type { EndedCounts, LeaseEnd, PurgeRequest } from '../../delivery/index.ts'
+import { sql, type Query } from '../sql.ts'
 import { fromStored } from '../stored-text.ts'
-import type { Counts } from './counts.ts'
-import type { Database, Statement } from './database.ts'
-import type { Ending } from './settling.ts'
+import type { LogParts } from './store-parts.ts'
+
+/** A settlement that ends a delivery. */
+export type Ending = Extract<LeaseEnd, { readonly attempts: number }>
 
 interface EndedRow {
   readonly id: number
@@ -11,99 +13,87 @@ interface EndedRow {
   readonly state: keyof EndedCounts
 }
 
-/** Deletes messageIds, and deliveries with their requests and bodies. The caller begins and ends transactions. */
-export class Purging {
-  readonly #counts: Counts
-  readonly #deliveredBefore
-  readonly #failedBefore
-  readonly #forgetRequests
-  readonly #takePending
-  readonly #forgetDeliveries
-  readonly #forgetBodies
-  readonly #useBodiesLess
-  readonly #forgetSeen
-
-  constructor(database: Database, counts: Counts) {
-    this.#counts = counts
-    const asked = '(SELECT value FROM json_each(?))'
-    const ended = 'SELECT id, destination_id, body_id, state FROM deliveries'
-    this.#deliveredBefore = database.prepare(
-      `${ended} WHERE state = 'delivered' AND settled_at < ? ORDER BY settled_at LIMIT ?`,
-    )
-    this.#failedBefore = database.prepare(`
-      ${ended} WHERE (state = 'failed' OR state = 'expired') AND settled_at < ?
-      ORDER BY settled_at LIMIT ?`)
-    this.#forgetRequests = database.prepare(`DELETE FROM requests WHERE delivery_id IN ${asked}`)
-    this.#takePending = database.prepare(`
-      DELETE FROM deliveries WHERE id IN ${asked} AND state = 'pending' RETURNING body_id`)
-    this.#forgetDeliveries = database.prepare(`DELETE FROM deliveries WHERE id IN ${asked}`)
-    const gone = 'SELECT value AS id, count(*) AS uses FROM json_each(?) GROUP BY value'
-    this.#forgetBodies = database.prepare(`
-      DELETE FROM messages WHERE id IN (
-        SELECT messages.id FROM (${gone}) AS gone CROSS JOIN messages ON messages.id = gone.id
-        WHERE deliveries <= uses)`)
-    this.#useBodiesLess = database.prepare(`
-      UPDATE messages SET deliveries = deliveries - uses FROM (${gone}) AS gone
-      WHERE messages.id = gone.id`)
-    this.#forgetSeen = database.prepare(`
-      DELETE FROM seen WHERE (source_id, message_id) IN (
-        SELECT source_id, message_id FROM seen WHERE seen_at < ? ORDER BY seen_at LIMIT ?)`)
-  }
-
-  /** Deletes deliveries that ended before a time, at most `rowsMax` of each kind, and returns their number. */
-  forgetOld({ deliveredBeforeMs, failedBeforeMs, rowsMax }: PurgeRequest): number {
-    return (
-      this.#forgetOld(this.#deliveredBefore, deliveredBeforeMs, rowsMax) +
-      this.#forgetOld(this.#failedBefore, failedBeforeMs, rowsMax)
-    )
-  }
-
-  /** Deletes old messageIds and returns their number. */
-  forgetSeen({ messageIdsBeforeMs, rowsMax }: PurgeRequest): number {
-    return Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
-  }
-
-  /**
-   * Deletes the pending deliveries that these settlements end, for a store without a log. Returns their
-   * number.
-   */
-  readonly forgetPending = (endings: readonly Ending[]): number => {
-    const ids = JSON.stringify(endings.map(({ delivery }) => delivery.id))
-    const rows = this.#takePending.all(ids) as Pick<EndedRow, 'body_id'>[]
-    this.#forgetBodiesOf(rows)
-    for (const { delivery, kind } of endings) {
-      this.#counts.addFor(delivery.destinationId, `purged_${kind}`, 1)
-    }
-    return rows.length
-  }
-
-  /** Deletes ended deliveries: delivered ones first, each kind oldest first. */
-  forgetEnded(count: number): void {
-    const delivered = this.#forgetOld(this.#deliveredBefore, Number.MAX_SAFE_INTEGER, count)
-    if (delivered === count) return
-    this.#forgetOld(this.#failedBefore, Number.MAX_SAFE_INTEGER, count - delivered)
-  }
-
-  #forgetOld(statement: Statement, beforeMs: number, rowsMax: number): number {
-    const rows = statement.all(beforeMs, rowsMax) as EndedRow[]
-    if (rows.length === 0) return 0
-    const ids = idsOf(rows)
-    this.#forgetRequests.run(ids)
-    this.#forgetDeliveries.run(ids)
-    this.#forgetBodiesOf(rows)
-    for (const { destination_id: destinationId, state } of rows) {
-      this.#counts.addFor(fromStored(destinationId), `purged_${state}`, 1)
-    }
-    return rows.length
-  }
-
-  #forgetBodiesOf(rows: readonly Pick<EndedRow, 'body_id'>[]): void {
-    const bodyIds = rows.map(({ body_id: bodyId }) => bodyId)
-    const { changes } = this.#forgetBodies.run(JSON.stringify(bodyIds))
-    if (Number(changes) < new Set(bodyIds).size) this.#useBodiesLess.run(JSON.stringify(bodyIds))
-  }
+/**
+ * Deletes old messageIds, and deliveries that ended before a time with their requests and bodies, at most
+ * `rowsMax` of each kind. Returns their number. The caller begins and ends transactions.
+ */
+export function purgeOld(request: PurgeRequest, parts: LogParts): number {
+  const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
+  const seen = sql`DELETE FROM seen WHERE (source_id, message_id) IN (
+    SELECT source_id, message_id FROM seen WHERE seen_at < ${messageIdsBeforeMs}
+    ORDER BY seen_at LIMIT ${rowsMax})`
+  return (
+    forget(deliveredBefore(deliveredBeforeMs, rowsMax), parts) +
+    forget(failedBefore(failedBeforeMs, rowsMax), parts) +
+    parts.statements.run(seen)
+  )
 }
 
-function idsOf(rows: readonly { readonly id: number }[]): string {
-  return JSON.stringify(rows.map(({ id }) => id))
+/** Deletes ended deliveries: delivered ones first, each kind oldest first. */
+export function forgetEnded(count: number, parts: LogParts): void {
+  const delivered = forget(deliveredBefore(Number.MAX_SAFE_INTEGER, count), parts)
+  if (delivered === count) return
+  forget(failedBefore(Number.MAX_SAFE_INTEGER, count - delivered), parts)
+}
+
+/**
+ * Deletes the pending deliveries that these settlements end, for a store without a log. Returns their
+ * number.
+ */
+export function forgetPending(endings: readonly Ending[], parts: LogParts): number {
+  const ids = JSON.stringify(endings.map(({ delivery }) => delivery.id))
+  const rows = parts.statements.all(sql`
+    DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(${ids})) AND state = 'pending'
+    RETURNING body_id`) as Pick<EndedRow, 'body_id'>[]
+  forgetBodiesOf(rows, parts)
+  for (const { delivery, kind } of endings) {
+    parts.counts.addFor(delivery.destinationId, `purged_${kind}`, 1)
+  }
+  return rows.length
+}
+
+function deliveredBefore(beforeMs: number, rowsMax: number): Query {
+  return sql`SELECT id, destination_id, body_id, state FROM deliveries
+    WHERE state = 'delivered' AND settled_at < ${beforeMs} ORDER BY settled_at LIMIT ${rowsMax}`
+}
+
+function failedBefore(beforeMs: number, rowsMax: number): Query {
+  return sql`SELECT id, destination_id, body_id, state FROM deliveries
+    WHERE (state = 'failed' OR state = 'expired') AND settled_at < ${beforeMs}
+    ORDER BY settled_at LIMIT ${rowsMax}`
+}
+
+function forget(query: Query, parts: LogParts): number {
+  const { statements, counts } = parts
+  const rows = statements.all(query) as EndedRow[]
+  if (rows.length === 0) return 0
+  const ids = JSON.stringify(rows.map(({ id }) => id))
+  statements.run(
+    sql`DELETE FROM requests WHERE delivery_id IN (SELECT value FROM json_each(${ids}))`,
+  )
+  statements.run(sql`DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(${ids}))`)
+  forgetBodiesOf(rows, parts)
+  for (const { destination_id: destinationId, state } of rows) {
+    counts.addFor(fromStored(destinationId), `purged_${state}`, 1)
+  }
+  return rows.length
+}
+
+function forgetBodiesOf(
+  rows: readonly Pick<EndedRow, 'body_id'>[],
+  { statements }: LogParts,
+): void {
+  const bodyIds = rows.map(({ body_id: bodyId }) => bodyId)
+  const json = JSON.stringify(bodyIds)
+  const forgotten = statements.run(sql`
+    DELETE FROM messages WHERE id IN (
+      SELECT messages.id
+      FROM (SELECT value AS id, count(*) AS uses FROM json_each(${json}) GROUP BY value) AS gone
+      CROSS JOIN messages ON messages.id = gone.id
+      WHERE deliveries <= uses)`)
+  if (forgotten === new Set(bodyIds).size) return
+  statements.run(sql`
+    UPDATE messages SET deliveries = deliveries - uses
+    FROM (SELECT value AS id, count(*) AS uses FROM json_each(${json}) GROUP BY value) AS gone
+    WHERE messages.id = gone.id`)
 }

@@ -120,7 +120,7 @@ function storeFormat(database: Database, path: string): number {
 }
 
 /** Returns the value of a numeric PRAGMA. */
-export function pragma(database: Database, name: string): number {
+export function pragma(database: Pick<Database, 'prepare'>, name: string): number {
   const row = database.prepare(`PRAGMA ${name}`).get() as Readonly<Record<string, number>>
   return Object.values(row)[0] ?? 0
 }

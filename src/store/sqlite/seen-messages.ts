@@ -1,54 +1,47 @@
 import type { AddRequest, NewEvent } from '../../delivery/index.ts'
+import { sql } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
-import type { Database } from './database.ts'
+import type { Statements } from './statements.ts'
 
-type SeenMoments = Pick<AddRequest, 'nowMs' | 'seenSinceMs'>
-
-/** The messageIds for deduplication. The caller begins and ends transactions. */
-export class SeenMessages {
-  readonly #known
-  readonly #add
-  readonly #renew
-
-  constructor(database: Database) {
-    this.#known = database.prepare(`
-      SELECT value AS id FROM json_each(?) CROSS JOIN seen
-      WHERE source_id = ? AND message_id = value AND seen_at >= ?`)
-    this.#add = database.prepare('INSERT OR IGNORE INTO seen SELECT ?, value, ? FROM json_each(?)')
-    this.#renew = database.prepare(`
-      UPDATE OR FAIL seen SET seen_at = ?
-      WHERE source_id = ? AND message_id IN (SELECT value FROM json_each(?)) AND seen_at < ?`)
-  }
-
-  /** Stores the messageIds of events, and returns for each event whether it is new. */
-  remember(events: readonly NewEvent[], moments: SeenMoments): readonly boolean[] {
-    const seen = new Map<string, Set<string>>()
-    for (const [sourceId, ids] of idsBySource(events)) {
-      seen.set(sourceId, this.#remember(sourceId, ids, moments))
-    }
-    return events.map(({ sourceId, messageId }) => {
-      const ids = seen.get(sourceId)
-      const id = toStored(messageId)
-      if (ids?.has(id) !== false) return false
-      ids.add(id)
-      return true
-    })
-  }
-
-  /** Stores ids, and returns those that were known. */
-  #remember(sourceId: string, ids: ReadonlySet<string>, moments: SeenMoments): Set<string> {
-    const { nowMs, seenSinceMs } = moments
+/**
+ * Stores the messageIds of events for deduplication, and returns for each event whether it is new. The
+ * caller begins and ends transactions.
+ */
+export function rememberMessages(
+  statements: Statements,
+  events: readonly NewEvent[],
+  { nowMs, seenSinceMs }: Pick<AddRequest, 'nowMs' | 'seenSinceMs'>,
+): readonly boolean[] {
+  const seen = new Map<string, Set<string>>()
+  for (const [sourceId, ids] of idsBySource(events)) {
     const source = toStored(sourceId)
-    const rows = this.#known.all(JSON.stringify([...ids]), source, seenSinceMs)
-    const known = new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id))
+    const rows = statements.all(sql`
+      SELECT value AS id FROM json_each(${JSON.stringify([...ids])}) CROSS JOIN seen
+      WHERE source_id = ${source} AND message_id = value AND seen_at >= ${seenSinceMs}`) as {
+      readonly id: string
+    }[]
+    const known = new Set(rows.map(({ id }) => id))
+    seen.set(sourceId, known)
     const others = [...ids].filter((id) => !known.has(id))
-    if (others.length === 0) return known
+    if (others.length === 0) continue
     const json = JSON.stringify(others)
-    const { changes } = this.#add.run(source, nowMs, json)
+    const added = statements.run(
+      sql`INSERT OR IGNORE INTO seen SELECT ${source}, value, ${nowMs} FROM json_each(${json})`,
+    )
+    if (added === others.length) continue
     // Ids that were not inserted already exist, with a time that is too old to count.
-    if (Number(changes) < others.length) this.#renew.run(nowMs, source, json, seenSinceMs)
-    return known
+    statements.run(sql`
+      UPDATE OR FAIL seen SET seen_at = ${nowMs}
+      WHERE source_id = ${source} AND message_id IN (SELECT value FROM json_each(${json}))
+        AND seen_at < ${seenSinceMs}`)
   }
+  return events.map(({ sourceId, messageId }) => {
+    const ids = seen.get(sourceId)
+    const id = toStored(messageId)
+    if (ids?.has(id) !== false) return false
+    ids.add(id)
+    return true
+  })
 }
 
 function idsBySource(events: readonly NewEvent[]): ReadonlyMap<string, ReadonlySet<string>> {

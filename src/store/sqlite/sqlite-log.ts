@@ -12,6 +12,7 @@ import { expectFile, expectOneName, isReadable, realPathOf } from './store-file.
 import { FileLog } from './file-log.ts'
 import { beginChanges } from './moves.ts'
 import { expectTables } from './schema.ts'
+import { Statements } from './statements.ts'
 import { isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -55,8 +56,9 @@ export class SqliteLog extends FileLog implements StoreLog {
   #closed: Promise<void> | undefined
 
   private constructor(path: string, { database, snapshot }: Connection, mayWrite: boolean) {
-    const counts = new Counts(database)
-    super(database, { counts })
+    const statements = new Statements(database)
+    const counts = new Counts(statements)
+    super({ statements, counts })
     this.#path = path
     this.#database = database
     this.#mayWrite = mayWrite

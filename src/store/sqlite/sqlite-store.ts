@@ -12,12 +12,12 @@ import { StoredAudiences } from '../audiences/stored-audiences.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
-import { scriptOf } from '../sql.ts'
+import { scriptOf, sql } from '../sql.ts'
 import { beginEnds, type EndRequest } from '../log/first-tries.ts'
-import { Adding } from './adding.ts'
+import { addEvents } from './adding.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { Claiming } from './claiming.ts'
+import { claim, nextDue } from './claiming.ts'
 import {
   busyTimeoutMs,
   openDatabase,
@@ -35,7 +35,9 @@ import { Leases } from './leases.ts'
 import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { beginChanges } from './moves.ts'
 import { migrate, pragma, type UpgradeOptions } from './schema.ts'
-import { Settling } from './settling.ts'
+import { settle } from './settling.ts'
+import { Statements } from './statements.ts'
+import type { StoreParts } from './store-parts.ts'
 import { storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -69,42 +71,34 @@ export class SqliteStore extends FileLog implements Store {
   readonly #database: Database
   readonly #file: ReturnType<typeof fileOf> | undefined
   readonly #bounds: MemoryBounds | undefined
-  readonly #counts: Counts
-  readonly #adding: Adding
-  readonly #claiming: Claiming
-  readonly #settling: Settling
+  readonly #parts: StoreParts
   readonly #writes: WriteQueue
-  readonly #leases: Leases
   #closed: Promise<void> | undefined
 
   private constructor(database: Database, { path, lock, bounds }: StorePlace) {
-    const [counts, leases] = [new Counts(database), new Leases()]
-    super(database, { counts, leases })
+    const statements = new Statements(database)
+    const leases = new Leases()
+    const keepsLog = bounds?.endedMax !== 0
+    const parts = { statements, counts: new Counts(statements), leases, keepsLog }
+    super(parts, leases)
     this.#path = path
     this.#database = database
     this.#file = lock && fileOf(database, path, lock)
-    this.#counts = counts
-    this.#leases = leases
-    const { sql, purging } = this
-    this.#bounds = bounds && new MemoryBounds(database, { counts, purging }, bounds)
-    this.#adding = new Adding(database, { counts, leases })
-    this.#claiming = new Claiming(database, leases)
-    const forget = this.#bounds?.keepsLog === false ? purging.forgetPending : undefined
-    this.#settling = new Settling(database, { counts, forget })
+    this.#parts = parts
+    this.#bounds = bounds && new MemoryBounds(parts, bounds)
     const { guard, checkpoints } = this.#file ?? {}
-    this.#writes = new WriteQueue(database, [this.#bounds, counts, guard, checkpoints])
+    this.#writes = new WriteQueue(database, [this.#bounds, parts.counts, guard, checkpoints])
     this.audiences = new StoredAudiences({
-      database: sql,
+      database: this.sql,
       addEvents: (batch) =>
         scriptOf(() => {
-          this.#adding.add(batch)
+          addEvents(batch, parts)
         }),
       notify: () => undefined,
     })
     // A store in memory has no files to clean.
     const traces = guard && new ErasureTraces(database, { path, guard })
-    const adding = this.#adding
-    const engine = erasureEngine({ database: sql, adding, counts, leases, traces })
+    const engine = erasureEngine({ ...parts, database: this.sql, traces })
     this.regulations = new StoredRegulations(engine)
   }
 
@@ -170,12 +164,12 @@ export class SqliteStore extends FileLog implements Store {
   #add(batch: AddRequest): Promise<AddResult> {
     let leased: AddResult['leased'] = []
     const add = (): AddResult => {
-      const added = this.#adding.add(batch)
+      const added = addEvents(batch, this.#parts)
       leased = added.leased
       return added
     }
     return this.write(add, () => {
-      for (const delivery of leased) this.#leases.end(delivery)
+      for (const delivery of leased) this.#parts.leases.end(delivery)
       leased = []
     })
   }
@@ -183,40 +177,41 @@ export class SqliteStore extends FileLog implements Store {
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     return this.read(() => {
       this.#file?.guard.beforeBegin()
-      return this.#claiming.claim(request.shares)
+      return claim(request.shares, this.#parts)
     })
   }
 
   async settle<End extends LeaseEnd>(request: EndRequest<End>): Promise<readonly End[]> {
-    const batch = beginEnds(request, (delivery) => this.#leases.beginEnd(delivery))
+    const batch = beginEnds(request, (delivery) => this.#parts.leases.beginEnd(delivery))
     const { settlements } = batch
     try {
-      const ineffective = await this.write(() => this.#settling.settle(batch))
+      const ineffective = await this.write(() => settle(batch, this.#parts))
       // End leases after the commit: until then, the file says that the deliveries are due.
-      for (const { delivery } of settlements) this.#leases.end(delivery)
+      for (const { delivery } of settlements) this.#parts.leases.end(delivery)
       return settlements.filter((settlement) => !ineffective.has(settlement))
     } catch (error) {
-      for (const { delivery } of settlements) this.#leases.goOn(delivery)
+      for (const { delivery } of settlements) this.#parts.leases.goOn(delivery)
       throw error
     }
   }
 
   async checkWritable(): Promise<void> {
-    const sample = `INSERT OR REPLACE INTO messages VALUES (${sampleId}, 0, ?)`
-    await this.write(() => this.#database.prepare(sample).run(' '.repeat(sampleBytes)))
-    await this.write(() => this.#database.exec(`DELETE FROM messages WHERE id = ${sampleId}`))
+    const { statements } = this.#parts
+    const sample = sql`INSERT OR REPLACE INTO messages VALUES (${sampleId}, 0, ${' '.repeat(sampleBytes)})`
+    await this.write(() => statements.run(sample))
+    await this.write(() => statements.run(sql`DELETE FROM messages WHERE id = ${sampleId}`))
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
-    return this.read(() => this.#claiming.nextDue(request.destinationIds))
+    return this.read(() => nextDue(request.destinationIds, this.#parts))
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return this.read(() => this.#counts.ledger(request?.destinationId))
+    return this.read(() => this.#parts.counts.ledger(request?.destinationId))
   }
 
   backlogs(): Promise<readonly Backlog[]> {
-    return this.read(() => this.#counts.backlogs())
+    return this.read(() => this.#parts.counts.backlogs())
   }
 
   close(): Promise<void> {

@@ -61,7 +61,7 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
   database.exec('ANALYZE')
   const found = [...asked]
     .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|INSERT|WITH)\b/.test(sql))
-    .map((sql) => [sql.replaceAll(/\s+/g, ' ').trim(), planOf(database, sql)] as const)
+    .map((sql) => [withoutNumbers(sql), planOf(database, sql)] as const)
   database.close()
   return new Map(found)
 }
@@ -94,6 +94,11 @@ function noting(database: Database, asked: Set<string>): Database {
       return database.prepare(sql)
     },
   }
+}
+
+/** A statement on one line, with all placeholders as `?`. */
+function withoutNumbers(sql: string): string {
+  return sql.replaceAll(/\s+/g, ' ').replaceAll(/\?\d+/g, '?').trim()
 }
 
 function planOf(database: Database, sql: string): readonly string[] {

@@ -150,17 +150,13 @@ describe('a store whose lock is removed or replaced while it is open', () => {
 })
 
 describe('the hooks of a store', () => {
-  async function guardOf(): Promise<FileGuard> {
-    const lock = await DeliveryLock.take(path)
-    onTestFinished(() => lock.release())
-    return new FileGuard(path, lock)
-  }
-
   test('notices a log that was removed while it committed', async () => {
     const database = await openDatabase(path)
     onTestFinished(() => database.close())
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
-    const guard = await guardOf()
+    const lock = await DeliveryLock.take(path)
+    onTestFinished(() => lock.release())
+    const guard = new FileGuard(path, lock)
     guard.beforeBegin()
     await rm(`${path}-wal`)
     expect(() => guard.afterCommit()).toThrow('-wal was removed')

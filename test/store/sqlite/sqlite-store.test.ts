@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { emptyLedger, lanes } from '../../../src/model/index.ts'
+import { emptyLedger } from '../../../src/model/index.ts'
 import { openDatabase, type Statement } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import {
@@ -244,7 +244,7 @@ describe('SqliteStore', () => {
     })
   })
 
-  test('reads only the lanes of destinations with pending deliveries', async () => {
+  test('finds what is due next in any number of destinations with one statement', async () => {
     let queries = 0
     const counting = (statement: Statement): Statement => ({
       run: (...values) => statement.run(...values),
@@ -272,7 +272,7 @@ describe('SqliteStore', () => {
     const idle = Array.from({ length: 50 }, (_, index) => `idle${index}`)
     const due = await store.nextDue({ destinationIds: [...idle, 'crm'] })
     expect(due).toEqual([{ destinationId: 'crm', lane: 'first', dueAtMs: nowMs }])
-    expect(queries).toBe(1 + lanes.length)
+    expect(queries).toBe(1)
     await store.close()
   })
 
